@@ -179,7 +179,7 @@ def _checks(rows: Sequence[Mapping[str, Any]]) -> tuple[np.ndarray, dict[str, An
             nodes.append(["n2"] if found and name == "recovery" else [])
     columns |= {"verdict": verdicts, "seen": seen, "kinds": kinds, "nodes": nodes}
     columns["asked"] = _repeated([f"{name} holds" for name in names], pa.string(), len(rows))
-    columns["details"] = _repeated(["{}"] * len(names), pa.string(), len(rows))
+    columns["findings"] = _repeated(["[]"] * len(names), pa.string(), len(rows))
     return np.repeat(np.arange(len(rows)), len(names)), columns
 
 

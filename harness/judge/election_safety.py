@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Sequence
-from typing import Any
 
 from harness.judge.damage import NONE, Damages
 from history import Check, Probe
+from history.records.finding import Claim, StepBack, TermForgotten, TwoLeaders
 from history.records.text import and_listed, counted
 
 
@@ -38,13 +38,14 @@ def election_safety(probes: Sequence[Probe], damages: Damages = NONE) -> Check:
     if double:
         seen = "; ".join(f"term {term}: {and_listed(nodes)}" for term, nodes in sorted(double.items()))
         moments = [
-            {"node": node, "time": first[term, node], "term": term}
+            Claim(node, first[term, node], term)
             for term, nodes in sorted(double.items())
             for node in sorted(nodes, key=lambda node: first[term, node])
         ]
         second = min(sorted(first[term, node] for node in nodes)[1] for term, nodes in double.items())
-        details = {"kind": "two-leaders", "terms": double, "moments": moments, "since": second}
-        return Check("election-safety", "check", "invalid", asked, seen, details)
+        led = {term: tuple(nodes) for term, nodes in double.items()}
+        finding = TwoLeaders(since=second, terms=led, moments=tuple(moments))
+        return Check("election-safety", "check", "invalid", asked, seen, (finding,))
     if not claims:
         return Check("election-safety", "check", "unknown", asked, "no node was seen to lead in any term")
     seen = f"{counted(len(claims), 'term')} with a leader"
@@ -67,7 +68,7 @@ def check_terms(probes: Sequence[Probe], damages: Damages = NONE) -> Check:
     asked = "no node goes back to an earlier term"
     newest: dict[str, Probe] = {}
     answers: Counter[str] = Counter()
-    moments: list[dict[str, Any]] = []
+    moments: list[StepBack] = []
     excused: set[str] = set()
     for probe in probes:
         if not probe.answered or probe.term < 0:
@@ -77,9 +78,7 @@ def check_terms(probes: Sequence[Probe], damages: Damages = NONE) -> Check:
         if probe.term < before.term and damages.forgot_term(probe.node, before.time, probe.time):
             excused.add(probe.node)
         elif probe.term < before.term:
-            moments.append(
-                {"node": probe.node, "time": probe.time, "term": probe.term, "before": before.term, "last": before.time}
-            )
+            moments.append(StepBack(probe.node, probe.time, probe.term, before.term, before.time))
         newest[probe.node] = probe
     if max(answers.values(), default=0) < 2:
         return Check("terms-kept", "check", "unknown", asked, "no node reported its term twice")
@@ -88,11 +87,13 @@ def check_terms(probes: Sequence[Probe], damages: Damages = NONE) -> Check:
         if excused:
             seen += f" ({', '.join(sorted(excused))} forgot a term whose file a fault of ours had destroyed)"
         return Check("terms-kept", "check", "valid", asked, seen)
-    nodes = {moment["node"]: moment for moment in reversed(moments)}  # of each the first
+    nodes = {moment.node: moment for moment in reversed(moments)}  # of each the first
     seen = "; ".join(
-        f"{node} was in term {first['before']} at {first['last'] / 1e9:.1f} s, "
-        f"and in term {first['term']} at {first['time'] / 1e9:.1f} s"
+        f"{node} was in term {first.before} at {first.last / 1e9:.1f} s, "
+        f"and in term {first.term} at {first.time / 1e9:.1f} s"
         for node, first in sorted(nodes.items())
     )
-    details = {"kind": "term-forgotten", "nodes": sorted(nodes), "moments": moments}
-    return Check("terms-kept", "check", "invalid", asked, seen, details)
+    finding = TermForgotten(
+        nodes=tuple(sorted(nodes)), since=moments[0].time, count=len(moments), moments=tuple(moments)
+    )
+    return Check("terms-kept", "check", "invalid", asked, seen, (finding,))

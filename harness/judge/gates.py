@@ -18,12 +18,15 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from itertools import accumulate
 from typing import Any, Final
 
+from msgspec import structs
+
 from checker.per_key import by_key
 from harness.judge.fault_windows import Window, windows_of
 from harness.judge.recorded import Recorded
 from harness.judge.went_on import went_on
 from harness.workloads.transactions import called
-from history import Check, Operation
+from history import Check, Operation, Verdict
+from history.records.finding import Finding, OkCounts, Pace, Skipped, UnderFault, WindowCount
 from history.records.text import counted
 from nemesis.schedule.steps import fault_names
 
@@ -62,13 +65,14 @@ def gates(recorded: Recorded, refused: Collection[str] = ()) -> tuple[Check, ...
     )
 
 
-def _gate(name: str, met: bool, asked: str, seen: str, details: dict[str, Any] | None = None) -> Check:
-    return Check(name, "gate", "valid" if met else "unknown", asked, seen, details or {})
+def _gate(name: str, met: bool, asked: str, seen: str, *findings: Finding) -> Check:
+    verdict: Verdict = "valid" if met else "unknown"
+    return Check(name, "gate", verdict, asked, seen, tuple(structs.replace(one, verdict=verdict) for one in findings))
 
 
 def _nothing_to_judge(name: str, asked: str, why: str) -> Check:
     """A gate that is met because nothing could be asked of the run: it is shown as skipped, with the reason."""
-    return _gate(name, met=True, asked=asked, seen=why, details={"skipped": why})
+    return _gate(name, True, asked, why, Skipped(check=name, why=why))  # noqa: FBT003
 
 
 def required_count(recorded: Recorded, seconds: float, share: float = 1.0) -> int:
@@ -117,7 +121,7 @@ def _operations(recorded: Recorded) -> Check:
         parts.append(f"nothing ok on {silent} of {counted(lasting, 'key')} that were asked throughout")
     met = all(ok[kind] >= enough for kind in kinds) and silent <= lasting / 2
     return _gate(
-        "operations", met, asked, "; ".join(parts), {"least": enough, "ok": {kind: ok[kind] for kind in kinds}}
+        "operations", met, asked, "; ".join(parts), OkCounts(least=enough, ok={kind: ok[kind] for kind in kinds})
     )
 
 
@@ -197,15 +201,11 @@ def _under_fault(recorded: Recorded, windows: Sequence[Window]) -> Check:
         number, needed = before[best]
         less = f" of at least {needed} asked for, so nothing was shown" if number < needed else ""
         parts.append(f"{counted(number, 'write')} acknowledged before #{best}{less}")
-    details: dict[str, Any] = {
-        "faults": [
-            {"id": w.id, "fault": w.fault, "ok": counts[w.id], "least": 0 if w.together else enough[w.id],
-             "exempt": w.exempt}
-            for w in windows
-        ],
-        "before": {str(fault): number for fault, (number, _) in before.items()},
-    }  # fmt: skip
-    return _gate("under-fault", met, asked, "; ".join(parts), details)
+    under = tuple(
+        WindowCount(w.id, w.fault, counts[w.id], 0 if w.together else enough[w.id], w.exempt) for w in windows
+    )
+    finding = UnderFault(faults=under, before={fault: number for fault, (number, _) in before.items()})
+    return _gate("under-fault", met, asked, "; ".join(parts), finding)
 
 
 def _shares(recorded: Recorded) -> dict[str, float]:
@@ -456,7 +456,7 @@ def _kept_pace(recorded: Recorded) -> Check:
         long = f" (at most {100 * STILL_SHARE:.0f} % are asked for)" if still > STILL_SHARE else ""
         parts.append(f"the harness stood still for {math.ceil(100 * still)} % of the main phase{long}")
     met = max(late.values()) <= LATE_MS and still <= STILL_SHARE and not queued
-    return _gate("kept-pace", met, asked, ", ".join(parts), {**pace, "still_share": round(still, 4)})
+    return _gate("kept-pace", met, asked, ", ".join(parts), Pace(figures={**pace, "still_share": round(still, 4)}))
 
 
 def _never_issued(recorded: Recorded, still: float) -> int:

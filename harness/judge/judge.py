@@ -30,7 +30,7 @@ from harness.runstate import RunState
 from harness.systems.promise import Promise
 from harness.workloads.transactions import called
 from history import Check, KeyVerdict, Operation, Results, worst
-from history.records.finding import Elements, Finding, contradictions_of_keys
+from history.records.finding import Elements, Finding, ViolationTimes, contradictions_of_keys
 from history.records.text import and_listed, counted
 from history.records.violations import LINEARIZABLE
 
@@ -42,8 +42,6 @@ _NEVER_BY_LOSS: Final = frozenset(
     | {"never-written", "future-read", "failed-write-read", "wrong-total"}
     | {"overcount", "undercount", "granted-twice"}
 )
-#: Checks whose moments are violations each; but a fall of a log beside a restart proves nothing alone.
-_DATED: Final = frozenset({"leader-complete", "log-order", "committed-kept"})
 _ANSWERS: Final = {"valid": "yes", "invalid": "no", "unknown": "undecided"}
 
 
@@ -60,7 +58,8 @@ def judge(
     ours = gates(recorded, {*recovery.refused, *(recovery.restarted or recovery).refused} if recovery else ())
     model, since = recorded.plan.load.model, unread(recorded)
     if isinstance(model, str):
-        times = violation_times(recorded.operations, keys, recorded.receipts)
+        of_keys = "linearizable" if recorded.plan.load.level is None else "isolation"
+        times = violation_times(recorded.operations, keys, recorded.receipts, of_keys)
         if recorded.plan.load.level is None:
             of_clients = linearizability(keys, len(recorded.operations), times, since)
         else:
@@ -128,7 +127,7 @@ def _promises(plan: Plan, checks: Sequence[Check]) -> list[dict[str, Any]]:
 # -- checks: the system's ---------------------------------------------------------------------------------------------
 
 
-def linearizability(keys: Sequence[KeyVerdict], recorded: int, when: dict[str, Any], unread: str = "") -> Check:
+def linearizability(keys: Sequence[KeyVerdict], recorded: int, when: ViolationTimes | None, unread: str = "") -> Check:
     """The worst verdict over all keys.
 
     ``recorded`` is the number of all operations, also of those without any effect, which need no place in the order;
@@ -153,15 +152,17 @@ def linearizability(keys: Sequence[KeyVerdict], recorded: int, when: dict[str, A
         seen += unread
     if lost and not bad:
         seen += f", undecided: {'; '.join(lost)}"
-    engines = dict(Counter(key.engine for key in keys))
     asked = "every key's operations fit into one order that respects real time"
-    details = {"engines": engines, **({"seen": when} if when else {})}
     wrong = contradictions_of_keys("linearizable", ((key.key, key.kinds, key.more) for key in keys if key.kinds))
-    return Check("linearizable", "check", verdict, asked, seen, details, wrong)
+    return Check("linearizable", "check", verdict, asked, seen, (*wrong, *([when] if when else [])))
 
 
 def isolation(
-    keys: Sequence[KeyVerdict], model: str, operations: Sequence[Operation], when: dict[str, Any], unread: str = ""
+    keys: Sequence[KeyVerdict],
+    model: str,
+    operations: Sequence[Operation],
+    when: ViolationTimes | None,
+    unread: str = "",
 ) -> Check:
     """The verdict on transactions, by the isolation level in the name of their ``model``."""
     transactions = model_named(model)
@@ -182,7 +183,7 @@ def isolation(
         seen += "" if transactions.exact else "; not every violation of this level can be seen in what was read"
     wrong = contradictions_of_keys("isolation", ((key.key, key.kinds, key.more) for key in keys if key.kinds))
     asked = f"the transactions keep the isolation level {transactions.level}"
-    return Check("isolation", "check", verdict, asked, seen, {"seen": when} if when else {}, wrong)
+    return Check("isolation", "check", verdict, asked, seen, (*wrong, *([when] if when else [])))
 
 
 def _checker_failures(keys: Sequence[KeyVerdict]) -> list[str]:
@@ -243,17 +244,8 @@ def excused(check: Check, voided: Voided | None) -> Check:
     wrong = [one for one in check.findings if one.verdict == "invalid"]
     if any(one.kind in _NEVER_BY_LOSS or (one.since is not None and one.since < voided.since) for one in wrong):
         return check
-    if _proven_at(check, voided.since) < voided.since:
-        return check
     left = tuple(structs.replace(one, verdict="unknown") for one in check.findings)
     return replace(check, verdict="unknown", seen=f"{check.seen}; but {voided.describe()}", findings=left)
-
-
-def _proven_at(check: Check, otherwise: int) -> int:
-    """When the violation was complete (ns): as the check says, or at the first of its moments that proves it."""
-    moments = check.details.get("moments") if check.name in _DATED else ()
-    proofs = (one["time"] for one in moments or () if not one.get("restarted") and not one.get("index_fell"))
-    return int(check.details.get("since", min(proofs, default=otherwise)))
 
 
 # -- words ------------------------------------------------------------------------------------------------------------

@@ -11,13 +11,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Final
 
 from harness.judge.answers_by_process import last_answers
 from harness.judge.damage import Damages
 from harness.judge.recorded import Recorded
 from harness.systems.api import Alarm
 from history import Check, Probe, Receipt
+from history.records.finding import AlarmPattern, Alarms
 from history.records.text import counted
 from nemesis.faults.registry import may_end_processes
 
@@ -38,8 +39,7 @@ def node_alarms(recorded: Recorded, damages: Damages) -> tuple[Check, ...]:
     None where nothing was found of a system that names no alarms: then nothing was looked for in its logs.
     """
     found = _node_alarms(recorded, damages)
-    looked = bool(recorded.alarms) or found.verdict != "valid" or bool(found.details["notes"])
-    return (found,) if looked else ()
+    return (found,) if recorded.alarms or found.verdict != "valid" or found.findings else ()
 
 
 def _node_alarms(recorded: Recorded, damages: Damages) -> Check:
@@ -62,17 +62,18 @@ def _node_alarms(recorded: Recorded, damages: Damages) -> Check:
     if alarms or unread:
         kind = "log-alarm" if alarms else "undecodable-entry"
         patterns = _patterns(known, blamed)
-        nodes = {node for one in patterns for node in one["nodes"]} | _without_decoding(probes, damages)
-        details = {"kind": kind, "notes": notes, "nodes": sorted(nodes), "patterns": patterns}
-        return Check("node-logs", "check", "invalid", _ASKED, "; ".join([*alarms, *unread]), details)
+        nodes = {node for one in patterns for node in one.nodes} | _without_decoding(probes, damages)
+        finding = Alarms(kind=kind, nodes=tuple(sorted(nodes)), patterns=patterns, notes=tuple(notes))
+        return Check("node-logs", "check", "invalid", _ASKED, "; ".join([*alarms, *unread]), (finding,))
     doubts = ends_unexplained(recorded)
     if missing := [node for node in recorded.serving if node not in recorded.log_hits]:
         which = ", ".join(missing) if recorded.log_hits else "any node"
         doubts.append(f"no logs were collected of {which}")
     noted = f"; alarming, but no violation by itself: {'; '.join(notes)}" if notes else ""
+    findings = (Alarms(verdict="valid", notes=tuple(notes)),) if notes else ()
     if doubts:
-        return Check("node-logs", "check", "unknown", _ASKED, "; ".join(doubts) + noted, {"notes": notes})
-    return Check("node-logs", "check", "valid", _ASKED, f"{counted(len(hits), 'log')} read{noted}", {"notes": notes})
+        return Check("node-logs", "check", "unknown", _ASKED, "; ".join(doubts) + noted, findings)
+    return Check("node-logs", "check", "valid", _ASKED, f"{counted(len(hits), 'log')} read{noted}", findings)
 
 
 def setup_failures(recorded: Recorded) -> list[str]:
@@ -106,14 +107,14 @@ def log_lines(alarms: Sequence[Alarm], hits: Hits, follows: str) -> list[str]:
     return lines
 
 
-def _patterns(alarms: Sequence[Alarm], hits: Hits) -> list[dict[str, Any]]:
+def _patterns(alarms: Sequence[Alarm], hits: Hits) -> tuple[AlarmPattern, ...]:
     """The patterns by which the lines of the violations are found in the logs again, and their nodes."""
-    return [
-        {"pattern": alarm.pattern, "unless": alarm.unless, "nodes": nodes}
+    return tuple(
+        AlarmPattern(alarm.pattern, tuple(nodes), alarm.unless)
         for alarm in alarms
         if alarm.follows == "violation"
         and (nodes := sorted(node for node, counts in hits.items() if counts.get(alarm.pattern)))
-    ]
+    )
 
 
 def ends_unexplained(recorded: Recorded) -> list[str]:

@@ -9,12 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import Final
+
+from msgspec import structs
 
 from harness.judge.answers_by_process import last_answers, last_begins
 from harness.judge.damage import Damage, Damages
 from harness.judge.logs.committed_prefix import falls
+from harness.judge.logs.leader_complete import describe as of_leader
 from harness.judge.logs.leader_complete import short_leaders
+from harness.judge.logs.log_order import describe as of_order
 from harness.judge.logs.log_order import order_violations
 from harness.judge.node_alarms import setup_failures
 from harness.judge.recorded import Recorded
@@ -38,6 +42,7 @@ from harness.judge.service import Service, Want, services_since, wants_of, wants
 from harness.workloads.transactions import called
 from history import SECOND, Check, Operation, Verdict
 from history.metrics.awake_clock import AwakeClock, gaps
+from history.records.finding import Comeback
 from history.records.indexes import index_text
 from history.records.probes import last_commit
 from history.records.text import and_listed
@@ -227,8 +232,10 @@ def recovery_check(recorded: Recorded, found: RecoveryFindings | None, damages: 
         + (_OF_NODES if clients_decide(recorded.plan.under_test, recorded.probes) else "")
     )
 
-    def check(verdict: Verdict, seen: str, details: dict[str, Any] | None = None) -> Check:
-        return Check("recovery", "check", verdict, asked, seen, details or {})
+    def check(verdict: Verdict, seen: str, *findings: Comeback) -> Check:
+        kind = "recovered" if verdict == "valid" else "no-recovery"
+        of_verdict = tuple(structs.replace(one, verdict=verdict, kind=kind) for one in findings)
+        return Check("recovery", "check", verdict, asked, seen, findings=of_verdict)
 
     state = recorded.state
     if state.unhealed:
@@ -236,10 +243,10 @@ def recovery_check(recorded: Recorded, found: RecoveryFindings | None, damages: 
     if found is None:
         return check("unknown", "the run was cut before it could be seen")
     if restart := _restart_failed(recorded, damages):
-        details = {**_reached(found, found.since_heal), "kind": "no-recovery", **_last_seen(recorded)}
+        finding = _comeback(found, found.since_heal, recorded, found.since_heal.behind)
         seen = f"did not start again after all were restarted: {restart}"
         failed = _failed_set_up(recorded)
-        return check("unknown", f"{seen}, but {failed}", details) if failed else check("invalid", seen, details)
+        return check("unknown", f"{seen}, but {failed}", finding) if failed else check("invalid", seen, finding)
     looked = [found, found.restarted] if found.restarted else [found]
     wrong = next(((one, *failure) for one in looked if (failure := _failure(one, limit))), None)
     if wrong is None:
@@ -247,20 +254,16 @@ def recovery_check(recorded: Recorded, found: RecoveryFindings | None, damages: 
         if open_:
             return check("unknown", "; ".join(dict.fromkeys(open_)))
         well = "; ".join(_time_sentence(one, limit) for one in looked)
-        details = {**_reached(found, found.since_heal), "seconds": found.since_heal.seconds}
-        return check("valid", well + _refusals(*looked), details)
+        return check("valid", well + _refusals(*looked), _comeback(found, found.since_heal, recorded))
     where, recovery, seen = wrong
     if ours := _harness_cause(where, recorded, limit):
         return check("unknown", f"{seen}, but {ours}")
     lost = _lost(recorded, recovery)
     whole = _with_whole_logs(recorded, recovery, lost) if lost else []
     at_fault = sorted({*lost, *recovery.behind} - set(whole))
-    details = {**_reached(where, recovery), "kind": "no-recovery", "nodes": at_fault, **_last_seen(recorded)}
-    if recovery.seconds is not None:
-        details["seconds"] = recovery.seconds
     if lost:
         seen = "; ".join([*lost.values(), seen]) + (f" with whole logs: {and_listed(whole)}" if whole else "")
-    return check("invalid", seen + _refusals(where), details)
+    return check("invalid", seen + _refusals(where), _comeback(where, recovery, recorded, at_fault))
 
 
 def _restart_failed(recorded: Recorded, damages: Damages) -> str | None:
@@ -362,11 +365,11 @@ def _lost(recorded: Recorded, recovery: Recovery) -> dict[str, str]:
     """
     if recovery.seconds is not None:
         return {}
-    lost = {one.node: one.describe() for one in reversed(short_leaders(recorded.probes))}
+    lost = {one.node: of_leader(one) for one in reversed(short_leaders(recorded.probes))}
     last = last_answers(recorded.probes)
     for violation in order_violations(recorded.probes):
         if violation.above == "committed" and violation.time >= last[violation.node] - _STANDS_NS:
-            lost.setdefault(violation.node, violation.describe())
+            lost.setdefault(violation.node, of_order(violation))
     return dict(sorted(lost.items()))
 
 
@@ -376,36 +379,29 @@ def _with_whole_logs(recorded: Recorded, recovery: Recovery, lost: Iterable[str]
     return [node for node in recovery.behind if node not in short]
 
 
-def _last_seen(recorded: Recorded) -> dict[str, Any]:
-    """The times of the last new commit and of the last served client (ns; null: never), and of the records' end."""
+def _comeback(
+    found: RecoveryFindings, recovery: Recovery, recorded: Recorded, at_fault: Sequence[str] = ()
+) -> Comeback:
     served = [one.returned for one in recorded.operations if one.served and one.returned is not None]
     ends = [
         *(one.ended for one in recorded.operations),
         *(probe.time for probe in recorded.probes[-1:]),
         *(receipt.healed or receipt.started for receipt in recorded.receipts),
     ]
-    return {
-        "last_commit_ns": last_commit(recorded.probes),
-        "last_served_ns": max(served, default=None),
-        "end_ns": max(ends, default=0),
-    }
-
-
-def _reached(found: RecoveryFindings, recovery: Recovery) -> dict[str, Any]:
-    unserved = [kind for kind, node in recovery.unserved if node is None]
-    if recovery.rule == "operations":
-        return {
-            "healed_ns": found.clock.back(recovery.healed_at),
-            "served_ns": found.clock.maybe_back(recovery.served_again),
-            "unserved": unserved,
-            **({"behind": list(recovery.behind)} if recovery.behind else {}),
-        }
-    return {
-        "unserved": unserved,
-        "healed_ns": found.clock.back(recovery.healed_at),
-        "target": recovery.target,
-        "leader_at_heal": recovery.leader,
-        "applied": recovery.applied,
-        "reached_ns": {node: found.clock.maybe_back(moment) for node, moment in recovery.reached.items()},
-        "behind": list(recovery.behind),
-    }
+    by_clients, back = recovery.rule == "operations", found.clock.maybe_back
+    return Comeback(
+        nodes=tuple(at_fault),
+        unserved=tuple(kind for kind, node in recovery.unserved if node is None),
+        behind=recovery.behind,
+        healed_ns=found.clock.back(recovery.healed_at),
+        by_clients=by_clients,
+        served_ns=back(recovery.served_again) if by_clients else None,
+        target=recovery.target,
+        leader_at_heal=recovery.leader,
+        applied=recovery.applied,
+        reached_ns={node: back(moment) for node, moment in recovery.reached.items()},
+        seconds=recovery.seconds,
+        last_commit_ns=last_commit(recorded.probes),
+        last_served_ns=max(served, default=None),
+        end_ns=max(ends, default=0),
+    ).graded

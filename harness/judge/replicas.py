@@ -17,12 +17,12 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 from history import Check, Probe
+from history.records.finding import Digest, Finding, ReplicasDiffer
 from history.records.text import and_listed, counted
 
-KIND: Final = "replicas-differ"
 _ASKED: Final = "every node that is at the same index holds the same contents"
 #: At most this many differences are listed, half of them those that were seen first, half the last; all are counted.
 MOMENTS: Final = 100
@@ -83,9 +83,10 @@ class Difference:
         first = self._suspected(suspects)
         return sorted(self.digests.items(), key=lambda side: (len(side[1]), side[1] not in first, sorted(side[1])))
 
-    def to_json(self) -> list[dict[str, Any]]:
+    @property
+    def moments(self) -> list[Digest]:
         return [
-            {"node": node, "time": time, "of": self.of, "index": self.index, "digest": digest}
+            Digest(node, time, self.of, self.index, digest)
             for digest, nodes in self.digests.items()
             for node, time in nodes.items()
         ]
@@ -211,7 +212,8 @@ def replicas_agree(probes: Sequence[Probe], *, quiet: int | None, ends: Sequence
         if alone := end.alone(probes):
             names = and_listed(alone)
             seen = f"after {end.after} {names} reported no index that another node reported: contents not compared"
-            return Check("replicas-agree", "check", "unknown", _ASKED, seen, {"nodes": alone})
+            finding = Finding(check="replicas-agree", kind="not-compared", verdict="unknown", nodes=tuple(alone))
+            return Check("replicas-agree", "check", "unknown", _ASKED, seen, (finding,))
     indexes = {probe.state_index: set[str]() for probe in answers}
     for probe in answers:
         indexes[probe.state_index].add(probe.node)
@@ -231,14 +233,9 @@ def _differ(found: Sequence[Difference]) -> Check:
     by_time = sorted(range(len(found)), key=lambda place: found[place].time)
     chosen = by_time if len(found) <= MOMENTS else by_time[: MOMENTS // 2] + by_time[-MOMENTS // 2 :]
     listed = [found[place] for place in sorted(chosen)]
-    details = {
-        "kind": KIND,
-        "nodes": sorted(blamed),
-        "count": len(found),
-        "by_node": dict(sorted(blamed.items())),
-        "indexes": [one.index for one in listed],
-        "moments": [moment for one in listed for moment in one.to_json()],
-        "since": first.time,
-    }
+    finding = ReplicasDiffer(
+        nodes=tuple(sorted(blamed)), since=first.time, count=len(found), by_node=dict(sorted(blamed.items())),
+        moments=tuple(moment for one in listed for moment in one.moments),
+    )  # fmt: skip
     seen = f"{first.sentence(suspects)}{more}; at {first.of} {first.index} {first.held(suspects)}"
-    return Check("replicas-agree", "check", "invalid", _ASKED, seen, details)
+    return Check("replicas-agree", "check", "invalid", _ASKED, seen, (finding,))

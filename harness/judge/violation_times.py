@@ -4,40 +4,38 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import Any
 
 from checker.counterexamples.violation_times import Sighting, sightings
 from checker.per_key import by_key
 from history import KeyVerdict, Operation, Receipt
 from history.records.events import PHASES
+from history.records.finding import FaultCount, ViolationTimes
 from history.records.violation_times import violation_times_text
 
 
 def violation_times(
-    operations: Sequence[Operation], keys: Sequence[KeyVerdict], receipts: Sequence[Receipt]
-) -> dict[str, Any]:
-    """Counts of violations by phase and fault; empty if there is none.
-
-    ``of`` is how many there are, ``counted`` how many have a time (an engine may list only some).  ``phases`` maps a
-    phase to the count of those that an operation of it shows.  ``faults`` holds id, name and count of each fault that
-    stood at some time from the write that was missed to the answer that missed it; two at once count twice.  ``calm``
-    is the count without any fault.
-    """
+    operations: Sequence[Operation],
+    keys: Sequence[KeyVerdict],
+    receipts: Sequence[Receipt],
+    check: str = "linearizable",
+) -> ViolationTimes | None:
+    """Count the violations by phase and fault; None if there is none."""
     bad = [verdict for verdict in keys if verdict.verdict == "invalid"]
     if not bad:
-        return {}
+        return None
     of_key = by_key(operations)
     seen = [sighting for verdict in bad for sighting in sightings(of_key.get(verdict.key, []), verdict)]
     standing = [[receipt for receipt in receipts if _stood(receipt, sighting)] for sighting in seen]
     phases = Counter(sighting.by.phase or "main" for sighting in seen)
     by_id = Counter(receipt.id for faults in standing for receipt in faults)
-    return {
-        "of": sum(verdict.violations for verdict in bad),
-        "counted": len(seen),
-        "phases": {phase: phases[phase] for phase in PHASES if phases[phase]},
-        "faults": [{"id": r.id, "fault": r.fault, "count": by_id[r.id]} for r in receipts if by_id[r.id]],
-        "calm": sum(not faults for faults in standing),
-    }
+    return ViolationTimes(
+        check=check,
+        of=sum(verdict.violations for verdict in bad),
+        counted=len(seen),
+        phases={phase: phases[phase] for phase in PHASES if phases[phase]},
+        faults=tuple(FaultCount(r.id, r.fault, by_id[r.id]) for r in receipts if by_id[r.id]),
+        calm=sum(not faults for faults in standing),
+    )
 
 
 def _stood(receipt: Receipt, sighting: Sighting) -> bool:
@@ -45,6 +43,6 @@ def _stood(receipt: Receipt, sighting: Sighting) -> bool:
     return receipt.state != "skipped" and receipt.started <= sighting.end and over >= sighting.begin
 
 
-def describe(found: dict[str, Any]) -> str:
+def describe(found: ViolationTimes | None) -> str:
     """Write when they were seen (see :func:`violation_times_text`); empty if there is none."""
     return violation_times_text(found, "no fault") if found else ""

@@ -16,7 +16,9 @@ from typing import Any, Final
 from harness.systems.api import COUNTS, FIGURES, System
 from history import Operation, Probe, Verdict
 from history.metrics.awake_clock import AwakeClock
+from history.records.finding import UnderFault
 from history.records.probes import STORED_AS
+from history.records.violations import found_in
 
 #: A cut, a kill and a pause, of which each leaves a quorum.
 FAULTS: Final = ("partition-random-node", "kill-random-processes", "hammer-time")
@@ -110,9 +112,10 @@ def _under(trial: Trial, fault: str) -> Finding:
     """Whether the fault bit, and clients were answered beside it."""
     states = Counter(one["state"] for one in trial.results.get("receipts", ()) if one["fault"] == fault)
     bitten = ", ".join(f"{number} {state}" for state, number in sorted(states.items())) or "never tried"
-    windows = [one for one in trial.check("under-fault").get("details", {}).get("faults", ()) if one["fault"] == fault]
-    ok = sum(one["ok"] for one in windows)
-    fine = states["installed"] and ok and all(one["exempt"] or one["ok"] >= one["least"] for one in windows)
+    under = found_in(trial.results, UnderFault)
+    windows = [one for one in (under.faults if under else ()) if one.fault == fault]
+    ok = sum(one.ok for one in windows)
+    fine = states["installed"] and ok and all(one.exempt or one.ok >= one.least for one in windows)
     return Finding(fault, "valid" if fine else "unknown", f"{bitten}; {ok} operations ok while it stood")
 
 

@@ -56,5 +56,5 @@ def total_check(operations: Sequence[Operation]) -> Check:
                 check="total", kind=example.kind, since=times[0], until=times[-1], count=len(wrong), keys=(BANK,)
             ),
         )
-        return Check("total", "check", "invalid", _ASKED, seen, {}, findings, (example,))
+        return Check("total", "check", "invalid", _ASKED, seen, findings, (example,))
     return Check("total", "check", "valid" if reads else "unknown", _ASKED, counted(len(reads), "read"))

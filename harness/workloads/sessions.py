@@ -55,7 +55,7 @@ def sessions_check(operations: Sequence[Operation]) -> Check:
     examples = [*wrong, *(example for key in keys for example in key.counterexamples)]
     findings = [*contradictions("sessions", wrong)]
     findings += contradictions_of_keys("sessions", ((key.key, key.kinds, key.more) for key in keys if key.kinds))
-    return Check("sessions", "check", verdict, _ASKED, seen, {}, tuple(findings), tuple(examples))
+    return Check("sessions", "check", verdict, _ASKED, seen, tuple(findings), tuple(examples))
 
 
 def _ended_when_seen(op: Operation, seen: _Seen) -> Operation:

@@ -20,7 +20,7 @@ SIZE: Final = 1000
 #: The share of all operations that are reads.
 READS: Final = 0.05
 _ASKED: Final = "at the end every set holds what was added to it, once, and nothing else"
-#: At most this many elements of a class are named in the details: all of them but in the largest of runs.
+#: At most this many elements of a class are named: all of them but in the largest of runs.
 _NAMED: Final = 10_000
 #: At most this many elements, with their adds, are shown in a counterexample.
 _SHOWN: Final = 3
@@ -168,7 +168,7 @@ def elements_check(operations: Sequence[Operation]) -> Check:
     """Account for every element, as Jepsen's ``checker/set`` does, by the last read of each set.
 
     Where several nodes were read at the end, it is the last read of the node that lacks the most, and those of all
-    nodes for what should not be there; ``losses`` in the details are those of every node, in the order in which they
+    nodes for what should not be there; ``losses`` are those of every node, in the order in which they
     were first seen.
 
     ``ok``: it is there; for the others see :data:`_WORDS`.
@@ -208,7 +208,7 @@ def elements_check(operations: Sequence[Operation]) -> Check:
         seen += f", but no client of {', '.join(silent)} was answered at the end"
     examples = tuple(example for _, example in sorted(wrong, key=lambda one: classes.index(one[0])))
     findings = (elements, *contradictions("elements", examples))
-    return Check("elements", "check", verdict, _ASKED, seen, {"words": _WORDS}, findings, examples)
+    return Check("elements", "check", verdict, _ASKED, seen, findings, examples, _WORDS)
 
 
 def _seen(counts: Mapping[str, int], losses: Sequence[Loss], missing: int, gone: int) -> str:

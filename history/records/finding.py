@@ -7,9 +7,9 @@ is.  ``reports.words`` makes the English of them.  A system brings the kinds of 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Final, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias, TypeVar
 
 import msgspec
 from msgspec import Struct
@@ -24,6 +24,10 @@ Severity: TypeAlias = Literal[
 SEVERITIES: Final[tuple[Severity, ...]] = (
     "data lost", "missing on nodes", "log truncated", "inconsistent", "no commits", "replica behind", "alarm",
 )  # fmt: skip
+
+
+#: Seconds without a commit, until the end of the record, that are called an outage.
+OUTAGE_S: Final = 10.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,12 +62,13 @@ class Finding(Struct, frozen=True, kw_only=True, tag_field="type"):
 class Contradiction(Finding, frozen=True, kw_only=True):
     """Answers that cannot all be true: ``count`` of one kind, on these objects.
 
-    With ``more`` there may be others that were not looked for.
+    With ``more`` there may be others that were not looked for.  ``logged``: the objects' names in the nodes' logs.
     """
 
     count: int
     keys: tuple[str, ...] = ()
     more: bool = False
+    logged: tuple[str, ...] = ()
 
 
 class Loss(Struct, frozen=True):
@@ -107,6 +112,303 @@ class Elements(Finding, frozen=True, kw_only=True):
     def lost_by_node(self) -> dict[str, int]:
         """How many elements the last read of each node lacks, in the order of the losses."""
         return dict(sum((Counter({one.node: one.lost}) for one in self.losses), Counter[str]()))
+
+
+class Comeback(Finding, frozen=True, kw_only=True):
+    """How a cluster came back after its last heal; ``nodes`` are those at fault where it did not.
+
+    ``unserved`` are the kinds of operations, or "changes", that clients asked for in vain; ``behind`` the nodes that
+    did not catch up.  Where ``by_clients`` only clients show that nodes are back: every kind was served again at
+    ``served_ns``.  Else each node had to apply ``target``, the commit index of ``leader_at_heal``: ``reached_ns`` is
+    when it did, ``applied`` what it had applied last.  Times are in ns since the run's start; None: never, or unknown.
+    ``seconds`` is how long it all took.  The last new commit, the last operation that was served, and the end of the
+    record tell an outage from a replica that is behind.
+    """
+
+    check: str = "recovery"
+    kind: str = "no-recovery"
+    severity: Severity = "replica behind"
+    unserved: tuple[str, ...] = ()
+    behind: tuple[str, ...] = ()
+    healed_ns: int
+    by_clients: bool = False
+    served_ns: int | None = None
+    target: int = -1
+    leader_at_heal: str | None = None
+    applied: dict[str, int | None] = {}
+    reached_ns: dict[str, int | None] = {}
+    seconds: float | None = None
+    last_commit_ns: int | None = None
+    last_served_ns: int | None = None
+    end_ns: int | None = None
+
+    @property
+    def is_outage(self) -> bool:
+        """Whether nothing was committed any more; where clients decide, whether none was served."""
+        if self.last_commit_ns is None or self.end_ns is None:
+            return self.by_clients and self.served_ns is None
+        silent = self.last_served_ns is None or self.last_served_ns <= self.last_commit_ns + 10**9
+        return silent and self.end_ns - self.last_commit_ns >= OUTAGE_S * 1e9
+
+    @property
+    def graded(self) -> Comeback:
+        """With the severity that follows; where clients decide, nothing is known of replicas that served nobody."""
+        stopped = self.is_outage or (self.by_clients and not self.behind) or "changes" in self.unserved
+        return msgspec.structs.replace(self, severity="no commits" if stopped else "replica behind")
+
+
+Fate: TypeAlias = Literal["lost", "missing", "held"]
+_OF_ENTRIES: Final[Mapping[Fate, Severity]] = {
+    "lost": "data lost", "missing": "missing on nodes", "held": "log truncated",
+}  # fmt: skip
+
+
+class EntryFate(Struct, frozen=True):
+    """The fate of the entries up to ``index``, which were committed and went from at least one log.
+
+    ``lost``: at ``time`` (ns), when logs were shortest, none went beyond ``longest``.  ``missing``: at the end the logs
+    of ``short`` (node -> end) do not reach ``index``.  ``held``: all do.  Of entries that are not lost, ``holders`` are
+    the nodes whose logs may have reached them at the ``time`` when these were fewest, since the first had lost some.
+    """
+
+    fate: Fate
+    index: int
+    time: int
+    longest: int = -1
+    short: dict[str, int] = {}
+    holders: tuple[str, ...] = ()
+    nodes: int = 0
+
+    @property
+    def severity(self) -> Severity:
+        return _OF_ENTRIES[self.fate]
+
+
+class NodeMoment(Struct, frozen=True):
+    """An answer of ``node`` at ``time`` (ns since the run's start) that shows what breaks a rule."""
+
+    node: str
+    time: int
+
+
+class Fall(NodeMoment, frozen=True):
+    """A node's log ended at ``log_end``, where ``committed`` had been committed.
+
+    ``restarted``: by their pids, the process that reported the commit index is not the one whose log fell.
+    ``index_fell``: the node's commit index itself fell, from the first to the second, and no pid shows a restart.
+    Either way a fall proves nothing by itself, because a log may be lost with its machine; beside one that does, it
+    belongs to the same finding.
+    """
+
+    log_end: int
+    committed: int
+    restarted: bool = False
+    index_fell: tuple[int, int] | None = None
+
+    @property
+    def proves(self) -> bool:
+        """Whether the log fell below the commit index of one process."""
+        return not self.restarted and self.index_fell is None
+
+
+class BeyondLog(NodeMoment, frozen=True):
+    """An answer that the node's earlier answers contradict.
+
+    ``above`` names the index that had reached ``index``; ``bound`` is that of the later answer: the end of the log, or
+    the commit index.
+    """
+
+    above: Literal["committed", "applied"]
+    index: int
+    bound: int
+
+
+class ShortLeader(NodeMoment, frozen=True):
+    """The node led in ``term`` with a log that ended below ``committed``, as the node ``told_by`` had said."""
+
+    term: int
+    log_end: int
+    committed: int
+    told_by: str
+
+
+class StepBack(NodeMoment, frozen=True):
+    """The node was in ``term``, and had been in the later term ``before`` at ``last`` (ns)."""
+
+    term: int
+    before: int
+    last: int
+
+
+class Claim(NodeMoment, frozen=True):
+    """The node was first seen to lead in ``term``."""
+
+    term: int
+
+
+class Digest(NodeMoment, frozen=True):
+    """The node reported this ``digest`` of its contents at an ``index``, an *index* or an *applied index*."""
+
+    of: str
+    index: int
+    digest: str
+
+
+class OfNodes(Finding, frozen=True, kw_only=True):
+    """What answers of nodes show: ``count`` times in all, of which ``moments`` are recorded, in the order of time."""
+
+    count: int = 0
+    moments: tuple[NodeMoment, ...] = ()
+
+    @property
+    def marks(self) -> tuple[NodeMoment, ...]:
+        """The moments from when something was wrong."""
+        return self.moments
+
+
+class ShortLogs(OfNodes, frozen=True, kw_only=True):
+    """Committed entries that are not in a log; ``entries``: what became of them, if any is known to be gone."""
+
+    entries: EntryFate | None = None
+
+
+class EntriesDeleted(ShortLogs, frozen=True, kw_only=True):
+    check: str = "committed-kept"
+    kind: str = "committed-entries-deleted"
+    moments: tuple[Fall, ...] = ()
+
+
+class CommitBeyondLog(ShortLogs, frozen=True, kw_only=True):
+    check: str = "log-order"
+    kind: str = "commit-beyond-log"
+    moments: tuple[BeyondLog, ...] = ()
+
+
+class LeaderLacksCommitted(ShortLogs, frozen=True, kw_only=True):
+    check: str = "leader-complete"
+    kind: str = "leader-lacks-committed"
+    moments: tuple[ShortLeader, ...] = ()
+
+
+class TermForgotten(OfNodes, frozen=True, kw_only=True):
+    check: str = "terms-kept"
+    kind: str = "term-forgotten"
+    moments: tuple[StepBack, ...] = ()
+
+
+class Contrast(OfNodes, frozen=True, kw_only=True):
+    """What is wrong only from the second of its moments on, which is ``since``."""
+
+    @property
+    def marks(self) -> tuple[NodeMoment, ...]:
+        return tuple(one for one in self.moments if one.time >= (self.since or 0))
+
+
+class TwoLeaders(Contrast, frozen=True, kw_only=True):
+    """``terms``: the nodes that led in each term with several."""
+
+    check: str = "election-safety"
+    kind: str = "two-leaders"
+    terms: dict[int, tuple[str, ...]]
+    moments: tuple[Claim, ...] = ()
+
+
+class ReplicasDiffer(Contrast, frozen=True, kw_only=True):
+    """``count`` indexes at which digests differ; ``by_node``: at how many the node is in the minority."""
+
+    check: str = "replicas-agree"
+    kind: str = "replicas-differ"
+    by_node: dict[str, int] = {}
+    moments: tuple[Digest, ...] = ()
+
+
+class AlarmPattern(Struct, frozen=True):
+    """Lines of logs of ``nodes`` that hold ``pattern``, and not ``unless``, are violations by themselves."""
+
+    pattern: str
+    nodes: tuple[str, ...]
+    unless: str | None = None
+
+
+class Alarms(Finding, frozen=True, kw_only=True):
+    """Alarms of nodes: ``patterns`` of lines that are violations, and ``notes`` that prove nothing by themselves."""
+
+    check: str = "node-logs"
+    kind: str = "log-alarm"
+    severity: Severity = "alarm"
+    patterns: tuple[AlarmPattern, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+class FaultCount(Struct, frozen=True):
+    """How often something was counted under the fault of this number."""
+
+    id: int
+    fault: str
+    count: int
+
+
+class ViolationTimes(Finding, frozen=True, kw_only=True):
+    """When violations of clients were seen: ``counted`` of all ``of`` have a time (an engine may list only some).
+
+    ``phases`` maps a phase to the count of those that an operation of it shows.  ``faults`` stood at some time from the
+    write that was missed to the answer that missed it; two at once count twice.  ``calm``: the count without any fault.
+    """
+
+    kind: str = "violation-times"
+    verdict: Verdict = "valid"
+    of: int
+    counted: int
+    phases: dict[str, int]
+    faults: tuple[FaultCount, ...]
+    calm: int
+
+
+class Skipped(Finding, frozen=True, kw_only=True):
+    """There was nothing to judge, and ``why``."""
+
+    kind: str = "skipped"
+    verdict: Verdict = "valid"
+    why: str
+
+
+class OkCounts(Finding, frozen=True, kw_only=True):
+    """Operations that were ok in the main phase, by kind, and the ``least`` of each that is asked for."""
+
+    check: str = "operations"
+    kind: str = "ok-counts"
+    verdict: Verdict = "valid"
+    least: int
+    ok: dict[str, int]
+
+
+class WindowCount(Struct, frozen=True):
+    """Operations ``ok`` under a fault, the ``least`` that is asked for, and why nothing is (``exempt``)."""
+
+    id: int
+    fault: str
+    ok: int
+    least: int
+    exempt: str
+
+
+class UnderFault(Finding, frozen=True, kw_only=True):
+    """Operations under each fault; ``before``: writes acknowledged before a fault that left no quorum."""
+
+    check: str = "under-fault"
+    kind: str = "under-fault"
+    verdict: Verdict = "valid"
+    faults: tuple[WindowCount, ...]
+    before: dict[int, int] = {}
+
+
+class Pace(Finding, frozen=True, kw_only=True):
+    """Figures of the harness's own pace (ms, operations a second, shares), by name."""
+
+    check: str = "kept-pace"
+    kind: str = "pace"
+    verdict: Verdict = "valid"
+    figures: dict[str, float]
 
 
 class KnownDefect(Struct, frozen=True, kw_only=True):
@@ -179,6 +481,14 @@ def _joined(one: Contradiction, other: Contradiction) -> Contradiction:
     )  # fmt: skip
 
 
+F = TypeVar("F", bound=Finding)
+
+
+def first_of(kind: type[F], check: Mapping[str, Any]) -> F | None:
+    """The first finding of this type in a check's record; None where there is none."""
+    return next((one for one in findings_in(check) if isinstance(one, kind)), None)
+
+
 def findings_in(check: Mapping[str, Any]) -> tuple[Finding, ...]:
     """The findings in a check's record in ``results.json``, without what is no finding.
 
@@ -192,11 +502,17 @@ def findings_in(check: Mapping[str, Any]) -> tuple[Finding, ...]:
 def _finding(record: Any) -> Finding | None:
     if not isinstance(record, Mapping):
         return None
-    types = {one.__name__: one for one in Finding.__subclasses__()}
+    types = {one.__name__: one for one in types_below(Finding)}
     try:
         if (known := types.get(str(record.get("type")))) is not None:
-            return msgspec.convert(record, known)
+            return msgspec.convert(record, known, str_keys=True)
         plain = {name: record[name] for name in Finding.__struct_fields__ if name in record}
         return msgspec.convert(plain | {"type": Finding.__name__}, Finding)
     except msgspec.ValidationError:
         return None
+
+
+def types_below(kind: type[Finding]) -> Iterator[type[Finding]]:
+    """The types of findings that are recorded: those that are not a base of others."""
+    below = kind.__subclasses__()
+    yield from (one for each in below for one in types_below(each)) if below else (kind,)

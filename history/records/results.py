@@ -34,7 +34,8 @@ class Check:
     """One line of the result: what was asked, what was seen, and the verdict that follows.
 
     ``kind`` is ``check`` (the system's: can be invalid) or ``gate`` (ours: can only make a run unknown).  ``findings``
-    are what it found, as data, and ``counterexamples`` show its violations, the gravest first.
+    are what it found, as data, and ``counterexamples`` show its violations, the gravest first.  ``words`` explains
+    words that its readers may not know.
     """
 
     name: str
@@ -42,9 +43,9 @@ class Check:
     verdict: Verdict
     asked: str
     seen: str
-    details: dict[str, Any] = field(default_factory=dict)
     findings: tuple[Finding, ...] = ()
     counterexamples: tuple[Counterexample, ...] = ()
+    words: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if self.kind == "gate" and self.verdict == "invalid":
@@ -52,7 +53,7 @@ class Check:
 
     def to_json(self) -> dict[str, Any]:
         record = {name: getattr(self, name) for name in self.__slots__}
-        record["findings"] = [msgspec.to_builtins(one) for one in self.findings]
+        record["findings"] = [msgspec.to_builtins(one, str_keys=True) for one in self.findings]
         record["counterexamples"] = [one.to_json() for one in self.counterexamples[:MAX_SHOWN]]
         return record
 

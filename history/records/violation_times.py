@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from history.records.finding import ViolationTimes
 
 
-def violation_times_text(found: Mapping[str, Any], calm: str) -> str:
+def violation_times_text(found: ViolationTimes, calm: str) -> str:
     """Say in which phases the answers were that show violations, and which faults had stood from each change at issue.
 
     These are two questions: an answer in the final phase may miss what was written under a fault.  Such as "answered in
     warm-up: 30, in main: 72; from the change that the answer contradicts to the answer, 41 fell under #0 bridge, 61
-    under no fault", with ``calm`` for the last of them.  ``found`` is the record that ``harness.judge.violation_times``
-    makes.
+    under no fault", with ``calm`` for the last of them.
     """
-    phases = [f"in {phase}: {count}" for phase, count in found["phases"].items()]
-    faults = [(f"#{fault['id']} {fault['fault']}", fault["count"]) for fault in found["faults"]]
-    faults += [(calm, found["calm"])] if found["calm"] else []
+    phases = [f"in {phase}: {count}" for phase, count in found.phases.items()]
+    faults = [(f"#{fault.id} {fault.fault}", fault.count) for fault in found.faults]
+    faults += [(calm, found.calm)] if found.calm else []
     fell = ", ".join(f"{count}{'' if place else ' fell'} under {name}" for place, (name, count) in enumerate(faults))
-    several = ", some under several" if sum(count for _, count in faults) > found["counted"] else ""
-    some, among = found["counted"], found["counted"] != found["of"]
+    several = ", some under several" if sum(count for _, count in faults) > found.counted else ""
+    some, among = found.counted, found.counted != found.of
     dated = f"{some} of these {'is' if some == 1 else 'are'} dated: " if among else ""
     stood = f"from the change that the answer contradicts to the answer, {fell}{several}"
     return f"{dated}answered {', '.join(phases)}; {stood}"

@@ -10,8 +10,20 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
-from history.records.check_records import check_details, check_records
-from history.records.finding import LOST, SEVERITIES, Contradiction, Elements, Loss, Severity, findings_in
+from history.records.check_records import check_records
+from history.records.finding import (
+    LOST,
+    SEVERITIES,
+    Contradiction,
+    Elements,
+    F,
+    Loss,
+    Severity,
+    Skipped,
+    UnderFault,
+    findings_in,
+    first_of,
+)
 from history.records.verdicts import Counterexample
 
 #: The check of what clients were answered: the first recordings call it by its second name, and of transactions it is
@@ -32,16 +44,6 @@ MORE_FOUND: Final = "as intended, and more was found"
 OF_NODES: Final = frozenset(
     {"replicas-agree", "election-safety", "terms-kept", "leader-complete", "log-order", "committed-kept", "node-logs"}
 )
-#: Kinds of violations in which committed entries are gone from a log.
-SHORT_LOGS: Final = frozenset({"committed-entries-deleted", "commit-beyond-log", "leader-lacks-committed"})
-#: What became of committed entries that went from a log: at some moment no log reached them; at the end some do not;
-#: at the end all do.
-Fate: TypeAlias = Literal["lost", "missing", "held"]
-_OF_ENTRIES: Final[Mapping[str, Severity]] = {
-    "lost": "data lost", "missing": "missing on nodes", "held": "log truncated",
-}  # fmt: skip
-#: Seconds without a commit, until the end of the record, that are called an outage.
-OUTAGE_S: Final = 10.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,17 +78,12 @@ def _violations(results: Mapping[str, Any]) -> Iterator[Violation]:
     for check in check_records(results):
         if check.get("verdict") != "invalid":
             continue
-        name, details = str(check.get("name") or ""), check_details(check)
+        name = str(check.get("name") or "")
         found = [one for one in findings_in(check) if one.verdict == "invalid"]
-        logged = details.get("objects")
         for one in found:
-            objects = logged.get(one.kind, ()) if isinstance(logged, Mapping) else ()
-            yield Violation(name, one.kind, one.nodes, one.severity, tuple(map(str, objects)))
+            yield Violation(name, one.kind, one.nodes, one.severity, getattr(one, "logged", ()))
         if not found:
-            nodes = details.get("nodes") or details.get("behind")
-            named = tuple(map(str, nodes)) if isinstance(nodes, list | tuple) else ()
-            kind = str(details.get("kind") or name)
-            yield Violation(name, kind, named, severity_of(name, kind, details))
+            yield Violation(name, name, severity="alarm" if name == "node-logs" else "inconsistent")
 
 
 class Shown(NamedTuple):
@@ -143,6 +140,12 @@ def losses_of(check: Mapping[str, Any]) -> list[Loss]:
     return [loss for one in findings_in(check) if isinstance(one, Elements) for loss in one.losses]
 
 
+def found_in(results: Mapping[str, Any], kind: type[F]) -> F | None:
+    """The first finding of this type in ``results.json``; None where there is none."""
+    found = (first_of(kind, check) for check in check_records(results))
+    return next((one for one in found if one is not None), None)
+
+
 def _answer(record: Mapping[str, Any]) -> int | None:
     """The place of the operation whose answer leaves no order, by a counterexample's JSON that may be malformed."""
     try:
@@ -182,12 +185,10 @@ def state_of(check: Mapping[str, Any]) -> str:
 
 def _nothing_asked(check: Mapping[str, Any]) -> bool:
     """Whether a check that passed had nothing to judge."""
-    details = check_details(check)
-    if details.get("skipped"):
+    if first_of(Skipped, check):
         return True
-    faults = details.get("faults") if check.get("name") == "under-fault" else None
-    exempt = isinstance(faults, list) and all(isinstance(one, Mapping) and one.get("exempt") for one in faults)
-    return exempt and not details.get("before")
+    under = first_of(UnderFault, check)
+    return under is not None and all(one.exempt for one in under.faults) and not under.before
 
 
 def contents_differ(checks: Sequence[Mapping[str, Any]]) -> list[str]:
@@ -205,36 +206,6 @@ def contents_differ(checks: Sequence[Mapping[str, Any]]) -> list[str]:
             or (one.get("name") not in LINEARIZABLE and any(found.kind == "lost-element" for found in findings_in(one)))
         )
     ]
-
-
-def severity_of(check: str, kind: str, details: Mapping[str, Any] | None = None) -> Severity:
-    """Say how bad a violation of this kind is, which this check found; ``details`` as the check recorded them."""
-    if kind in SHORT_LOGS and details and "entries" in details:
-        entries = details["entries"]
-        return (
-            _OF_ENTRIES.get(str(entries.get("fate")), "data lost") if isinstance(entries, Mapping) else "inconsistent"
-        )
-    if kind in SHORT_LOGS:
-        return "data lost"
-    if check == "recovery":
-        about = details or {}
-        # Where clients decide whether a cluster recovered, nothing is known of replicas but whose clients were served.
-        of_clients = "served_ns" in about and not about.get("behind")
-        refused = "changes" in (about.get("unserved") or ())
-        return "no commits" if is_outage(about) or of_clients or refused else "replica behind"
-    return "alarm" if check == "node-logs" else "inconsistent"
-
-
-def is_outage(details: Mapping[str, Any]) -> bool:
-    """Whether a cluster that did not recover committed nothing any more: by the ``details`` of that check.
-
-    For nodes that report no commit index the clients decide: none was served after the heal.
-    """
-    committed, served, end = (details.get(name) for name in ("last_commit_ns", "last_served_ns", "end_ns"))
-    if not isinstance(committed, int) or not isinstance(end, int):
-        return "served_ns" in details and details["served_ns"] is None
-    silent = not isinstance(served, int) or served <= committed + 10**9
-    return silent and end - committed >= OUTAGE_S * 1e9
 
 
 def finding_name(severity: str, kind: str, planted_bug: str = "", beside: str = "") -> str:

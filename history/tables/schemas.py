@@ -141,7 +141,7 @@ CHECKS: Final = pa.schema(
         _field("seen", pa.string(), "what was found: the reason for the verdict"),
         _field("kinds", _TEXTS, "the kinds of violations that it found; empty unless it is invalid"),
         _field("nodes", _TEXTS, "the nodes at fault; empty if none is named"),
-        _field("details", pa.string(), "its findings, and all else that it recorded, as JSON"),
+        _field("findings", pa.string(), "its findings, as a list in JSON"),
     ]
 )
 

@@ -17,7 +17,8 @@ from history import SECOND, FormatError
 from history.metrics.recovery import Load, moment_or
 from history.recording import Recording
 from history.records.events import PHASES
-from history.records.violations import violations_of
+from history.records.finding import UnderFault, findings_in
+from history.records.violations import found_in, violations_of
 from history.tables.operations import json_text, operations_table, table_of_rows
 from history.tables.schemas import CHECKS, COUNTEREXAMPLES, COVERAGE, ENVIRONMENT
 from pipeline.tables.judging import verdicts_of
@@ -59,13 +60,11 @@ def source_of(run: Recording) -> dict[str, int]:
 def _checks(results: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     found = violations_of(results)
     for check in results.get("checks", ()):
-        details = {**(check.get("details") or {}), "findings": check.get("findings") or []}
-        nodes = details.get("nodes") or details.get("behind") or ()
         yield {
             **{name: check[name] for name in _OWN},
             "kinds": sorted({one.kind for one in found if one.check == check["name"]}),
-            "nodes": [str(node) for node in nodes],
-            "details": json_text(details),
+            "nodes": sorted({node for one in findings_in(check) for node in one.nodes}),
+            "findings": json_text(check.get("findings") or []),
         }
 
 
@@ -83,8 +82,8 @@ def _flat(found: Mapping[str, Any], before: str = "") -> Iterator[dict[str, str]
 
 def _ok_under(results: Mapping[str, Any]) -> dict[int, int]:
     """Count the operations that began and ended under a fault in the main phase, by its id, as the gate did."""
-    gates = [check for check in results.get("checks", ()) if check["name"] == "under-fault"]
-    return {fault["id"]: fault["ok"] for gate in gates for fault in (gate.get("details") or {}).get("faults", ())}
+    under = found_in(results, UnderFault)
+    return {one.id: one.ok for one in under.faults} if under else {}
 
 
 def coverage_table(faults: Iterable[Mapping[str, Any]], load: Load, ok: Mapping[int, int]) -> pa.Table:

@@ -10,10 +10,11 @@ import numpy as np
 
 from history import Counterexample, Operation
 from history.codes import INFO, OK
-from history.records.check_records import check_records, details_by_check
+from history.records.check_records import check_records
+from history.records.finding import Comeback, ViolationTimes
 from history.records.verdicts import MAX_COUNTEREXAMPLES
 from history.records.violation_times import violation_times_text
-from history.records.violations import LINEARIZABLE, Shown, counterexamples_of, counts_of, in_shown_order
+from history.records.violations import LINEARIZABLE, Shown, counterexamples_of, counts_of, found_in, in_shown_order
 from reports.analysis import faults, node_timeline
 from reports.analysis.counterexample import Picture, label_of, labels_by_elements, picture_of
 from reports.analysis.failed_starts import FailedStart, failed_starts
@@ -150,18 +151,15 @@ def prepare(run: Run) -> Drawn:
 def _stopped(run: Run, found: list[NodeTimeline], windows: list[FaultWindow]) -> Stopped | None:
     if _no_recovery(run) is None:
         return None
-    about = details_by_check(run.results)["recovery"]
-    silent = unserved(run, about)
-    return stopped_at(run, found, windows, about.get("behind") or (), silent[0] if silent else None)
+    about = found_in(run.results, Comeback)
+    silent = unserved(run, about) if about else None
+    return stopped_at(run, found, windows, about.behind if about else (), silent[0] if silent else None)
 
 
 def violation_times_of(run: Run) -> str:
     """Write when the violations were seen, by phase and by the faults that stood; empty if they were not counted."""
-    details = details_by_check(run.results)
-    seen = next((details[name].get("seen") for name in LINEARIZABLE if name in details), None)
-    if not isinstance(seen, dict) or not seen.get("counted"):
-        return ""
-    return violation_times_text(seen, "no installed fault")
+    times = found_in(run.results, ViolationTimes)
+    return violation_times_text(times, "no installed fault") if times and times.counted else ""
 
 
 def violation_count(run: Run) -> int:

@@ -13,7 +13,26 @@ from typing import Any, Final, NamedTuple, TypeAlias
 
 import numpy as np
 
-from history.records.check_records import details_by_check
+from history.records.check_records import check_records
+from history.records.finding import (
+    Alarms,
+    BeyondLog,
+    CommitBeyondLog,
+    Digest,
+    EntriesDeleted,
+    Fall,
+    LeaderLacksCommitted,
+    NodeMoment,
+    OfNodes,
+    ReplicasDiffer,
+    ShortLeader,
+    ShortLogs,
+    StepBack,
+    TermForgotten,
+    TwoLeaders,
+    findings_in,
+    first_of,
+)
 from history.records.violations import LINEARIZABLE, OF_NODES
 from reports.analysis import node_timeline
 from reports.analysis.faults import FaultWindow, healed_before
@@ -41,11 +60,10 @@ class Observation(NamedTuple):
 #: How an index is written.
 Write: TypeAlias = Callable[[int], str]
 #: Whether a node's later answer, by its place, still shows what a moment records of the answer at the first place.
-Stands: TypeAlias = Callable[[NodeTimeline, Mapping[str, Any], int, int], bool]
+Stands: TypeAlias = Callable[[NodeTimeline, Any, int, int], bool]
 
 ELSEWHERE: Final = LINEARIZABLE | {"recovery"}
 MAX_MOMENTS: Final = 12
-LOGS_TOO_SHORT: Final = ("committed-entries-deleted", "commit-beyond-log", "leader-lacks-committed")
 #: Characters of a digest that are shown.
 DIGEST: Final = 12
 #: Seconds before and after a moment from which log lines are shown.
@@ -113,8 +131,8 @@ def invariant_violations(drawn: Drawn) -> list[InvariantViolation]:
     The ends of the logs are drawn once: in the first section that is about them, for all that are.
     """
     failed = _failed(drawn)
-    sections = [_invariant_violation(drawn, row, details) for row, details in failed]
-    about = [place for place, (_, details) in enumerate(failed) if details.get("kind") in LOGS_TOO_SHORT]
+    sections = [_invariant_violation(drawn, row, record) for row, record in failed]
+    about = [place for place, (_, record) in enumerate(failed) if first_of(ShortLogs, record)]
     nodes = sorted({node for place in about for node in sections[place].nodes})
     marked = nodes if len(nodes) < len(drawn.timelines) else []
     picture = sketch_of(drawn.timelines, drawn.windows, drawn.run.end / 1e9, marked, "log_end") if about else None
@@ -129,32 +147,33 @@ def invariant_violations(drawn: Drawn) -> list[InvariantViolation]:
 def moments_by_check(drawn: Drawn) -> list[tuple[str, list[Observation]]]:
     """List (check, its observations) of the same checks, without what the cluster was doing.
 
-    What a check saw before anything was wrong, of ``since`` (ns) on by its own record, is no mark of a violation.
+    What a check saw before anything was wrong is no mark of a violation.
     """
     return [
-        (row["name"], [one for one in _describe(drawn, details) if one.at >= details.get("since", 0) / 1e9])
-        for row, details in _failed(drawn)
+        (row["name"], _describe(drawn, about, about.marks)) if about else (row["name"], [])
+        for row, record in _failed(drawn)
+        for about in [first_of(OfNodes, record)]
     ]
 
 
 def _failed(drawn: Drawn) -> list[tuple[dict[str, Any], Mapping[str, Any]]]:
-    details = details_by_check(drawn.run.results)
+    records = {str(one.get("name") or ""): one for one in check_records(drawn.run.results)}
     elsewhere = ELSEWHERE | shown_as_counterexamples(drawn.run)
     failed = [row for row in checks_of(drawn.run) if row["state"] == "invalid" and row["name"] not in elsewhere]
-    return [(row, details.get(row["name"], {})) for row in failed]
+    return [(row, records[row["name"]]) for row in failed]
 
 
-def _describe(drawn: Drawn, details: Mapping[str, Any]) -> list[Observation]:
-    kind = str(details.get("kind"))
-    if say := _WORDING.get(kind):
-        moments = _moments(details)
-        found = [Observation(one["time"] / 1e9, str(one["node"]), say(one, drawn.run.index)) for one in moments]
-        return _stretches(drawn, moments, found, _STANDS[kind]) if kind in _STANDS else found
-    return _leaders(drawn, details)
+def _describe(drawn: Drawn, about: OfNodes, moments: Sequence[NodeMoment]) -> list[Observation]:
+    if isinstance(about, TwoLeaders):
+        since = min((one.time for one in moments), default=0) / 1e9
+        return [one for one in _leaders(drawn, about) if one.at >= since]
+    say = _WORDING[type(about)]
+    found = [Observation(one.time / 1e9, one.node, say(one, drawn.run.index)) for one in moments]
+    return _stretches(drawn, moments, found, _STANDS[type(about)]) if type(about) in _STANDS else found
 
 
 def _stretches(
-    drawn: Drawn, moments: Sequence[Mapping[str, Any]], found: Sequence[Observation], stands: Stands
+    drawn: Drawn, moments: Sequence[NodeMoment], found: Sequence[Observation], stands: Stands
 ) -> list[Observation]:
     """Merge what a node showed in one answer after the other; the results hold the earliest of many answers only.
 
@@ -179,12 +198,14 @@ def _stretches(
     return merged
 
 
-def _is_of(moment: Mapping[str, Any], timeline: NodeTimeline, place: int) -> bool:
+def _is_of(moment: NodeMoment, timeline: NodeTimeline, place: int) -> bool:
     """Whether a moment is of the answer at a place of a node's timeline."""
-    bound = timeline.committed if moment.get("above") == "applied" else timeline.log_end
-    if place >= len(bound) or abs(float(timeline.time[place]) - moment["time"] / 1e9) > 1e-6:
+    assert isinstance(moment, BeyondLog | ShortLeader)
+    applied = isinstance(moment, BeyondLog) and moment.above == "applied"
+    reported = timeline.committed if applied else timeline.log_end
+    if place >= len(reported) or abs(float(timeline.time[place]) - moment.time / 1e9) > 1e-6:
         return False
-    return bool(int(bound[place]) == moment.get("bound", moment.get("log_end")))
+    return int(reported[place]) == (moment.bound if isinstance(moment, BeyondLog) else moment.log_end)
 
 
 def _over(first: Observation, until: float, answers: int) -> Observation:
@@ -192,15 +213,15 @@ def _over(first: Observation, until: float, answers: int) -> Observation:
     return first._replace(text=text, until=until, answers=answers)
 
 
-def _leads_short(timeline: NodeTimeline, moment: Mapping[str, Any], _: int, place: int) -> bool:
+def _leads_short(timeline: NodeTimeline, moment: ShortLeader, _: int, place: int) -> bool:
     leads = timeline.role[place] == node_timeline.ROLES.index("leader")
-    return bool(leads and timeline.log_end[place] < moment["committed"] and _answers(timeline, place + 1))
+    return bool(leads and timeline.log_end[place] < moment.committed and _answers(timeline, place + 1))
 
 
-def _still_beyond(timeline: NodeTimeline, moment: Mapping[str, Any], first: int, place: int) -> bool:
-    above = moment["above"]
+def _still_beyond(timeline: NodeTimeline, moment: BeyondLog, first: int, place: int) -> bool:
+    above = moment.above
     column, bound = getattr(timeline, above), timeline.log_end if above == "committed" else timeline.committed
-    reached = max(moment["index"], int(column[first:place].max()))
+    reached = max(moment.index, int(column[first:place].max()))
     proven = above == "applied" or _answers(timeline, place + 1)
     return _answers(timeline, place) and int(bound[place]) < reached and proven
 
@@ -210,52 +231,51 @@ def _answers(timeline: NodeTimeline, place: int) -> bool:
     return place < len(timeline.time) and bool(timeline.role[place] != node_timeline.SILENT)
 
 
-def _invariant_violation(drawn: Drawn, row: Mapping[str, Any], details: Mapping[str, Any]) -> InvariantViolation:
-    observed = _describe(drawn, details)
-    differ = details.get("kind") == "replicas-differ"
-    listed = _differences(drawn, details, observed) if differ else _listed(observed)
+def _invariant_violation(drawn: Drawn, row: Mapping[str, Any], record: Mapping[str, Any]) -> InvariantViolation:
+    about, alarms = first_of(OfNodes, record), first_of(Alarms, record)
+    observed = _describe(drawn, about, about.moments) if about else []
+    listed = _differences(drawn, about, observed) if isinstance(about, ReplicasDiffer) else _listed(observed)
     moments = [_moment(drawn, one) for one in listed]
-    dated, count = {one.node for one in observed}, details.get("count")
-    answers = sum(one.answers for one in observed)
-    nodes = dated | {str(node) for node in details.get("nodes") or ()}
+    dated, answers = {one.node for one in observed}, sum(one.answers for one in observed)
+    nodes = dated | {node for one in findings_in(record) for node in one.nodes}
     return InvariantViolation(
         name=row["name"],
         asked=row["asked"],
-        facts=[*(clause for clause in row["seen"].split("; ") if clause), *_lost(drawn, row["name"], details)],
+        facts=[*(clause for clause in row["seen"].split("; ") if clause), *_lost(drawn, about)],
         moments=moments,
         nodes=tuple(sorted(nodes)),
         picture=None,
         of_nodes=row["name"] in OF_NODES,
-        lines=drawn.alarm_lines if details.get("patterns") else [],
-        counted=max(len(observed), count if isinstance(count, int) else answers),
+        lines=drawn.alarm_lines if alarms and alarms.patterns else [],
+        counted=max(len(observed), (about.count if about else 0) or answers),
         recorded=answers,
         stretches=len(observed) if any(one.until is not None for one in observed) else 0,
-        what=_COUNTED.get(str(details.get("kind")), "moments"),
+        what=_COUNTED.get(type(about), "moments"),
         unlisted=tuple(sorted(nodes - dated)) if observed else (),
     )
 
 
-def _lost(drawn: Drawn, check: str, details: Mapping[str, Any]) -> list[str]:
+def _lost(drawn: Drawn, about: OfNodes | None) -> list[str]:
     """Say which entries were in no log any more, where a check's own words do not."""
-    entries = details.get("entries")
-    if check == "committed-kept" or not isinstance(entries, Mapping) or entries.get("fate") != "lost":
+    entries = about.entries if isinstance(about, ShortLogs) and not isinstance(about, EntriesDeleted) else None
+    if entries is None or entries.fate != "lost":
         return []
     write = drawn.run.index
-    which = f"entries {write(entries['longest'] + 1)} to {write(entries['index'])}, which were committed"
-    return [f"{which}, were in no node's log at {entries['time'] / 1e9:.1f} s"]
+    which = f"entries {write(entries.longest + 1)} to {write(entries.index)}, which were committed"
+    return [f"{which}, were in no node's log at {entries.time / 1e9:.1f} s"]
 
 
-def _differences(drawn: Drawn, details: Mapping[str, Any], observed: Sequence[Observation]) -> list[Observation]:
+def _differences(drawn: Drawn, about: ReplicasDiffer, observed: Sequence[Observation]) -> list[Observation]:
     """Choose what nodes held at the indexes that matter: the first difference, the last, and those next to the effect.
 
     The effect is the first answer that contradicts others.  A difference is seen once the last side of it was reported.
     """
     sides: dict[int, dict[str, float]] = {}
     rows: dict[int, list[Observation]] = {}
-    for moment, one in zip(_moments(details), observed, strict=True):
-        digests = sides.setdefault(moment["index"], {})
-        digests[moment["digest"]] = min(one.at, digests.get(moment["digest"], one.at))
-        rows.setdefault(moment["index"], []).append(one)
+    for moment, one in zip(about.moments, observed, strict=True):
+        digests = sides.setdefault(moment.index, {})
+        digests[moment.digest] = min(one.at, digests.get(moment.digest, one.at))
+        rows.setdefault(moment.index, []).append(one)
     seen = {index: max(digests.values()) for index, digests in sides.items()}
     order = sorted(seen, key=lambda index: seen[index])
     effect = min((one.example.completed_at / 1e9 for one in examples_of(drawn.run)), default=0.0)
@@ -276,68 +296,60 @@ def _listed(observed: Sequence[Observation]) -> list[Observation]:
     return [observed[place] for place in sorted(chosen)]
 
 
-def _moments(details: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """Return the check's own evidence, by node and time; empty for results without any."""
-    found = details.get("moments")
-    return found if isinstance(found, list) else []
-
-
-def _deletion(moment: Mapping[str, Any], write: Write) -> str:
-    before = " before it was restarted" if moment.get("restarted") else ""
-    text = f"{_log_end(moment['log_end'], write)}, {write(moment['committed'])} had been committed there{before}"
-    if fell := moment.get("index_fell"):
+def _deletion(moment: Fall, write: Write) -> str:
+    before = " before it was restarted" if moment.restarted else ""
+    text = f"{_log_end(moment.log_end, write)}, {write(moment.committed)} had been committed there{before}"
+    if fell := moment.index_fell:
         text += f"; its commit index itself fell from {write(fell[0])} to {write(fell[1])}"
     return text
 
 
-def _step_back(moment: Mapping[str, Any], _: Write) -> str:
-    return f"in term {moment['term']}, after term {moment['before']}"
+def _step_back(moment: StepBack, _: Write) -> str:
+    return f"in term {moment.term}, after term {moment.before}"
 
 
-def _beyond(moment: Mapping[str, Any], write: Write) -> str:
-    bound = moment["bound"]
-    held = _log_end(bound, write) if moment["above"] == "committed" else f"committed at {write(bound)}"
-    return f"{held}, {write(moment['index'])} {moment['above']} there"
+def _beyond(moment: BeyondLog, write: Write) -> str:
+    held = _log_end(moment.bound, write) if moment.above == "committed" else f"committed at {write(moment.bound)}"
+    return f"{held}, {write(moment.index)} {moment.above} there"
 
 
 def _log_end(end: int, write: Write) -> str:
     return f"log ends at {write(end)}" if end >= 0 else "log is empty"
 
 
-def _short_leader(moment: Mapping[str, Any], write: Write) -> str:
-    held = f"{write(moment['log_end'])} of {write(moment['committed'])}"
-    return f"leads in term {moment['term']} with {held} committed entries"
+def _short_leader(moment: ShortLeader, write: Write) -> str:
+    held = f"{write(moment.log_end)} of {write(moment.committed)}"
+    return f"leads in term {moment.term} with {held} committed entries"
 
 
-def _contents(moment: Mapping[str, Any], write: Write) -> str:
-    return f"contents {str(moment['digest'])[:DIGEST]} at {moment['of']} {write(moment['index'])}"
+def _contents(moment: Digest, write: Write) -> str:
+    return f"contents {moment.digest[:DIGEST]} at {moment.of} {write(moment.index)}"
 
 
-#: Kind of violation, of those whose checks record moments -> writes in words what a node did then.
-_WORDING: Final = {
-    "committed-entries-deleted": _deletion,
-    "term-forgotten": _step_back,
-    "commit-beyond-log": _beyond,
-    "leader-lacks-committed": _short_leader,
-    "replicas-differ": _contents,
+#: Type of finding -> writes in words what a node did at one of its moments.
+_WORDING: Final[Mapping[type, Callable[[Any, Write], str]]] = {
+    EntriesDeleted: _deletion,
+    TermForgotten: _step_back,
+    CommitBeyondLog: _beyond,
+    LeaderLacksCommitted: _short_leader,
+    ReplicasDiffer: _contents,
 }
-#: What is counted of a kind of violation.
-_COUNTED: Final = {
-    "committed-entries-deleted": "falls of a log",
-    "commit-beyond-log": "answers",
-    "leader-lacks-committed": "answers",
+#: What is counted of a type of finding.
+_COUNTED: Final[Mapping[type, str]] = {
+    EntriesDeleted: "falls of a log",
+    CommitBeyondLog: "answers",
+    LeaderLacksCommitted: "answers",
 }
-#: Kind of violation that stands for as long as a node's answers show it -> whether a later answer still does.
-_STANDS: Final[Mapping[str, Stands]] = {"commit-beyond-log": _still_beyond, "leader-lacks-committed": _leads_short}
+#: Type of finding that stands for as long as a node's answers show it -> whether a later answer still does.
+_STANDS: Final[Mapping[type, Stands]] = {CommitBeyondLog: _still_beyond, LeaderLacksCommitted: _leads_short}
 
 
-def _leaders(drawn: Drawn, details: Mapping[str, Any]) -> list[Observation]:
+def _leaders(drawn: Drawn, about: TwoLeaders) -> list[Observation]:
     """List the nodes that called themselves leader in terms with several leaders, and from when."""
-    terms = details.get("terms")
     found: list[Observation] = []
-    for term, nodes in (terms if isinstance(terms, Mapping) else {}).items():
+    for term, nodes in about.terms.items():
         for timeline in drawn.timelines:
-            mine = [s for s in node_timeline.stretches(timeline) if s.role == "leader" and str(s.term) == str(term)]
+            mine = [s for s in node_timeline.stretches(timeline) if s.role == "leader" and s.term == term]
             if timeline.node in nodes and mine:
                 text = f"led in term {term} until {mine[-1].end:.2f} s"
                 found.append(Observation(mine[0].start, timeline.node, text))

@@ -5,15 +5,16 @@ What a node acknowledged without having applied it is no success: it shows nothi
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 
 from history.columns.operations import NONE, Ints, Operations
 from history.metrics.awake_clock import AwakeClock
+from history.records.finding import Comeback
 from reports.analysis.faults import FaultWindow
 from reports.load.cut_record import is_cut
 from reports.load.run import Run
@@ -56,17 +57,17 @@ class Service:
         return sum(outage.length for outage in self.outages)
 
 
-def unserved(run: Run, about: Mapping[str, Any]) -> tuple[float, float | None] | None:
+def unserved(run: Run, about: Comeback) -> tuple[float, float | None] | None:
     """Return since when no client was served over the last heal, and until when (s; None: to the end).
 
-    ``about`` are the details of a failed check of recovery that went by clients; None where it did not, where the
-    history does not show it, and where what is no sign of recovery was served meanwhile.
+    None where recovery did not go by clients, where the history does not show it, and where what is no sign of
+    recovery was served meanwhile.
     """
-    if "served_ns" not in about or is_cut(run):
+    if not about.by_clients or is_cut(run):
         return None
-    again, served = about["served_ns"], run.operations.served_at()
+    again, served = about.served_ns, run.operations.served_at()
     before = served[served < again] if again is not None else served
-    if not len(before) or before[-1] > about["healed_ns"] + 1e9:
+    if not len(before) or before[-1] > about.healed_ns + 1e9:
         return None
     return float(before[-1]) / 1e9, None if again is None else again / 1e9
 

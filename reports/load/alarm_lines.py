@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
-from history.records.check_records import check_records, listed_details
+from history.records.finding import AlarmPattern, Alarms
+from history.records.violations import found_in
 from reports.load import logs
 from reports.load.run import Run
 
@@ -29,18 +31,19 @@ class AlarmLine:
 
 
 def alarm_lines(run: Run) -> list[AlarmLine]:
-    """List the first :data:`MAX_SHOWN` lines by the ``patterns``, each with its ``nodes``, in the details of checks."""
-    known = [one for check in check_records(run.results) for one in listed_details(check, "patterns")]
+    """List the first :data:`MAX_SHOWN` lines that the check of logs found."""
+    alarms = found_in(run.results, Alarms)
+    known = alarms.patterns if alarms else ()
     found: list[AlarmLine] = []
     for node, path in logs.log_files(run.files):
-        mine = [(str(one["pattern"]), one.get("unless")) for one in known if node in (one.get("nodes") or ())]
+        mine = [one for one in known if node in one.nodes]
         if mine:
             found += _in_file(run, node, path, mine)
     dated = sorted(found, key=lambda one: (one.seconds is None, one.seconds or 0.0))
     return dated[:MAX_SHOWN]
 
 
-def _in_file(run: Run, node: str, path: Path, patterns: list[tuple[str, Any]]) -> list[AlarmLine]:
+def _in_file(run: Run, node: str, path: Path, patterns: Sequence[AlarmPattern]) -> list[AlarmLine]:
     found = list[tuple[int, str, list[str]]]()
     before = deque[str](maxlen=AROUND[0])
     for number, line in enumerate(run.recording.lines_of(path), start=1):
@@ -48,7 +51,7 @@ def _in_file(run: Run, node: str, path: Path, patterns: list[tuple[str, Any]]) -
             if number - place <= AROUND[1]:
                 around.append(line)
         if len(found) < MAX_SHOWN and any(
-            text in line and not (unless and str(unless) in line) for text, unless in patterns
+            one.pattern in line and not (one.unless and one.unless in line) for one in patterns
         ):
             found.append((number, line, [*before, line]))
         before.append(line)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
-from history.records.check_records import check_details, check_records
-from history.records.finding import Elements, findings_in
+from history.records.check_records import check_records
+from history.records.finding import Alarms, Elements, first_of
 from history.records.violations import contents_differ, state_of
 from reports.load.cut_record import is_cut, judged_whole
 from reports.load.run import Run
@@ -41,7 +41,8 @@ def worst_first(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
 def logs_gone(run: Run) -> bool:
     """Check whether logs of nodes were read when the run was judged, and its directory has no file of a node now."""
     for check in check_records(run.results):
-        if check.get("name") == "node-logs" and (state_of(check) == "valid" or check_details(check).get("patterns")):
+        alarms = first_of(Alarms, check)
+        if check.get("name") == "node-logs" and (state_of(check) == "valid" or (alarms and alarms.patterns)):
             return not any(path.is_file() for path in run.files.nodes.rglob("*"))
     return False
 
@@ -65,7 +66,7 @@ def check_rows(results: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 def _elements_of(check: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Write the elements that a check named, as (``61 lost``, all of them); where it named some only, how many."""
-    elements = next((one for one in findings_in(check) if isinstance(one, Elements)), None)
+    elements = first_of(Elements, check)
     if elements is None:
         return []
     lost = elements.lost_by_node

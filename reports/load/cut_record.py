@@ -9,7 +9,8 @@ import numpy as np
 
 from history.codes import OK
 from history.metrics.awake_clock import AwakeClock
-from history.records.check_records import details_by_check
+from history.records.finding import OkCounts
+from history.records.violations import found_in
 from reports.load.run import Run
 from reports.style.format import number
 
@@ -44,8 +45,8 @@ def cut_of(run: Run) -> str:
 def judged_whole(run: Run) -> bool:
     """Check whether the gate that counts operations saw more of some kind than the history holds."""
     left = {_ok_in_main(run, kind) for kind in run.operations.f.names}
-    counted = details_by_check(run.results).get("operations", {}).get("ok")
-    return bool(set(counted.values() if isinstance(counted, Mapping) else ()) - left)
+    counted = found_in(run.results, OkCounts)
+    return counted is not None and bool(set(counted.ok.values()) - left)
 
 
 def _held_of(run: Run) -> tuple[int, float]:

@@ -6,7 +6,8 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from history import Counterexample
-from history.records.check_records import check_details, check_records
+from history.records.check_records import check_records
+from history.records.finding import findings_in
 from history.records.violations import LINEARIZABLE, counterexamples_of
 from reports.load.run import Run
 
@@ -59,8 +60,7 @@ def behind_checks(run: Run, of_clients: str) -> dict[str, Promises]:
     for check in check_records(run.results):
         name, failed = str(check.get("name")), check.get("verdict") == "invalid"
         examples = [one.example for one in counterexamples_of(run.results) if one.check == name] if failed else []
-        kind = check_details(check).get("kind")
-        kinds = {one.kind for one in examples} or ({str(kind)} if kind else set())
+        kinds = {one.kind for one in examples or findings_in(check)}
         about = {f for one in examples for f in operations_at_fault(one)} or set(run.operations.f.names)
         ones = broken_by(promises, name, kinds if failed else (), about if name == of_clients else ())
         found[name] = ones

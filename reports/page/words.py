@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from history.records.check_records import details_by_check
+from history.records.check_records import check_records
 from history.records.finding import Severity
 from history.records.violations import violations_of
 from reports.analysis import node_timeline
@@ -82,9 +82,9 @@ def words_of(drawn: Drawn) -> list[tuple[str, str]]:
     found |= {kind: KINDS[kind] for kind in dict.fromkeys(kinds) if kind in KINDS}
     found |= ROLES if node_timeline.have_roles(drawn.timelines) else {}
     found |= {"epoch": EPOCH} if run.epoch_bits else {}
-    details = details_by_check(run.results)
-    found |= {"digest": DIGEST} if "replicas-agree" in details else {}
-    for one in (run.environment, *details.values()):
+    checks = check_records(run.results)
+    found |= {"digest": DIGEST} if any(one.get("name") == "replicas-agree" for one in checks) else {}
+    for one in (run.environment, *checks):
         own = one.get("words")
         found |= {str(name): str(meaning) for name, meaning in own.items()} if isinstance(own, Mapping) else {}
     return list(found.items())

@@ -10,7 +10,7 @@ import numpy as np
 
 from history.codes import OK
 from history.columns.operations import Floats
-from history.records.violations import OUTAGE_S
+from history.records.finding import OUTAGE_S
 from reports.analysis.faults import when
 from reports.analysis.findings import Drawn
 from reports.analysis.node_timeline import ROLES, NodeTimeline, leader_at

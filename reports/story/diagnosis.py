@@ -15,17 +15,27 @@ import numpy as np
 
 from history import Counterexample
 from history.records.caveats import is_least, violations_text
-from history.records.check_records import check_records, details_by_check, listed_details
-from history.records.finding import SEVERITIES, Severity, findings_in
+from history.records.check_records import check_records
+from history.records.finding import (
+    SEVERITIES,
+    Alarms,
+    Comeback,
+    EntryFate,
+    NodeMoment,
+    OfNodes,
+    Severity,
+    ShortLogs,
+    findings_in,
+    first_of,
+)
 from history.records.text import and_listed
 from history.records.violations import (
     LINEARIZABLE,
     OF_KEYS,
-    SHORT_LOGS,
     checks_looking,
     counts_of,
+    found_in,
     losses_of,
-    severity_of,
     violations_of,
 )
 from reports.analysis.faults import when
@@ -123,15 +133,11 @@ def _same_answer(one: Break, other: Break) -> bool:
 def _with_healthy_nodes(drawn: Drawn, breaks: Sequence[Break]) -> list[Break]:
     """Add to an alarm which of the nodes that logged it lack nothing, where others are known to lack something."""
     lacking = {node for one in breaks for node in one.lost_on}
-    logged = {
-        str(check.get("name")): {
-            str(node) for one in listed_details(check, "patterns") for node in one.get("nodes") or ()
-        }
-        for check in check_records(drawn.run.results)
-    }
+    alarms = found_in(drawn.run.results, Alarms)
+    logged = {node for one in alarms.patterns for node in one.nodes} if alarms else set()
     found = []
     for one in breaks:
-        healthy = sorted(logged.get(one.checks[0], set()) - lacking) if one.severity == "alarm" and lacking else []
+        healthy = sorted(logged - lacking) if one.severity == "alarm" and lacking else []
         said = f"{and_listed(healthy)} logged it too, and no check found that anything is missing there."
         found.append(replace(one, detail=f"{one.detail} {said}".strip()) if healthy else one)
     return found
@@ -141,24 +147,24 @@ def _with_healthy_nodes(drawn: Drawn, breaks: Sequence[Break]) -> list[Break]:
 
 
 def _breaks(drawn: Drawn) -> Iterator[Break]:
-    details = details_by_check(drawn.run.results)
+    records = {str(one.get("name") or ""): one for one in check_records(drawn.run.results)}
     sections, drawn_ones = 0, shown_as_counterexamples(drawn.run)
-    shortened: list[tuple[str, str, Mapping[str, Any]]] = []
+    shortened: list[tuple[str, ShortLogs]] = []
     for row in checks_of(drawn.run):
         if row["state"] != "invalid":
             continue
-        name, about = row["name"], details.get(row["name"], {})
+        name, record = row["name"], records[row["name"]]
         if name in LINEARIZABLE or name in drawn_ones:
             yield _contradiction(drawn, OF_KEYS if name in LINEARIZABLE else name, row)
-        elif name == "recovery":
-            yield no_recovery(drawn, row, about)
+        elif name == "recovery" and (back := first_of(Comeback, record)) is not None:
+            yield no_recovery(drawn, row, back)
         else:
             sections += 1
             place = f"invariant-{sections}"
-            if about.get("kind") in SHORT_LOGS and about.get("moments"):
-                shortened.append((name, place, about))
+            if (about := first_of(ShortLogs, record)) is not None and about.moments:
+                shortened.append((place, about))
             else:
-                yield _other(drawn, row, about, place)
+                yield _other(drawn, row, record, place)
     if shortened:
         yield _deleted(drawn, shortened)
 
@@ -236,53 +242,52 @@ def _drawn_at(place: int) -> str:
     return "counterexample" if place == 1 else f"violation-{place}"
 
 
-def _deleted(drawn: Drawn, found: Sequence[tuple[str, str, Mapping[str, Any]]]) -> Break:
+def _deleted(drawn: Drawn, found: Sequence[tuple[str, ShortLogs]]) -> Break:
     """Committed entries that went from logs: whether no log had them at some moment, and which have them at the end.
 
     What a probe shows happened by then, at some moment since the one before.
     """
-    seen = [(place, moment) for _, place, about in found for moment in about["moments"]]
-    moments = sorted(seen, key=lambda pair: pair[1]["time"])
-    (place, first), checks = moments[0], tuple(name for name, *_ in found)
-    struck = sorted({str(moment["node"]) for _, moment in moments})
+    seen = [(place, moment) for place, about in found for moment in about.moments]
+    moments = sorted(seen, key=lambda pair: pair[1].time)
+    (place, first), checks = moments[0], tuple(about.check for _, about in found)
+    struck = sorted({moment.node for _, moment in moments})
     on = f", seen on {', '.join(struck)}" if len(struck) > 1 else ""
-    at, node = first["time"] / 1e9, str(first["node"])
+    at, node = first.time / 1e9, first.node
     began = f"first on {node} by {when(at, drawn.windows)}{on}"
-    severity = min((severity_of(name, str(about["kind"]), about) for name, _, about in found), key=SEVERITIES.index)
+    severity = min((about.severity for _, about in found), key=SEVERITIES.index)
     short, highest = _short_at_the_end(drawn.timelines)
-    entries = _entries_of(found)
+    known = [about.entries for _, about in found if about.entries]
+    entries = min(known, key=lambda one: SEVERITIES.index(one.severity), default=None)
     write = drawn.run.index
     text = f"Committed entries were deleted from logs; {began}."
     loss: list[LogFall] = []
     lost: tuple[int, int, float] | None = None
     if short and len(short) == len(drawn.timelines):
         lost = max(short.values()) + 1, highest, drawn.run.end / 1e9
-    elif entries is not None and entries["fate"] == "lost":
-        lost = entries["longest"] + 1, entries["index"], entries["time"] / 1e9
+    elif entries is not None and entries.fate == "lost":
+        lost = entries.longest + 1, entries.index, entries.time / 1e9
     if lost is not None:
         lowest, last, gone = lost
         loss = lost_for_good(drawn.timelines, lowest, gone)
         if loss:
             at, node = loss[0].at, loss[0].node
             shown = [own for own, moment in moments if _shows(moment, loss[0])]
-            place = next((own for name, own, _ in found if name == "committed-kept" and own in shown), place)
+            place = next((own for own, about in found if about.check == "committed-kept" and own in shown), place)
         text = (
             f"Committed data lost: entries {write(lowest)} to {write(last)} went from {node}'s log by "
             f"{when(at, drawn.windows)}, and {'in the end' if short else 'then'} from every other."
         )
         detail = _course(drawn, loss, gone)
-        if first["time"] / 1e9 < at:
+        if first.time / 1e9 < at:
             detail += f" Committed entries had gone from a log before, {began}."
         detail += "" if short else " At the end logs are as long again, by other entries."
-    elif entries is None:
-        detail = "What became of them was not judged then: judge the run again."
     else:
-        detail = f"{_still_held(entries, drawn)}."
+        detail = f"{_still_held(entries, drawn)}." if entries else ""
         if (pair := leads_without(drawn, moments, short)) is not None:
-            since = when(pair[1]["time"] / 1e9, drawn.windows)
-            led = f"{pair[1]['node']} led without some of them by {since}, and at the end"
+            since = when(pair[1].time / 1e9, drawn.windows)
+            led = f"{pair[1].node} led without some of them by {since}, and at the end"
             text = f"{text.rstrip('.')}; {led}."
-    section = next(name for name, own, _ in found if own == place)
+    section = next(about.check for own, about in found if own == place)
     dated = None
     if loss:
         dated = lost_evidence(drawn, place, loss[0])
@@ -291,29 +296,23 @@ def _deleted(drawn: Drawn, found: Sequence[tuple[str, str, Mapping[str, Any]]]) 
     return Break(severity, text, at, place, checks, (node,), section=section, detail=detail, evidence=dated)
 
 
-def _entries_of(found: Sequence[tuple[str, str, Mapping[str, Any]]]) -> Mapping[str, Any] | None:
-    """Return the worst that a check found out about what became of the entries; None if none asked."""
-    asked = [about["entries"] for _, _, about in found if isinstance(about.get("entries"), Mapping)]
-    return min(asked, key=lambda one: ("lost", "missing", "held").index(one["fate"]), default=None)
-
-
-def _still_held(entries: Mapping[str, Any], drawn: Drawn) -> str:
+def _still_held(entries: EntryFate, drawn: Drawn) -> str:
     """Say which logs lack the entries at the end, or that none does, and how few there were at the worst moment."""
-    index, short, holders = drawn.run.index(entries["index"]), entries["short"], entries["holders"]
+    index, short, holders = drawn.run.index(entries.index), entries.short, entries.holders
     if short:
         ends = ", ".join(f"{name} at {drawn.run.index(end)}" for name, end in sorted(short.items()))
         there = sorted({one.node for one in drawn.timelines} - set(short))
-        applied = {one.node for one in last_statuses(drawn.timelines) if one.applied >= entries["index"]}
+        applied = {one.node for one in last_statuses(drawn.timelines) if one.applied >= entries.index}
         late = [name for name in there if name not in applied]
         though = f", though {'they' if late == there else and_listed(late)} had applied less" if late else ""
         return f"Logs of {and_listed(there)} reach {index} at the end{though}; those of others end before it: {ends}"
-    seldom = f"; at {entries['time'] / 1e9:.1f} s {len(holders)} of {entries['nodes']} did: {', '.join(holders)}"
-    return "At the end every log reaches as far again" + (seldom if len(holders) < entries["nodes"] else "")
+    seldom = f"; at {entries.time / 1e9:.1f} s {len(holders)} of {entries.nodes} did: {', '.join(holders)}"
+    return "At the end every log reaches as far again" + (seldom if len(holders) < entries.nodes else "")
 
 
-def _shows(moment: Mapping[str, Any], fall: LogFall) -> bool:
+def _shows(moment: NodeMoment, fall: LogFall) -> bool:
     """Whether a check recorded this fall of a log as a moment of its own."""
-    return str(moment["node"]) == fall.node and moment["time"] / 1e9 == fall.at
+    return moment.node == fall.node and moment.time / 1e9 == fall.at
 
 
 def _course(drawn: Drawn, loss: Sequence[LogFall], gone: float) -> str:
@@ -345,19 +344,18 @@ def _short_at_the_end(timelines: Sequence[NodeTimeline]) -> tuple[dict[str, int]
     return short, highest
 
 
-def _other(drawn: Drawn, row: Mapping[str, Any], about: Mapping[str, Any], place: str) -> Break:
-    """Any other failed check in its own words, dated by its own evidence: where it says so, from ``since`` on (ns)."""
-    moments = [moment for moment in about.get("moments") or () if isinstance(moment, Mapping) and "time" in moment]
+def _other(drawn: Drawn, row: Mapping[str, Any], record: Mapping[str, Any], place: str) -> Break:
+    """Any other failed check in its own words, dated by its own evidence."""
+    about = first_of(OfNodes, record)
+    moments, named = (about.moments, about.nodes) if about else ((), ())
     # Of those that differ the one that stands against most, which need not have been the first to answer.
-    blamed = [moment for moment in moments if moment.get("node") in (about.get("nodes") or ())]
-    since = about.get("since")
-    if isinstance(since, int):
-        moments = [moment for moment in moments if moment["time"] >= since]
-    first = min(moments, key=lambda moment: moment["time"], default=None)
-    onset = None if first is None else first["time"] / 1e9
-    struck = min(blamed, key=lambda moment: moment["time"], default=first)
-    nodes = () if struck is None else (str(struck.get("node", "")),)
-    logged = drawn.alarm_lines if about.get("patterns") else []
+    blamed = [moment for moment in moments if moment.node in named]
+    first = min(about.marks if about else (), key=lambda moment: moment.time, default=None)
+    onset = None if first is None else first.time / 1e9
+    struck = min(blamed, key=lambda moment: moment.time, default=first)
+    nodes = () if struck is None else (struck.node,)
+    alarms = first_of(Alarms, record)
+    logged = drawn.alarm_lines if alarms and alarms.patterns else []
     if onset is None and logged:
         onset, nodes = logged[0].seconds, (logged[0].node,)
     dated = "" if onset is None else f"; first seen at {when(onset, drawn.windows)}"

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from history.records.finding import Comeback
 from history.records.probes import last_commit
-from history.records.violations import is_outage, severity_of
 from reports.analysis.faults import when
 from reports.analysis.findings import Drawn
 from reports.analysis.node_timeline import leader_at, silent_since
@@ -17,19 +17,18 @@ from reports.story.repeated_lines import stuck_text
 from reports.story.replicas_behind import behind_text, fell_text, starts_text
 
 
-def no_recovery(drawn: Drawn, row: Mapping[str, Any], about: Mapping[str, Any]) -> Break:
-    """What the failed check of recovery found; ``about`` are its details."""
+def no_recovery(drawn: Drawn, row: Mapping[str, Any], about: Comeback) -> Break:
+    """What the failed check of recovery found."""
     end = drawn.run.end / 1e9
     moment = last_commit(drawn.run.probes)
     last = None if moment is None else moment / 1e9
     answered = [timeline.node for timeline in drawn.timelines if silent_since(timeline, end) is None]
     # Where clients decided, no probe shows how far a node is.
-    named = set[str]() if "served_ns" in about else set(map(str, about.get("behind") or ()))
+    named = set[str]() if about.by_clients else set(about.behind)
     behind = [timeline for timeline in drawn.timelines if timeline.node in named]
     nodes = tuple(timeline.node for timeline in behind)
     starts = tuple(one for one in drawn.failed_starts if one.lines and one.node in named)
-    outage = is_outage(about)
-    if last is not None and outage:
+    if last is not None and about.is_outage:
         leader = leader_at(drawn.timelines, end)
         led = f"{leader} led" if leader else "no node led"
         text = f"Nothing was committed from {when(last, drawn.windows)}, to the end ({end - last:.1f} s later)."
@@ -41,8 +40,7 @@ def no_recovery(drawn: Drawn, row: Mapping[str, Any], about: Mapping[str, Any]) 
         seen = str(row["seen"])
         silent = unserved(drawn.run, about)
         if silent is None:
-            severity = severity_of("recovery", "no-recovery", about)
-            return Break(severity, seen, None, "recovery", ("recovery",))
+            return Break(about.severity, seen, None, "recovery", ("recovery",))
         since, until = silent
         span = f"to the end ({end - since:.1f} s later)" if until is None else f"to {until:.1f} s"
         text = f"No operation succeeded from {when(since, drawn.windows)}, {span}."

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
-from history.records.check_records import details_by_check
-from history.records.finding import Severity
+from history.records.check_records import check_records
+from history.records.finding import BeyondLog, Fall, NodeMoment, Severity, ShortLeader, ShortLogs, first_of
 from history.records.text import and_listed
 from reports.analysis.findings import Drawn, around
 from reports.analysis.invariant_violations import ROOM_S
@@ -20,7 +20,7 @@ from reports.story.replicas_behind import reason_of
 from reports.style.format import number
 
 #: A moment of a check, with its section.
-Dated: TypeAlias = tuple[str, Mapping[str, Any]]
+Dated: TypeAlias = tuple[str, NodeMoment]
 
 #: What is seen in the ends of the logs.
 _OF_LOGS: Final[tuple[Severity, ...]] = ("data lost", "missing on nodes", "log truncated")
@@ -53,9 +53,9 @@ def lost_evidence(drawn: Drawn, place: str, fall: LogFall) -> Evidence:
 def last_leadership(moments: Sequence[Dated]) -> Dated | None:
     """The first moment of the last leadership without committed entries."""
     began: dict[tuple[str, int], Dated] = {}
-    for pair in moments:
-        if "told_by" in pair[1]:
-            began.setdefault(_leadership(pair[1]), pair)
+    for place, one in moments:
+        if isinstance(one, ShortLeader):
+            began.setdefault((one.node, one.term), (place, one))
     return list(began.values())[-1] if began else None
 
 
@@ -63,28 +63,25 @@ def leads_without(drawn: Drawn, moments: Sequence[Dated], short: Mapping[str, in
     """Find the last leadership without them, if that node leads at the end and its log still lacks some."""
     found = last_leadership(moments)
     leads = leader_at(drawn.timelines, drawn.run.end / 1e9)
-    return found if found is not None and found[1]["node"] == leads and leads in short else None
+    return found if found is not None and found[1].node == leads and leads in short else None
 
 
-def _short_log(drawn: Drawn, place: str, moment: Mapping[str, Any]) -> Evidence:
+def _short_log(drawn: Drawn, place: str, moment: NodeMoment) -> Evidence:
     """Say of a moment by which a node's log was too short how far it reached, and how far it should have."""
-    write, node, at = drawn.run.index, str(moment["node"]), moment["time"] / 1e9
-    if moment.get("above") == "applied":
-        held = (
-            f"which had applied {write(moment['index'])} by {at:.1f} s and knew {write(moment['bound'])} as committed"
-        )
-        return Evidence(place, f"Look at {node}, {held}", node, at)
-    end = moment.get("log_end", moment.get("bound"))
-    ended = f"ended at {write(end)}" if end is None or end >= 0 else "was empty"
-    though = f"though {write(moment.get('committed', moment.get('index')))} had been committed"
-    if "told_by" in moment:
+    write, node, at = drawn.run.index, moment.node, moment.time / 1e9
+    if isinstance(moment, BeyondLog):
+        if moment.above == "applied":
+            held = f"which had applied {write(moment.index)} by {at:.1f} s and knew {write(moment.bound)} as committed"
+            return Evidence(place, f"Look at {node}, {held}", node, at)
+        end, committed = moment.bound, moment.index
+    else:
+        assert isinstance(moment, Fall | ShortLeader)
+        end, committed = moment.log_end, moment.committed
+    ended = f"ended at {write(end)}" if end >= 0 else "was empty"
+    though = f"though {write(committed)} had been committed"
+    if isinstance(moment, ShortLeader):
         return Evidence(place, f"Look at {node}, which led by {at:.1f} s with a log that {ended}, {though}", node, at)
     return Evidence(place, f"Look at {node}, whose log {ended} by {at:.1f} s, {though} there", node, at)
-
-
-def _leadership(moment: Mapping[str, Any]) -> tuple[str, int]:
-    """Return the node and the term of a moment in which a node led."""
-    return str(moment["node"]), int(moment["term"])
 
 
 class Step(NamedTuple):
@@ -143,8 +140,9 @@ def _dating(drawn: Drawn, worst: Break) -> Evidence | None:
     """Find the record of the log that lost entries first; None where the break is of another kind."""
     if not _of_logs(worst) or worst.onset is None:
         return None
-    details = details_by_check(drawn.run.results).get(worst.section, {})
-    first = next((one for one in details.get("moments") or () if one["time"] / 1e9 == worst.onset), None)
+    found = (first_of(ShortLogs, one) for one in check_records(drawn.run.results) if one.get("name") == worst.section)
+    moments = next((one.moments for one in found if one), ())
+    first = next((one for one in moments if one.time / 1e9 == worst.onset), None)
     return None if first is None else _short_log(drawn, worst.place, first)
 
 

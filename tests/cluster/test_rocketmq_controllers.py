@@ -40,5 +40,5 @@ def test_a_killed_leader(tmp_path: Path, mode: str) -> None:
     checks = {check["name"]: check for check in json.loads((run / "results.json").read_text())["checks"]}
     assert checks["epochs"]["verdict"] == checks["linearizable"]["verdict"] == "valid"
     if mode == "jraft":
-        assert checks["snapshots"]["details"]["saved"] > 0
-        assert checks["snapshots"]["details"]["loaded"] > 0, "the killed one, and all after the restart"
+        assert checks["snapshots"]["findings"][0]["counts"]["saved"] > 0
+        assert checks["snapshots"]["findings"][0]["counts"]["loaded"] > 0, "the killed one, and all after the restart"

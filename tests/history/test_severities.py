@@ -21,7 +21,7 @@ def results_of(*checks: Check) -> dict[str, Any]:
 
 def check(name: str, kinds: tuple[str, ...], *own: Kind) -> Check:
     examples = tuple(map(broken, kinds))
-    return Check(name, "check", "invalid", "asked", "seen", {}, contradictions(name, examples, own), examples)
+    return Check(name, "check", "invalid", "asked", "seen", contradictions(name, examples, own), examples)
 
 
 def test_a_kind_of_a_check_of_its_own_is_as_bad_as_the_check_declares() -> None:

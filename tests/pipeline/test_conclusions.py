@@ -27,12 +27,12 @@ from pipeline.tables.judging import verdict_table
 STALE = {"type": "Contradiction", "check": "linearizable", "kind": "stale-read", "count": 2}
 CHECKS: list[dict[str, Any]] = [
     {"name": "linearizable", "kind": "check", "verdict": "invalid", "asked": "one order", "seen": "2 violations",
-     "details": {"engines": {"zones": 2}}, "findings": [STALE]},
+     "findings": [STALE]},
     {"name": "recovery", "kind": "check", "verdict": "invalid", "asked": "all apply", "seen": "n2 stuck",
-     "details": {"kind": "no-recovery", "behind": ["n2"]}},
-    {"name": "node-logs", "kind": "check", "verdict": "valid", "asked": "no alarm", "seen": "5 read", "details": {}},
+     "findings": [{"type": "Finding", "check": "recovery", "kind": "no-recovery", "nodes": ["n2"]}]},
+    {"name": "node-logs", "kind": "check", "verdict": "valid", "asked": "no alarm", "seen": "5 read", "findings": []},
     {"name": "under-fault", "kind": "gate", "verdict": "unknown", "asked": "operations", "seen": "too few",
-     "details": {"faults": [{"id": 1, "fault": "kill", "ok": 7, "least": 9, "exempt": ""}]}},
+     "findings": [{"type": "UnderFault", "faults": [{"id": 1, "fault": "kill", "ok": 7, "least": 9, "exempt": ""}]}]},
 ]  # fmt: skip
 RESULTS = {
     "verdict": "invalid",
@@ -85,7 +85,7 @@ def test_the_warehouse_says_why_when_the_run_is_gone(judged: RunFiles, tmp_path)
         "linearizable": (["stale-read"], []),
         "recovery": (["no-recovery"], ["n2"]),
     }
-    assert json.loads(checks["linearizable"]["details"]) == {"engines": {"zones": 2}, "findings": [STALE]}
+    assert json.loads(checks["linearizable"]["findings"]) == [STALE]
     assert {row["key"]: row["value"] for row in rows(warehouse, "environment")} == {
         "java": "17 \\ud800", "nodes.n1": "10.0.0.1", "cores": "2",
     }  # fmt: skip
@@ -118,7 +118,7 @@ def test_a_run_that_was_never_judged_has_no_reasons(judged: RunFiles, tmp_path) 
     assert (run["sentence"], run["kinds"], run["failed_gates"]) == (None, None, None)
 
 
-@pytest.mark.parametrize("checks", [7, [7], [{"name": "x"}], [{**CHECKS[1], "details": {"nodes": 7}}]])
+@pytest.mark.parametrize("checks", [7, [7], [{"name": "x"}]])
 def test_results_of_another_shape_are_named(judged: RunFiles, tmp_path, checks: Any) -> None:
     judged.results.write_text(json.dumps({**RESULTS, "checks": checks}))
     with pytest.raises(FormatError, match=r"results\.json"):

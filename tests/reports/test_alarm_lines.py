@@ -9,18 +9,19 @@ import pytest
 
 import reports
 from history import RunFiles
+from history.records.finding import AlarmPattern, Alarms
 from reports.analysis.findings import prepare
 from reports.load import logs
 from reports.load.run import read_run
 from reports.story.breaks import Break
 from reports.story.diagnosis import diagnosis_of
+from tests.support.reports.checks import recorded
 from tests.support.reports.made import Maker
 from tests.support.reports.recorded_runs import recorded_run
 
 ALARM = {
     "name": "node-logs", "kind": "check", "verdict": "invalid", "asked": "no such line", "seen": "a digest mismatch",
-    "details": {"kind": "log-alarm", "nodes": ["n1"],
-                "patterns": [{"pattern": "digest mismatch", "unless": "[main]", "nodes": ["n1"]}]},
+    **recorded(Alarms(nodes=("n1",), patterns=(AlarmPattern("digest mismatch", ("n1",), "[main]"),))),
 }  # fmt: skip
 BEFORE = "12 [main] ERROR digest mismatch while loading\n13 INFO following\n"
 

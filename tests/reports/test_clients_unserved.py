@@ -8,14 +8,15 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 import reports
 from history import RunFiles
+from history.records.finding import Comeback
 from history.records.violations import violations_of
 from reports.load.run import read_run
+from tests.support.reports.checks import recorded
 from tests.support.reports.recorded_runs import recorded_run
 
 HEALED = 29_071_940_171
@@ -36,21 +37,15 @@ def unserved(below: Path, *, again: int | None = None, seen: str = "no operation
             else:
                 event.update(type="info", error="timed out", value=None)
     files.history.write_text("\n".join([head, *map(json.dumps, events), ""]))
-    details: dict[str, Any] = {
-        "kind": "no-recovery",
-        "nodes": [],
-        "healed_ns": HEALED,
-        "served_ns": back,
-        "last_commit_ns": None,
-    }
-    write_recovery(files, seen, {**details, "last_served_ns": 10**9, "end_ns": 59 * 10**9})
+    comeback = Comeback(healed_ns=HEALED, by_clients=True, served_ns=back, last_served_ns=10**9, end_ns=59 * 10**9)
+    write_recovery(files, seen, comeback)
     return files
 
 
-def write_recovery(files: RunFiles, seen: str, details: dict[str, Any]) -> None:
+def write_recovery(files: RunFiles, seen: str, comeback: Comeback) -> None:
     results = json.loads(files.results.read_text())
     (check,) = [one for one in results["checks"] if one["name"] == "recovery"]
-    check.update(seen=seen, details=details)
+    check.update(seen=seen, **recorded(comeback.graded))
     files.results.write_text(json.dumps(results))
 
 
@@ -90,7 +85,7 @@ def test_clients_that_were_served_again_too_late_say_until_when_and_nothing_of_r
     results = json.loads(files.results.read_text())
     (check,) = [one for one in results["checks"] if one["name"] == "recovery"]
     assert [one.severity for one in violations_of(results)] == ["no commits"]
-    since, until = last_answer(files, 50.0), check["details"]["served_ns"] / 1e9
+    since, until = last_answer(files, 50.0), check["findings"][0]["served_ns"] / 1e9
     said = f"No operation succeeded from {since:.1f} s, 1.8 s into #1 kill-followers, to {until:.1f} s. Operations"
     assert said in head_of(files)
     assert "replica behind" not in head_of(files)
@@ -99,6 +94,6 @@ def test_clients_that_were_served_again_too_late_say_until_when_and_nothing_of_r
 def test_where_something_was_served_after_the_heal_the_check_speaks_for_itself(tmp_path: Path) -> None:
     """What is answered from one node's memory is no recovery, and no outage either."""
     files = unserved(tmp_path, again=40 * 10**9)
-    details = {"kind": "no-recovery", "healed_ns": HEALED, "served_ns": None, "end_ns": 59 * 10**9}
-    write_recovery(files, "no operation succeeded after the heal", details)
+    comeback = Comeback(healed_ns=HEALED, by_clients=True, end_ns=59 * 10**9)
+    write_recovery(files, "no operation succeeded after the heal", comeback)
     assert "no commits: no operation succeeded after the heal" in head_of(files)

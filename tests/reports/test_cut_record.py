@@ -12,12 +12,14 @@ import pytest
 
 import reports
 from history import RunFiles
+from history.records.finding import OkCounts
 from reports.load.check_rows import checks_of
 from reports.load.cut_record import cut_of
 from reports.load.run import read_run
 from reports.load.run_row import row_of
 from reports.page.compare import curves_of
 from reports.page.series import phases_of
+from tests.support.reports.checks import recorded
 from tests.support.reports.recorded_runs import recorded_run
 
 
@@ -78,7 +80,7 @@ def test_a_gate_that_counted_what_is_left_did_not_count_before_the_cut(tmp_path:
     files = RunFiles(recorded_run("ledgers-kept", tmp_path))
     results = json.loads(files.results.read_text())
     (gate,) = [one for one in results["checks"] if one["name"] == "operations"]
-    gate["details"], gate["verdict"] = {"least": 14, "ok": {"window": 0, "tail": 0, "recover": 0}}, "unknown"
+    gate |= {**recorded(OkCounts(least=14, ok={"window": 0, "tail": 0, "recover": 0})), "verdict": "unknown"}
     files.results.write_text(json.dumps(results))
     run = read_run(files)
     assert "Gates, counts, tables and charts are of what is left" in cut_of(run)

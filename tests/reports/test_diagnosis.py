@@ -103,7 +103,7 @@ def test_lost_data_comes_before_the_outage_that_it_caused(runs: dict[str, Path])
     lost, outage = diagnosed.breaks
     assert (lost.severity, outage.severity) == ("missing on nodes", "no commits")
     broken = ("leader-complete", "log-order", "committed-kept")
-    moments = [moment for name in broken for moment in raw.checks[name].get("details", {}).get("moments", ())]
+    moments = [moment for name in broken for moment in raw.finding(name)["moments"]]
     first = min(moments, key=lambda moment: moment["time"])
     assert f"first on {first['node']} by " in lost.text
     assert_when(raw, lost.text, first["time"] / S)
@@ -328,7 +328,7 @@ def test_logs_that_were_cut_and_filled_again_are_reported_as_that(runs: dict[str
     raw, diagnosed = Raw(runs["logs-cut"]), diagnosis(runs["logs-cut"])
     (one,) = diagnosed.breaks
     assert one.detail.startswith("At the end every log reaches as far again; at ")
-    moments = [m for name in ("log-order", "committed-kept") for m in raw.checks[name]["details"]["moments"]]
+    moments = [m for name in ("log-order", "committed-kept") for m in raw.finding(name)["moments"]]
     assert_when(raw, one.text, min(moment["time"] for moment in moments) / S)
     for node in raw.nodes:
         last = raw.of(node)[-1]
@@ -377,7 +377,7 @@ def test_page_and_terminal_begin_with_it_and_show_its_sections_in_its_order(runs
 def test_the_next_step_is_the_leader_that_lacks_entries_to_the_end(runs: dict[str, Path]) -> None:
     """Logs that had been cut before were full again: it is for this leader that nothing was committed any more."""
     found, raw = diagnosis(runs["data-lost"]), Raw(runs["data-lost"])
-    moment = min(raw.checks["leader-complete"]["details"]["moments"], key=lambda one: one["time"])
+    moment = min(raw.finding("leader-complete")["moments"], key=lambda one: one["time"])
     led = [probe for probe in raw.of("n5") if probe["role"] == "leader" and probe["term"] == moment["term"]]
     assert led[-1]["time"] / S > raw.end - 3
     assert led[-1]["ledger_end"] < moment["committed"] == max(probe["committed"] for probe in raw.answers)
@@ -394,7 +394,7 @@ def test_the_next_step_is_the_first_event_of_the_first_finding(name: str, runs: 
     """In the charts where no log is held: a section that has none to show would be no step."""
     found, raw = diagnosis(runs[name]), Raw(runs[name])
     about = next(one for one in found.breaks if one.place.startswith("invariant"))
-    (at, node), section = raw.falls()[0], raw.checks[about.section]["details"]["moments"]
+    (at, node), section = raw.falls()[0], raw.finding(about.section)["moments"]
     (moment,) = [one for one in section if one["time"] / S == about.onset]
     assert (about.onset, about.nodes) == (at, (node,))
     assert found.step == (

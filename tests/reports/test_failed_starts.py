@@ -9,10 +9,12 @@ import pytest
 
 import reports
 from history import Probe, RunFiles
+from history.records.finding import Comeback
 from reports.analysis.failed_starts import failed_starts
 from reports.analysis.findings import prepare
 from reports.load.run import Run, read_run
 from reports.story.diagnosis import Diagnosis, diagnosis_of
+from tests.support.reports.checks import recorded
 from tests.support.reports.made import Maker
 
 S = 10**9
@@ -39,7 +41,7 @@ def silent_after(files: RunFiles, since: int) -> None:
     results = json.loads(files.results.read_text())
     for check in results["checks"]:
         if check["name"] == "recovery":
-            check["details"] = {"kind": "no-recovery", "nodes": ["n3"], "behind": ["n3"]}
+            check |= recorded(Comeback(healed_ns=0, nodes=("n3",), behind=("n3",)))
     files.results.write_text(json.dumps(results))
 
 

@@ -13,14 +13,15 @@ from hypothesis import strategies as st
 
 from harness.cli.main import run_command
 from history import Check, Counterexample, RunFiles
-from history.records.finding import LOST, SEVERITIES, contradictions
-from history.records.violations import SHORT_LOGS, is_outage, violations_of
+from history.records.finding import LOST, SEVERITIES, Comeback, Finding, Severity, contradictions
+from history.records.violations import violations_of
 from reports.analysis.findings import prepare
 from reports.load.run import read_run
 from reports.load.run_row import row_of
 from reports.site import site
 from reports.story.diagnosis import diagnosis_of
 from reports.text import junit
+from tests.support.reports.checks import recorded
 from tests.support.reports.made import Maker
 from tests.support.reports.recorded_runs import recorded_run
 
@@ -111,8 +112,8 @@ def test_a_planted_bug_that_was_found_is_listed_as_intended_and_not_among_the_in
 
 
 CHECKS: dict[str, list[tuple[str, str | None]]] = {
-    "data lost": [("committed-kept", kind) for kind in SHORT_LOGS],
-    "log truncated": [("log-order", kind) for kind in SHORT_LOGS],
+    "data lost": [("committed-kept", "committed-entries-deleted")],
+    "log truncated": [("log-order", "commit-beyond-log")],
     "inconsistent": [("election-safety", "two-leaders"), ("own-check", None)],
     "alarm": [("node-logs", "log-alarm"), ("node-logs", None)],
 }
@@ -123,7 +124,7 @@ EXAMPLES: dict[str, list[str]] = {
 
 
 @given(st.lists(st.sampled_from(SEVERITIES), max_size=6), st.data())
-def test_the_worst_comes_first_and_nothing_is_left_out(wanted: list[str], data: st.DataObject) -> None:
+def test_the_worst_comes_first_and_nothing_is_left_out(wanted: list[Severity], data: st.DataObject) -> None:
     checks, kinds = list[dict[str, Any]](), []
     wanted = [severity for severity in wanted if severity != "missing on nodes"]  # the judge says that
     if "no commits" in wanted:  # of one check, recovery
@@ -133,17 +134,18 @@ def test_the_worst_comes_first_and_nothing_is_left_out(wanted: list[str], data: 
             kinds.append(data.draw(st.sampled_from(EXAMPLES[severity])))
         elif severity in CHECKS:
             name, kind = data.draw(st.sampled_from(CHECKS[severity]))
-            more = {"entries": {"fate": "held"}} if severity == "log truncated" else {}
-            checks.append({"name": name, "verdict": "invalid", "details": {"kind": kind, **more} if kind else {}})
+            found = recorded(Finding(check=name, kind=kind, severity=severity)) if kind else {}
+            checks.append({"name": name, "verdict": "invalid", **found})
         else:
-            details = {"last_commit_ns": 10**9, "end_ns": (40 if severity == "no commits" else 2) * 10**9}
-            checks.append({"name": "recovery", "verdict": "invalid", "details": {"kind": "no-recovery", **details}})
+            end = (40 if severity == "no commits" else 2) * 10**9
+            back = Comeback(healed_ns=0, last_commit_ns=10**9, end_ns=end).graded
+            checks.append({"name": "recovery", "verdict": "invalid", **recorded(back)})
     if kinds:
         wrong = contradictions("linearizable", [Counterexample(kind, "", ()) for kind in kinds])
-        checks.append(Check("linearizable", "check", "invalid", "", "", {}, wrong).to_json())
-    found = [one.severity for one in violations_of({"checks": checks})]
-    assert set(found) == set(wanted)
-    assert found == sorted(found, key=SEVERITIES.index)
+        checks.append(Check("linearizable", "check", "invalid", "", "", wrong).to_json())
+    listed = [one.severity for one in violations_of({"checks": checks})]
+    assert set(listed) == set(wanted)
+    assert listed == sorted(listed, key=SEVERITIES.index)
 
 
 @pytest.mark.parametrize(
@@ -153,10 +155,10 @@ def test_the_worst_comes_first_and_nothing_is_left_out(wanted: list[str], data: 
         ({"last_commit_ns": 5, "last_served_ns": None, "end_ns": 10**10 + 5}, True),
         ({"last_commit_ns": 5, "last_served_ns": 4, "end_ns": 10**10}, False),
         ({"last_commit_ns": 5, "last_served_ns": 2 * 10**9, "end_ns": 10**11}, False),
-        ({"last_commit_ns": None, "last_served_ns": 4, "end_ns": 10**11, "served_ns": None}, True),
-        ({"last_commit_ns": None, "last_served_ns": 4, "end_ns": 10**11, "served_ns": 3}, False),
+        ({"last_served_ns": 4, "end_ns": 10**11, "by_clients": True}, True),
+        ({"last_served_ns": 4, "end_ns": 10**11, "by_clients": True, "served_ns": 3}, False),
         ({}, False),
     ],
 )
 def test_an_outage_lasts_until_the_end(details: dict[str, Any], outage: bool) -> None:
-    assert is_outage(details) == outage
+    assert Comeback(healed_ns=0, **details).is_outage == outage

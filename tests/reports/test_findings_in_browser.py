@@ -10,8 +10,9 @@ import pytest
 
 import reports
 from history import RunFiles
+from history.records.finding import Comeback, EntriesDeleted, Fall
 from tests.support.reports.browser import Tab, tab
-from tests.support.reports.checks import count_again
+from tests.support.reports.checks import count_again, recorded
 from tests.support.reports.made import Maker
 from tests.support.reports.recorded_runs import recorded_run
 
@@ -191,10 +192,9 @@ def test_rows_by_key_stand_in_the_order_that_people_count(with_page: Maker, brow
 def test_a_deletion_leads_to_the_end_of_the_log_and_each_has_its_excerpt(fresh: Maker, browser: Any) -> None:
     files = fresh("valid")
     results = json.loads(files.results.read_text())
-    moments = [{"node": f"n{n}", "time": n * 10**9, "log_end": 5, "committed": 90} for n in (1, 2, 3, 4, 5)]
-    details = {"kind": "committed-entries-deleted", "moments": moments}
+    moments = tuple(Fall(f"n{n}", n * 10**9, 5, 90) for n in (1, 2, 3, 4, 5))
     check = {"name": "committed-kept", "kind": "check", "verdict": "invalid", "asked": "a", "seen": "b"}
-    results["checks"].append({**check, "details": details})
+    results["checks"].append({**check, **recorded(EntriesDeleted(moments=moments))})
     files.results.write_text(json.dumps(results))
     reports.write_report(files)
     with tab(browser, files.report.as_uri()) as found:
@@ -313,7 +313,7 @@ def test_next_opens_the_fold_that_it_speaks_of(fresh: Maker, browser: Any) -> No
     files = fresh("no-recovery")
     results = json.loads(files.results.read_text())
     (recovery,) = [check for check in results["checks"] if check["name"] == "recovery"]
-    recovery["details"] = {**recovery.get("details", {}), "behind": ["n1", "n3"]}
+    recovery |= recorded(Comeback(healed_ns=0, nodes=("n1", "n3"), behind=("n1", "n3")))
     files.results.write_text(json.dumps(results))
     reports.write_report(files)
     seen = "(() => { const d = document.querySelector('#recovery details.excerpt'); "

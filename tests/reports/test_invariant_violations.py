@@ -11,7 +11,23 @@ import pytest
 
 import reports
 from history import Check, Counterexample, RunFiles
-from history.records.finding import contradictions
+from history.records.finding import (
+    BeyondLog,
+    Claim,
+    CommitBeyondLog,
+    Digest,
+    EntriesDeleted,
+    Fall,
+    LeaderLacksCommitted,
+    OfNodes,
+    ReplicasDiffer,
+    ShortLeader,
+    ShortLogs,
+    StepBack,
+    TermForgotten,
+    TwoLeaders,
+    contradictions,
+)
 from reports.analysis.findings import prepare
 from reports.analysis.invariant_violations import MAX_MOMENTS, invariant_violations
 from reports.analysis.marks import marks_of
@@ -22,7 +38,7 @@ from reports.page.series import marks_data
 from reports.story.diagnosis import diagnosis_of
 from reports.story.planted_bug import failed_beside, meaning_of
 from reports.text.junit import junit_of
-from tests.support.reports.checks import DELETED, S, with_checks
+from tests.support.reports.checks import DELETED, S, recorded, with_checks
 from tests.support.reports.made import Maker
 from tests.support.reports.recorded_runs import recorded_run
 
@@ -111,11 +127,10 @@ def test_nodes_that_logged_nothing_have_no_fold(fresh: Maker) -> None:
 
 
 def test_a_fall_after_a_restart_says_so_and_what_is_not_listed_is_counted(fresh: Maker) -> None:
-    one = {"node": "n1", "time": 7 * S, "log_end": 5, "committed": 90}
-    many = [one] * MAX_MOMENTS + [one]
-    details = {**DELETED["details"], "moments": [{**one, "restarted": True}, *many]}
+    many = [Fall("n1", 7 * S, 5, 90)] * (MAX_MOMENTS + 1)
     files = fresh("valid")
-    drawn = with_checks(files, {**DELETED, "details": details})
+    falls = (Fall("n1", 7 * S, 5, 90, restarted=True), *many)
+    drawn = with_checks(files, {**DELETED, **recorded(EntriesDeleted(moments=falls))})
     (broken,) = invariant_violations(drawn)
     assert broken.moments[0].text == "log ends at 5, 90 had been committed there before it was restarted"
     assert (len(broken.moments), broken.counted) == (MAX_MOMENTS, MAX_MOMENTS + 2)
@@ -126,20 +141,19 @@ def test_a_fall_after_a_restart_says_so_and_what_is_not_listed_is_counted(fresh:
 
 
 def test_a_commit_index_that_fell_is_reported_and_is_no_restart(fresh: Maker) -> None:
-    fell = {"node": "n1", "time": 7 * S, "log_end": 3, "committed": 27, "restarted": False, "index_fell": [27, 3]}
-    details = {**DELETED["details"], "moments": [fell, {**fell, "index_fell": None}]}
-    (broken,) = invariant_violations(with_checks(fresh("valid"), {**DELETED, "details": details}))
+    falls = (Fall("n1", 7 * S, 3, 27, index_fell=(27, 3)), Fall("n1", 7 * S, 3, 27))
+    found = recorded(EntriesDeleted(moments=falls))
+    (broken,) = invariant_violations(with_checks(fresh("valid"), {**DELETED, **found}))
     text = "log ends at 3, 27 had been committed there"
     assert [one.text for one in broken.moments] == [f"{text}; its commit index itself fell from 27 to 3", text]
 
 
 def test_a_list_that_was_cut_says_of_how_many_it_is_and_drops_no_node(fresh: Maker) -> None:
-    one = {"above": "committed", "index": 90, "bound": 5}
-    early = [{"node": "n1", "time": (5 + place) * S, **one} for place in range(MAX_MOMENTS + 3)]
-    late = {"node": "n2", "time": 50 * S, **one}
-    details = {"kind": "commit-beyond-log", "nodes": ["n1", "n2", "n3"], "count": 143, "moments": [*early, late]}
+    early = [BeyondLog("n1", (5 + place) * S, "committed", 90, 5) for place in range(MAX_MOMENTS + 3)]
+    moments = (*early, BeyondLog("n2", 50 * S, "committed", 90, 5))
+    found = CommitBeyondLog(nodes=("n1", "n2", "n3"), count=143, moments=moments)
     seen = "broken in 143 of 1461 pairs of answers: 120 such answers, the first: n1's log ended at 5 at 5.0 s"
-    drawn = with_checks(fresh("valid"), {"name": "log-order", "seen": seen, "details": details})
+    drawn = with_checks(fresh("valid"), {"name": "log-order", "seen": seen, **recorded(found)})
     (broken,) = invariant_violations(drawn)
     assert [moment.node for moment in broken.moments] == ["n1"] * (MAX_MOMENTS - 1) + ["n2"]
     assert (broken.counted, broken.recorded, broken.unlisted) == (143, MAX_MOMENTS + 4, ("n3",))
@@ -161,9 +175,8 @@ def test_two_leaders_are_reported_with_their_times(fresh: Maker) -> None:
         if record["node"] in ("n2", "n4") and 3 * S < record["time"] < 4 * S:
             record.update(role="leader", term=9)
     files.probes.write_text("\n".join([lines[0], *map(json.dumps, records)]) + "\n")
-    drawn = with_checks(
-        files, {"name": "election-safety", "details": {"kind": "two-leaders", "terms": {"9": ["n2", "n4"]}}}
-    )
+    found = recorded(TwoLeaders(terms={9: ("n2", "n4")}))
+    drawn = with_checks(files, {"name": "election-safety", **found})
     (broken,) = invariant_violations(drawn)
     assert [moment.node for moment in broken.moments] == ["n2", "n4"]
     assert all(3 <= moment.seconds < 3.3 and "led in term 9 until" in moment.text for moment in broken.moments)
@@ -178,9 +191,8 @@ def test_the_second_leader_of_a_term_dates_it_and_is_looked_at_next(fresh: Maker
         record.update(role="leader", term=1)
     files.probes.write_text("\n".join([lines[0], *map(json.dumps, records)]) + "\n")
     since = led[0]["time"]
-    moments = [{"node": "n1", "time": S, "term": 1}, {"node": "n4", "time": since, "term": 1}]
-    details = {"kind": "two-leaders", "terms": {"1": ["n1", "n4"]}, "moments": moments, "since": since}
-    found = diagnosis_of(with_checks(files, {"name": "election-safety", "details": details}))
+    led_twice = TwoLeaders(terms={1: ("n1", "n4")}, moments=(Claim("n1", S, 1), Claim("n4", since, 1)), since=since)
+    found = diagnosis_of(with_checks(files, {"name": "election-safety", **recorded(led_twice)}))
     assert found is not None
     assert found.breaks[0].text.startswith(f"election-safety: seen; first seen at {since / S:.1f} s, ")
     assert (found.breaks[0].onset, found.breaks[0].nodes) == (since / S, ("n4",))
@@ -196,29 +208,27 @@ def test_of_contents_that_differ_next_is_their_section_or_the_log_of_the_node_at
     fresh: Maker, held: bool, step: str
 ) -> None:
     """No chart shows contents, and the first to answer is not the one that stands against most."""
-    one = {"of": "index", "index": 9, "digest": "a"}
-    moments = [{**one, "node": node, "time": S * 2 + place} for place, node in enumerate(("n3", "n1", "n2"))]
-    details = {"kind": "replicas-differ", "nodes": ["n3"], "moments": moments, "since": 2 * S + 1}
+    moments = tuple(Digest(node, S * 2 + place, "index", 9, "a") for place, node in enumerate(("n3", "n1", "n2")))
+    differ = ReplicasDiffer(nodes=("n3",), moments=moments, since=2 * S + 1)
     files = fresh("valid")
     for log in () if held else (files.root / "nodes" / "n3").iterdir():
         log.unlink()
-    found = diagnosis_of(with_checks(files, {"name": "replicas-agree", "details": details}))
+    found = diagnosis_of(with_checks(files, {"name": "replicas-agree", **recorded(differ)}))
     assert found is not None
     assert found.step == f"Look at {step}"
     assert found.charts is None
 
 
 def test_a_forgotten_term_is_reported_with_its_moment(fresh: Maker) -> None:
-    moment = {"node": "n3", "time": 4 * S, "term": 0, "before": 2}
-    details = {"kind": "term-forgotten", "nodes": ["n3"], "moments": [moment]}
-    (broken,) = invariant_violations(with_checks(fresh("valid"), {"name": "terms-kept", "details": details}))
+    found = recorded(TermForgotten(nodes=("n3",), moments=(StepBack("n3", 4 * S, 0, 2, 3 * S),)))
+    (broken,) = invariant_violations(with_checks(fresh("valid"), {"name": "terms-kept", **found}))
     assert [(m.seconds, m.node, m.text) for m in broken.moments] == [(4.0, "n3", "in term 0, after term 2")]
     assert broken.picture is None
 
 
-@pytest.mark.parametrize("details", [None, [], {"kind": "committed-entries-deleted"}, {"moments": 3, "terms": 4}])
-def test_a_check_without_evidence_is_reported_in_its_own_words(fresh: Maker, details: Any) -> None:
-    drawn = with_checks(fresh("valid"), {"name": "node-logs", "seen": "3 times 'x'; on n1", "details": details})
+@pytest.mark.parametrize("findings", [None, [], [{"type": "EntriesDeleted"}], [{"type": "OfNodes", "moments": 3}]])
+def test_a_check_without_evidence_is_reported_in_its_own_words(fresh: Maker, findings: Any) -> None:
+    drawn = with_checks(fresh("valid"), {"name": "node-logs", "seen": "3 times 'x'; on n1", "findings": findings})
     (broken,) = invariant_violations(drawn)
     assert (broken.moments, broken.facts) == ([], ["3 times 'x'", "on n1"])
 
@@ -266,39 +276,36 @@ def test_a_run_of_which_nothing_was_recorded_has_no_empty_charts(fresh: Maker) -
 
 
 @pytest.mark.parametrize(
-    ("name", "kind", "moment", "reported"),
+    ("found", "reported"),
     [
         (
-            "log-order", "commit-beyond-log", {"above": "committed", "index": 13015, "bound": 4012},
+            CommitBeyondLog(moments=(BeyondLog("n1", 7 * S, "committed", 13015, 4012),)),
             "log ends at 4,012, 13,015 committed there",
         ),
         (
-            "log-order", "commit-beyond-log", {"above": "applied", "index": 60, "bound": 50},
+            CommitBeyondLog(moments=(BeyondLog("n1", 7 * S, "applied", 60, 50),)),
             "committed at 50, 60 applied there",
         ),
         (
-            "leader-complete", "leader-lacks-committed", {"term": 7, "log_end": 40, "committed": 90},
+            LeaderLacksCommitted(moments=(ShortLeader("n1", 7 * S, 7, 40, 90, "n2"),)),
             "leads in term 7 with 40 of 90 committed entries",
         ),
         (
-            "replicas-agree", "replicas-differ", {"of": "index", "index": 9, "digest": "0123456789abcdef"},
+            ReplicasDiffer(moments=(Digest("n1", 7 * S, "index", 9, "0123456789abcdef"),)),
             "contents 0123456789ab at index 9",
         ),
     ],
 )  # fmt: skip
-def test_what_nodes_say_of_their_state_is_reported_with_its_moment(
-    fresh: Maker, name: str, kind: str, moment: dict[str, Any], reported: str
-) -> None:
-    details = {"kind": kind, "moments": [{"node": "n1", "time": 7 * S, **moment}]}
-    (broken,) = invariant_violations(with_checks(fresh("valid"), {"name": name, "details": details}))
+def test_what_nodes_say_of_their_state_is_reported_with_its_moment(fresh: Maker, found: OfNodes, reported: str) -> None:
+    (broken,) = invariant_violations(with_checks(fresh("valid"), {"name": found.check, **recorded(found)}))
     assert [one.text for one in broken.moments] == [reported]
-    assert (broken.picture is not None) == (kind != "replicas-differ")
+    assert (broken.picture is not None) == isinstance(found, ShortLogs)
 
 
 @pytest.mark.parametrize(("kind", "severity"), [("lost-element", "data lost"), ("duplicate", "inconsistent")])
 def test_a_check_that_found_something_lost_says_so_first(fresh: Maker, kind: str, severity: str) -> None:
     found = contradictions("elements", [Counterexample(kind, "", ())])
-    own = Check("elements", "check", "invalid", "asked", "5 of 7", {}, found)
+    own = Check("elements", "check", "invalid", "asked", "5 of 7", found)
     diagnosed = diagnosis_of(with_checks(fresh("valid"), own.to_json()))
     assert diagnosed is not None
     assert [(one.severity, one.place, one.checks) for one in diagnosed.breaks] == [
@@ -313,10 +320,8 @@ def test_a_failed_check_without_a_name_is_a_break_too(fresh: Maker) -> None:
 
 
 def test_of_very_many_moments_the_later_ones_are_marked_by_parts_of_the_run(fresh: Maker) -> None:
-    moments: list[dict[str, Any]] = [
-        {"node": "n1", "time": S + place * 10**6, "log_end": 5, "committed": 90} for place in range(300)
-    ]
-    drawn = with_checks(fresh("valid"), {**DELETED, "details": {**DELETED["details"], "moments": moments}})
+    falls = tuple(Fall("n1", S + place * 10**6, 5, 90) for place in range(300))
+    drawn = with_checks(fresh("valid"), {**DELETED, **recorded(EntriesDeleted(moments=falls))})
     marks = marks_of(drawn)
     assert len(marks.findings) == 100
     width, later = drawn.run.end / 1e9 / 2000, [1 + place / 1000 for place in range(100, 300)]
@@ -331,7 +336,7 @@ def test_what_a_node_shows_in_answer_after_answer_is_one_moment_that_lasts(tmp_p
     drawn = prepare(read_run(RunFiles(root)))
     sections = {one.name: one for one in invariant_violations(drawn)}
     leads, order, kept = (sections[name] for name in ("leader-complete", "log-order", "committed-kept"))
-    checks = {one["name"]: one["details"] for one in drawn.run.results["checks"] if one.get("details")}
+    checks = {one["name"]: one["findings"][0] for one in drawn.run.results["checks"] if one["findings"]}
     for one in (leads, order):
         assert one.recorded == one.counted == checks[one.name]["count"] > 100
         assert one.marked_text == f"all {one.counted}"
@@ -361,15 +366,15 @@ def test_of_contents_that_differ_the_first_and_the_last_difference_are_listed(fr
     moments = []
     for index in range(30):
         for node, digest, at in (("n1", "a", index), ("n2", "a", index), ("n3", "b", 40 + index)):
-            moments.append({"node": node, "time": at * S, "of": "index", "index": index, "digest": digest})
-    details = {"kind": "replicas-differ", "nodes": ["n3"], "count": 30, "moments": moments, "since": 40 * S}
+            moments.append(Digest(node, at * S, "index", index, digest))
+    differ = ReplicasDiffer(nodes=("n3",), count=30, moments=tuple(moments), since=40 * S)
     check = {
         "name": "replicas-agree",
         "kind": "check",
         "verdict": "invalid",
         "asked": "",
         "seen": "",
-        "details": details,
+        **recorded(differ),
     }
     results["checks"].append(check)
     results["keys"] = []

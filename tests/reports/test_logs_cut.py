@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -37,7 +36,7 @@ def judged(below: Path, change: Change) -> Path:
     probes = [json.dumps(change(json.loads(line))) for line in lines]
     (root / "probes.jsonl").write_text("\n".join([header, *probes]) + "\n")
     read = list(read_probes(root / "probes.jsonl"))
-    anew = {check.name: asdict(check) for check in (log_order(read, NONE), check_committed_prefix(read, NONE))}
+    anew = {check.name: check.to_json() for check in (log_order(read, NONE), check_committed_prefix(read, NONE))}
     assert {one["verdict"] for one in anew.values()} == {"invalid"}
     results = json.loads((root / "results.json").read_text())
     results["checks"] = [anew.get(check["name"], check) for check in results["checks"]]
@@ -119,7 +118,9 @@ def test_entries_that_no_log_held_at_some_moment_are_lost_though_logs_grew_again
     answers = [one for one in probes if "role" in one]
     assert high in {one["committed"] for one in answers}
     gone = json.loads((root / "results.json").read_text())
-    (until,) = {check["details"]["entries"]["time"] for check in gone["checks"] if check["name"] == "committed-kept"}
+    (until,) = {
+        check["findings"][0]["entries"]["time"] for check in gone["checks"] if check["name"] == "committed-kept"
+    }
     falls = {}
     for node in {one["node"] for one in answers}:
         mine = [one for one in answers if one["node"] == node and one["time"] <= until]
@@ -131,17 +132,3 @@ def test_entries_that_no_log_held_at_some_moment_are_lost_though_logs_grew_again
     assert "At the end logs are as long again, by other entries." in first.detail
     assert f"Next: Look in the charts at {first_node}, whose log " in " ".join(shown.split())
     assert "reaches as far again" not in banner
-
-
-def test_a_judgement_that_did_not_ask_says_so(tmp_path: Path) -> None:
-    """Of an earlier release: the list knows no more than that, so the page claims no more either."""
-    root = judged(tmp_path / "old", lambda probe: probe)
-    results = json.loads((root / "results.json").read_text())
-    for check in results["checks"]:
-        (check.get("details") or {}).pop("entries", None)
-    (root / "results.json").write_text(json.dumps(results))
-    first, row, banner, shown = reported(root)
-    assert (first.severity, row.severity) == ("data lost", "data lost")
-    assert first.detail == "What became of them was not judged then: judge the run again."
-    for text in (banner, shown):
-        assert "every log" not in text

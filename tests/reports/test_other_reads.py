@@ -64,7 +64,7 @@ def test_a_node_that_shows_it_later_does_not_lack_it(tmp_path: Path) -> None:
     of_sets = elements_check(pair(read_history(root / "history.jsonl").events))
     assert of_sets.verdict == "valid"
     (read,) = (one for one in results["checks"] if one["name"] == "linearizable")
-    of_clients = Check("linearizable", "check", "invalid", read["asked"], read["seen"], {}, findings_in(read))
+    of_clients = Check("linearizable", "check", "invalid", read["asked"], read["seen"], findings_in(read))
     again = {one.name: one.to_json() for one in settled([of_clients, of_sets])}
     results["checks"] = [again.get(one["name"], one) for one in results["checks"]]
     (root / "results.json").write_text(json.dumps(results))

@@ -9,9 +9,11 @@ from html import unescape
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 
 import reports
 from history import RunFiles
+from history.records.finding import FaultCount, ViolationTimes
 from history.records.violations import MORE_FOUND, verdict_words
 from reports.analysis.findings import prepare, violation_times_of
 from reports.analysis.trend_rows import Trends
@@ -23,7 +25,7 @@ from reports.site import site
 from reports.story.diagnosis import Diagnosis, diagnosis_of
 from reports.story.planted_bug import grouped, meaning_of, verdict_shown, word_of
 from reports.text import junit
-from tests.support.reports.checks import DELETED
+from tests.support.reports.checks import DELETED, recorded
 from tests.support.reports.made import Maker
 from tests.support.reports.recorded_runs import recorded_run
 
@@ -196,19 +198,15 @@ def test_when_violations_were_seen_is_reported_where_it_was_counted(fresh: Maker
     files = fresh("invalid")
     results = json.loads(files.results.read_text())
     assert violation_times_of(read_run(files)) == ""
-    seen = {
-        "of": 9,
-        "counted": 9,
-        "phases": {"main": 9},
-        "faults": [{"id": 2, "fault": "bridge", "count": 4}],
-        "calm": 5,
-    }
-    results["checks"][0]["details"] = {"seen": seen}
+    times = ViolationTimes(
+        check="linearizable", of=9, counted=9, phases={"main": 9}, faults=(FaultCount(2, "bridge", 4),), calm=5
+    )
+    results["checks"][0] |= recorded(times)
     files.results.write_text(json.dumps(results))
     assert violation_times_of(read_run(files)) == WHEN
     reports.write_report(files)
     assert f"When: {WHEN}." in files.report.read_text()
-    results["checks"][0]["details"] = {"seen": {**seen, "of": 12}}
+    results["checks"][0] |= recorded(structs.replace(times, of=12))
     files.results.write_text(json.dumps(results))
     assert violation_times_of(read_run(files)).startswith(f"9 of these are dated: {WHEN}")
 

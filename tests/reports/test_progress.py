@@ -48,7 +48,7 @@ def test_the_small_chart_has_every_log_that_was_seen_to_be_cut(name: str, tmp_pa
     assert picture is not None
     top = max(probe["ledger_end"] for probe in raw.answers)
     heights = {line.node: [float(y) for y in re.findall(r"[ML][\d.]+ ([\d.]+)", line.path)] for line in picture.lines}
-    falls = raw.checks["committed-kept"]["details"]["moments"]
+    falls = raw.finding("committed-kept")["moments"]
     assert falls
     for fall in falls:
         height = HEIGHT - BOTTOM - (HEIGHT - BOTTOM - 10) * max(fall["log_end"], 0) / top

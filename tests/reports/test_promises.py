@@ -77,7 +77,7 @@ def test_no_check_hides_the_counterexamples_of_another(lost: RunFiles) -> None:
     moved = tuple(replace(one, invoked=10**12, returned=10**12 + 1) for one in early[0].operations)
     late = replace(early[0], kind="late", operations=moved)
     examples = (late, replace(late, kind="later"))
-    other = Check("other", "check", "invalid", "asked", "seen", {}, contradictions("other", examples), examples)
+    other = Check("other", "check", "invalid", "asked", "seen", contradictions("other", examples), examples)
     run.results["checks"].append(other.to_json())
     assert [one.example.kind for one in examples_of(run)] == [
         "unreadable-entry", "late", "read-then-gone", "wrong-length", "later",
@@ -127,7 +127,7 @@ def test_a_check_of_answers_is_no_finding_about_nodes_and_brings_its_own_words(t
     results = json.loads(files.results.read_text())
     (ledgers,) = [check for check in results["checks"] if check["name"] == "ledgers"]
     ledgers["counterexamples"] = []
-    ledgers["details"]["words"] = {"tail": "a read without recovery"}
+    ledgers["words"] = {"tail": "a read without recovery"}
     files.results.write_text(json.dumps(results))
     reports.write_report(files)
     page = files.report.read_text()

@@ -303,9 +303,9 @@ def test_every_moment_of_a_broken_rule_is_within_a_mark_and_that_is_said(tmp_pat
     page, seen = files.report.read_text(), 0
     data = unpack(page)[1]
     for check in json.loads(files.results.read_text())["checks"]:
-        details = check.get("details", {})
-        if moments := details.get("moments"):
-            assert f"{check['name']} (all {details.get('count', len(moments))} " in page
+        about: dict[str, Any] = next(iter(check["findings"]), {})
+        if moments := about.get("moments"):
+            assert f"{check['name']} (all {about['count']} " in page
             seen += len(moments)
             marks = [one for one in data["findings"] if one["check"] == check["name"]]
             for moment in moments:
@@ -321,11 +321,11 @@ def test_what_there_was_nothing_to_judge_of_is_grey_and_says_why(fresh: Maker) -
     files = fresh("valid")
     results = json.loads(files.results.read_text())
     gate = {"name": "read-back", "kind": "gate", "verdict": "valid", "asked": "asked", "seen": "nothing to read"}
-    for details, mark in (({"skipped": "nothing to read"}, "–"), ({}, "✓")):
-        results["checks"] = [{**gate, "details": details}]
+    for skipped, mark in ([{"type": "Skipped", "check": "read-back", "why": "nothing to read"}], "–"), ([], "✓"):
+        results["checks"] = [{**gate, "findings": skipped}]
         files.results.write_text(json.dumps(results))
         reports.write_report(files)
-        state = "skipped" if details else "valid"
+        state = "skipped" if skipped else "valid"
         chip = files.report.read_text().partition(f'<details class="chip {state}"')[2].partition("</details>")[0]
         assert f'aria-hidden="true">{mark}</span> read-back' in chip
         for text in (reports.render_summary(results), reports.render_run(files)):

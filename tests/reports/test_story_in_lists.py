@@ -74,7 +74,7 @@ def test_the_judge_records_the_headlines_of_a_run_in_which_a_check_failed(
     def judged(verdict: str) -> Results:
         checks = tuple(
             Check(
-                **{name: one[name] for name in ("name", "kind", "verdict", "asked", "seen", "details")},
+                **{name: one[name] for name in ("name", "kind", "verdict", "asked", "seen", "words")},
                 findings=findings_in(one),
                 counterexamples=tuple(map(Counterexample.from_json, one["counterexamples"])),
             )

@@ -77,8 +77,8 @@ def test_recorded_runs_are_reported_whole(name: str, columns: int, tmp_path: Pat
         listed = text.partition(f"{violation.name}, when\n")[2].partition("\n\n")[0]
         shown = re.findall(r"^  [\d.]+ s n\d: ", listed, re.MULTILINE)
         left = re.search(r"^  (\d+) more$", listed, re.MULTILINE)
-        about = next(check["details"] for check in checks if check["name"] == violation.name)
-        assert len(shown) + int(left[1] if left else 0) == about.get("count", len(about["moments"]))
+        (about,) = next(check["findings"] for check in checks if check["name"] == violation.name)
+        assert len(shown) + int(left[1] if left else 0) == about["count"]
 
 
 def test_colour_is_added_and_nothing_else(made: Maker) -> None:

@@ -6,6 +6,7 @@ import json
 import re
 from pathlib import Path
 
+import msgspec
 import pytest
 
 import reports
@@ -13,8 +14,8 @@ from harness.systems.bookkeeper.fenced_ledgers import KINDS as OF_LEDGERS
 from harness.systems.rocketmq.workload import KIND as OF_EPOCHS
 from harness.systems.rocketmq_brokers.queues import KINDS as OF_QUEUES
 from history import RunFiles
-from history.records.finding import LOST, SEVERITIES
-from history.records.violations import SHORT_LOGS, violations_of
+from history.records.finding import LOST, SEVERITIES, Finding, types_below
+from history.records.violations import violations_of
 from reports.analysis.findings import prepare
 from reports.load.run import read_run
 from reports.page.words import HEADLINES, KINDS, words_of
@@ -30,25 +31,32 @@ OF_ANSWERS = ("client.py", "outcomes.py")
 PLACES = (
     rf"(?:Counterexample|of_promise|broken|example|_counterexample|_conflict|_Disagreement|_invalid)\(\s*[^\"\n]*?{NAME}",
     rf"return {NAME}(?: if \w+ else {NAME})?, ",
-    rf'"kind": {NAME}|\bkind = {NAME}|\bKIND: Final = {NAME}|\bkind={NAME}',
+    rf"\bkind = {NAME}|\bKIND: Final = {NAME}|\bkind={NAME}",
     rf"\bkind(?:, \w+)? = {NAME}",
     rf"\bkind = {NAME} if .* else {NAME}",
 )
-"""Where the judges' sources name a kind: where a counterexample is made, or the details of a check."""
+"""Where the judges' sources name a kind: where a counterexample is made, or a finding is."""
 
 
 def kinds_in_the_sources() -> set[str]:
     paths = (path for folder in JUDGES for path in (ROOT / folder).rglob("*.py"))
     texts = [path.read_text() for path in paths if path.name not in OF_ANSWERS]
     found = (match for text in texts for place in PLACES for match in re.finditer(place, text))
-    return {name for match in found for name in match.groups() if name}
+    return kinds_of_findings() | {name for match in found for name in match.groups() if name}
+
+
+def kinds_of_findings() -> set[str]:
+    """The kinds of the types of findings that make a check invalid."""
+    core = (kind for kind in types_below(Finding) if kind.__module__ == Finding.__module__)
+    fields = ({one.name: one.default for one in msgspec.structs.fields(kind)} for kind in core)
+    return {one["kind"] for one in fields if one["verdict"] == "invalid" and isinstance(one["kind"], str)}
 
 
 def test_every_kind_that_a_judge_can_name_has_its_words() -> None:
     named = kinds_in_the_sources()
     assert {"stale-read", "lost-write", "committed-entries-deleted", "not-linearizable", "wrong-total"} <= named
-    assert named - set(KINDS) - DECLARED == set()
-    assert (LOST | SHORT_LOGS) - set(KINDS) == set()
+    assert named - set(KINDS) - DECLARED == {"not-compared"}, "which makes no check invalid"
+    assert LOST - set(KINDS) == set()
 
 
 def test_every_headline_has_its_words() -> None:
@@ -83,7 +91,7 @@ def test_what_only_one_system_has_is_explained_by_the_words_of_its_checks_which_
     assert {"tail", "unreadable-entry"} & set(explained) == set(), "this recording has no words, and the core none"
     results = json.loads(files.results.read_text())
     own = {"tail": "its operation", "unreadable-entry": "its kind", "data lost": "its own"}
-    results["checks"][0].setdefault("details", {})["words"] = own
+    results["checks"][0]["words"] = own
     results["environment"]["words"] = {"quorum": "its option"}
     own["quorum"] = "its option"
     files.results.write_text(json.dumps(results))

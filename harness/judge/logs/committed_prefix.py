@@ -4,48 +4,28 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
-from typing import Any, Final
+from dataclasses import dataclass
+from typing import Final
 
 from harness.judge.answers_by_process import of_reporting, same_process
 from harness.judge.damage import NONE, Damages
+from harness.judge.logs.entry_fate import describe as described
 from harness.judge.logs.entry_fate import entry_fate
 from history import Check, Probe
+from history.records.finding import EntriesDeleted, Fall
 from history.records.text import and_listed, counted
 
 _ASKED: Final = "no node removes committed entries from its log"
 
 
-@dataclass(frozen=True, slots=True)
-class Fall:
-    """A node's log ended at ``log_end`` at ``time`` (ns since the run's start), where ``committed`` had been committed.
-
-    ``restarted``: by their pids, the process that reported the commit index is not the one whose log fell.
-    ``index_fell``: the node's commit index itself fell, from the first to the second, and no pid shows a restart.
-    Either way a fall proves nothing by itself, because a log may be lost with its machine; beside one that does, it
-    belongs to the same finding.
-    """
-
-    node: str
-    time: int
-    log_end: int
-    committed: int
-    restarted: bool = False
-    index_fell: tuple[int, int] | None = None
-
-    @property
-    def proves(self) -> bool:
-        """Whether the log fell below the commit index of one process."""
-        return not self.restarted and self.index_fell is None
-
-    def describe(self) -> str:
-        """Text such as "n1's log ended at 218 at 7.3 s although 984 had been committed there"."""
-        where = "there before it was restarted" if self.restarted else "there"
-        ended = f"{self.node}'s log ended at {self.log_end} at {self.time / 1e9:.1f} s"
-        text = f"{ended} although {self.committed} had been committed {where}"
-        if self.index_fell is not None:
-            text += "; its commit index itself fell from {} to {}".format(*self.index_fell)
-        return text
+def describe(fall: Fall) -> str:
+    """Text such as "n1's log ended at 218 at 7.3 s although 984 had been committed there"."""
+    where = "there before it was restarted" if fall.restarted else "there"
+    ended = f"{fall.node}'s log ended at {fall.log_end} at {fall.time / 1e9:.1f} s"
+    text = f"{ended} although {fall.committed} had been committed {where}"
+    if fall.index_fell is not None:
+        text += "; its commit index itself fell from {} to {}".format(*fall.index_fell)
+    return text
 
 
 @dataclass(slots=True)
@@ -136,18 +116,16 @@ def check_committed_prefix(probes: Sequence[Probe], damages: Damages = NONE) -> 
         return Check("committed-kept", "check", "valid", _ASKED, f"{counted(len(answers), 'node')} followed{left_out}")
     first = next(fall for fall in found if fall.proves)
     nodes = sorted({fall.node for fall in found})
-    seen = first.describe()
+    seen = describe(first)
     if others := len(found) - 1:
         seen += f", and {counted(others, 'more such fall')} ({_by_node(found, first)})"
     entries = entry_fate(probes, (fall.committed for fall in found), min(fall.time for fall in found))
-    seen += left_out + entries.describe()
-    details: dict[str, Any] = {
-        "kind": "committed-entries-deleted",
-        "nodes": nodes,
-        "moments": [asdict(fall) for fall in found],
-        "entries": entries.to_json(),
-    }
-    return Check("committed-kept", "check", "invalid", _ASKED, seen, details)
+    seen += left_out + described(entries)
+    finding = EntriesDeleted(
+        severity=entries.severity, nodes=tuple(nodes), since=first.time, count=len(found), moments=tuple(found),
+        entries=entries,
+    )  # fmt: skip
+    return Check("committed-kept", "check", "invalid", _ASKED, seen, (finding,))
 
 
 def _by_node(found: Sequence[Fall], first: Fall) -> str:

@@ -10,41 +10,19 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass, field
 from itertools import accumulate, pairwise
-from typing import Any
 
 from harness.judge.answers_by_process import says
 from history import Probe
-from history.records.violations import Fate
+from history.records.finding import EntryFate, Fate
 
 
-@dataclass(frozen=True, slots=True)
-class EntryFate:
-    """The fate of the entries up to ``index``, which were committed and went from at least one log.
-
-    ``lost``: at ``time`` (ns), when logs were shortest, none went beyond ``longest``.  ``missing``: at the end the logs
-    of ``short`` (node -> end) do not reach ``index``.  ``held``: all do.  Of entries that are not lost, ``holders`` are
-    the nodes whose logs may have reached them at the ``time`` when these were fewest, since the first had lost some.
-    """
-
-    fate: Fate
-    index: int
-    time: int
-    longest: int = -1
-    short: dict[str, int] = field(default_factory=dict)
-    holders: tuple[str, ...] = ()
-    nodes: int = 0
-
-    def describe(self) -> str:
-        """Text to follow what was seen: empty where entries are not lost."""
-        if self.fate != "lost":
-            return ""
-        which = f"entries {self.longest + 1} to {self.index}, which were committed, were"
-        return f"; {which} in no node's log at {self.time / 1e9:.1f} s"
-
-    def to_json(self) -> dict[str, Any]:
-        return asdict(self)
+def describe(entries: EntryFate) -> str:
+    """Text to follow what was seen: empty where entries are not lost."""
+    if entries.fate != "lost":
+        return ""
+    which = f"entries {entries.longest + 1} to {entries.index}, which were committed, were"
+    return f"; {which} in no node's log at {entries.time / 1e9:.1f} s"
 
 
 class _Reach:

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final
 
@@ -24,29 +24,18 @@ from harness.judge.answers_by_process import answers_by_process, of_reporting
 from harness.judge.damage import LOG, Damages
 from harness.judge.logs.entry_fate import entry_fate
 from history import Check, Probe
+from history.records.finding import LeaderLacksCommitted, ShortLeader, Skipped
 from history.records.text import counted
 
-KIND: Final = "leader-lacks-committed"
 _ASKED: Final = "who leads holds every entry that was committed before"
 #: At most this many are listed, and the first of each node; all are counted.
 MOMENTS: Final = 100
 
 
-@dataclass(frozen=True, slots=True)
-class ShortLeader:
-    """``node`` led in ``term`` at ``time`` (ns since the run's start) with a log that ended below ``committed``."""
-
-    node: str
-    time: int
-    term: int
-    log_end: int
-    committed: int
-    told_by: str
-
-    def describe(self) -> str:
-        """Text such as "n4 led in term 7 at 31.2 s with a log that ended at 4012 of 13015 committed entries"."""
-        ended = f"a log that ended at {self.log_end} although {self.committed} had been committed (on {self.told_by})"
-        return f"{self.node} led in term {self.term} at {self.time / 1e9:.1f} s with {ended}"
+def describe(one: ShortLeader) -> str:
+    """Text such as "n4 led in term 7 at 31.2 s with a log that ended at 12 although 15 had been committed (on n1)"."""
+    ended = f"a log that ended at {one.log_end} although {one.committed} had been committed (on {one.told_by})"
+    return f"{one.node} led in term {one.term} at {one.time / 1e9:.1f} s with {ended}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,15 +112,14 @@ def leader_complete(probes: Sequence[Probe], damages: Damages) -> Check:
         seen = f"{counted(len(leaders), 'leader')} followed"
         if cut_at is not None:
             seen += f" until a fault of ours damaged a log or a term at {cut_at / 1e9:.1f} s"
-        return Check("leader-complete", "check", "valid", _ASKED, seen, {} if leaders else {"skipped": seen})
+        skipped = () if leaders else (Skipped(check="leader-complete", why=seen),)
+        return Check("leader-complete", "check", "valid", _ASKED, seen, skipped)
     first = {one.node: one for one in reversed(found)}
     listed = sorted({*found[:MOMENTS], *first.values()}, key=lambda one: (one.time, one.node))
-    details = {
-        "kind": KIND,
-        "nodes": sorted(first),
-        "count": len(found),
-        "moments": [asdict(one) for one in listed],
-        "entries": entry_fate(probes, (one.committed for one in found), found[0].time).to_json(),
-    }
-    seen = "; ".join(one.describe() for _, one in sorted(first.items()))
-    return Check("leader-complete", "check", "invalid", _ASKED, seen, details)
+    entries = entry_fate(probes, (one.committed for one in found), found[0].time)
+    finding = LeaderLacksCommitted(
+        severity=entries.severity, nodes=tuple(sorted(first)), since=found[0].time, count=len(found),
+        moments=tuple(listed), entries=entries,
+    )  # fmt: skip
+    seen = "; ".join(describe(one) for _, one in sorted(first.items()))
+    return Check("leader-complete", "check", "invalid", _ASKED, seen, (finding,))

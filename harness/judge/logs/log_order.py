@@ -26,7 +26,6 @@ applied <= committed
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
 from itertools import pairwise
 from typing import Final
 
@@ -34,37 +33,23 @@ from harness.judge.answers_by_process import answers_by_process, of_reporting, r
 from harness.judge.damage import Damages
 from harness.judge.logs.entry_fate import entry_fate
 from history import Check, Probe
+from history.records.finding import BeyondLog, CommitBeyondLog
 from history.records.text import counted
 
-KIND: Final = "commit-beyond-log"
 _ASKED: Final = "on every node applied <= committed <= end of the log"
 #: At most this many violations are listed, and the first of each node; all are counted.
 MOMENTS: Final = 100
 
 
-@dataclass(frozen=True, slots=True)
-class OrderViolation:
-    """An answer of ``node`` at ``time`` (ns since the run's start) that its earlier answers contradict.
-
-    ``above`` names the index (``committed`` or ``applied``) that had reached ``index``, ``bound`` is that of the later
-    answer: the end of the log, or the commit index.
-    """
-
-    node: str
-    time: int
-    above: str
-    index: int
-    bound: int
-
-    def describe(self) -> str:
-        """Text such as "n4's log ended at 4012 at 31.2 s with 13015 committed"."""
-        at = f"at {self.time / 1e9:.1f} s"
-        if self.above == "committed":
-            return f"{self.node}'s log ended at {self.bound} {at} with {self.index} committed"
-        return f"{self.node} had applied {self.index} {at} with {self.bound} committed"
+def describe(one: BeyondLog) -> str:
+    """Text such as "n4's log ended at 4012 at 31.2 s with 13015 committed"."""
+    at = f"at {one.time / 1e9:.1f} s"
+    if one.above == "committed":
+        return f"{one.node}'s log ended at {one.bound} {at} with {one.index} committed"
+    return f"{one.node} had applied {one.index} {at} with {one.bound} committed"
 
 
-def order_violations(probes: Sequence[Probe]) -> list[OrderViolation]:
+def order_violations(probes: Sequence[Probe]) -> list[BeyondLog]:
     """Every violation by every node that reports both its log's end and its commit index, in the order of time."""
     known = _highest_committed(probes)
     found = [violation for stretch in _stretches(probes) for violation in _of_process(stretch, known)]
@@ -76,8 +61,8 @@ def _stretches(probes: Sequence[Probe]) -> list[list[Probe]]:
     return [stretch for stretch in answers_by_process(of_reporting(probes, "ledger_end")) if stretch[0].node in nodes]
 
 
-def _of_process(stretch: Sequence[Probe], known: dict[int, int]) -> list[OrderViolation]:
-    found: list[OrderViolation] = []
+def _of_process(stretch: Sequence[Probe], known: dict[int, int]) -> list[BeyondLog]:
+    found: list[BeyondLog] = []
     committed = applied = highest = -1
     for number, (probe, after) in enumerate(pairwise([*stretch, None])):
         assert probe is not None
@@ -86,9 +71,9 @@ def _of_process(stretch: Sequence[Probe], known: dict[int, int]) -> list[OrderVi
             applied = reached
         highest = max(highest, reached)
         if after is not None and committed > probe.ledger_end and committed >= after.holds_from:
-            found.append(OrderViolation(probe.node, probe.time, "committed", committed, probe.ledger_end))
+            found.append(BeyondLog(probe.node, probe.time, "committed", committed, probe.ledger_end))
         elif applied > max(probe.committed, known[probe.time]):
-            found.append(OrderViolation(probe.node, probe.time, "applied", applied, probe.committed))
+            found.append(BeyondLog(probe.node, probe.time, "applied", applied, probe.committed))
         committed = max(committed, probe.committed)
     return found
 
@@ -124,19 +109,16 @@ def log_order(probes: Sequence[Probe], damages: Damages) -> Check:
     first = {node: next(violation for violation in found if violation.node == node) for node in nodes}
     counts = {node: sum(violation.node == node for violation in found) for node in nodes}
     seen = f"broken in {len(found)} of {seen}: " + "; ".join(
-        f"{counts[node]} such answers, the first: {first[node].describe()}"
+        f"{counts[node]} such answers, the first: {describe(first[node])}"
         if counts[node] > 1
-        else first[node].describe()
+        else describe(first[node])
         for node in nodes
     )
     cut = [violation.index for violation in found if violation.above == "committed"]
     listed = sorted({*found[:MOMENTS], *first.values()}, key=lambda violation: (violation.time, violation.node))
-    details = {
-        "kind": KIND,
-        "nodes": nodes,
-        "count": len(found),
-        "by_node": counts,
-        "moments": [asdict(violation) for violation in listed],
-        "entries": entry_fate(probes, cut, found[0].time).to_json() if cut else None,
-    }
-    return Check("log-order", "check", "invalid", _ASKED, seen, details)
+    entries = entry_fate(probes, cut, found[0].time) if cut else None
+    finding = CommitBeyondLog(
+        severity=entries.severity if entries else "inconsistent", nodes=tuple(nodes), since=found[0].time,
+        count=len(found), moments=tuple(listed), entries=entries,
+    )  # fmt: skip
+    return Check("log-order", "check", "invalid", _ASKED, seen, (finding,))

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import Final
 
+from msgspec import structs
+
 from harness.systems.api import Evidence
 from harness.systems.bookkeeper.fenced_ledgers import KINDS, LOST, check_fenced_ledgers
 from harness.systems.promise import Promise
 from history import Check
-from history.records.finding import Kind, contradictions
+from history.records.finding import Finding, Kind, contradictions
 from history.records.text import counted
 
 #: Its own pages: the protocol and what it guarantees, what a ledger is, and the calls.
@@ -68,6 +70,15 @@ WORDS: Final = {
 }
 
 
+class Ledgers(Finding, frozen=True, kw_only=True):
+    """What became of ledgers and adds, by the names that the check gives it, and some that were not read at the end."""
+
+    check: str = "ledgers"
+    kind: str = "ledgers"
+    counts: dict[str, int]
+    unread: tuple[str, ...] = ()
+
+
 def size_of(payload: int) -> int:
     """The bytes of an entry, by its number: as the gateway makes it (``Payload.java``)."""
     return 24 + payload * 7919 % 241
@@ -82,17 +93,19 @@ def ledgers_keep_their_promises(evidence: Evidence) -> Check:
         f"{counted(counts['acknowledged'], 'add')} acknowledged, "
         f"{counts['doubted']} in doubt of which {counts['kept']} {'was' if counts['kept'] == 1 else 'were'} kept"
     )
-    details = {**counts, "unread": [str(key) for key in report.unread[:_NAMED]], "words": WORDS}
+    unread = tuple(str(key) for key in report.unread[:_NAMED])
+    ledgers = Ledgers(verdict=report.verdict, counts=counts, unread=unread)
     if report.violations:
         first = report.violations[0]
         struck, further = len({one.key for one in report.violations}), len(report.violations) - 1
         all_of_them = f"violations of {counted(struck, 'ledger')}, one of each kind and ledger"
         more = f" (and {further} more, {all_of_them})" if further else ""
         seen = f"{first.sentence}{more}; {seen}"
-        details["objects"] = report.logged
-        details["words"] = {**WORDS, **{one.kind: KINDS[one.kind] for one in report.violations}}
+        words = {**WORDS, **{one.kind: KINDS[one.kind] for one in report.violations}}
         wrong = contradictions("ledgers", report.violations, (Kind(name, "data lost") for name in LOST))
-        return Check("ledgers", "check", "invalid", _ASKED, seen, details, wrong, report.violations)
-    if report.unread:
-        seen += f"; not read at the end: {', '.join(map(str, report.unread[:_NAMED]))}"
-    return Check("ledgers", "check", report.verdict, _ASKED, seen, details)
+        logged = (structs.replace(one, logged=tuple(report.logged.get(one.kind, ()))) for one in wrong)
+        findings = (structs.replace(ledgers, verdict="valid"), *logged)
+        return Check("ledgers", "check", "invalid", _ASKED, seen, findings, report.violations, words)
+    if unread:
+        seen += f"; not read at the end: {', '.join(unread)}"
+    return Check("ledgers", "check", report.verdict, _ASKED, seen, (ledgers,), words=WORDS)

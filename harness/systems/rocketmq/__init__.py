@@ -24,7 +24,8 @@ from harness.systems.promise import RAFT, RAFT_PROMISES, Promise
 from harness.systems.rocketmq.client import LAW, Prober, clients
 from harness.systems.rocketmq.controllers import jars, leads, refuse, roles, surface
 from harness.systems.rocketmq.workload import CONTROLLER
-from history import Check, Probe
+from history import Check, Probe, Verdict
+from history.records.finding import Finding, Skipped
 
 #: What a controller in jRaft mode logs of snapshots.
 SNAPSHOT_LINES: Final = {
@@ -41,12 +42,20 @@ def one_leader(probes: Sequence[Probe], nodes: Sequence[str], since: int) -> boo
     return len(named) == 1 and None not in named
 
 
+class Snapshots(Finding, frozen=True, kw_only=True):
+    """Lines about snapshots in the logs, by what they say (:data:`SNAPSHOT_LINES`)."""
+
+    check: str = "snapshots"
+    kind: str = "snapshots"
+    counts: dict[str, int]
+
+
 def snapshots(evidence: Evidence) -> Check:
     """Count the snapshots in the logs; in DLedger mode upstream makes none, and there is nothing to judge."""
     asked = "in jRaft mode snapshots are saved"
     if evidence.setup.options["mode"] != "jraft":
         none = "DLedger mode makes none"
-        return Check("snapshots", "check", "valid", asked, none, {"skipped": none})
+        return Check("snapshots", "check", "valid", asked, none, (Skipped(check="snapshots", why=none),))
     counts = dict.fromkeys(SNAPSHOT_LINES, 0)
     for log in sorted(evidence.files.glob("*/controller.log")) if evidence.files is not None else ():
         with log.open(errors="replace") as lines:
@@ -54,7 +63,8 @@ def snapshots(evidence: Evidence) -> Check:
                 for what, pattern in SNAPSHOT_LINES.items():
                     counts[what] += pattern.search(line) is not None
     seen = ", ".join(f"{what} {count}" for what, count in counts.items())
-    return Check("snapshots", "check", "valid" if counts["saved"] else "unknown", asked, seen, dict(counts))
+    verdict: Verdict = "valid" if counts["saved"] else "unknown"
+    return Check("snapshots", "check", verdict, asked, seen, (Snapshots(verdict=verdict, counts=counts),))
 
 
 #: What RocketMQ says of epochs, and that its controller is a state machine on Raft.

@@ -134,9 +134,7 @@ def epochs_check(evidence: Evidence) -> Check:
     seen = counted(acked, "answer") + (f", {len(wrong)} wrong: {wrong[0].sentence}" if wrong else "")
     verdict: Verdict = "invalid" if wrong else "valid" if acked else "unknown"
     words = {**WORDS, KIND: _MEANS} if wrong else WORDS
-    return Check(
-        "epochs", "check", verdict, _ASKED, seen, {"words": words}, contradictions("epochs", wrong), tuple(wrong)
-    )
+    return Check("epochs", "check", verdict, _ASKED, seen, contradictions("epochs", wrong), tuple(wrong), words)
 
 
 def wrong_epochs(name: str, operations: Iterable[Operation]) -> list[Counterexample]:

@@ -91,7 +91,7 @@ def queues_check(evidence: Evidence) -> Check:
     verdict = "invalid" if examples else worst(verdicts)
     words = {**WORDS, **{one.kind: KINDS[one.kind] for one in examples if one.kind in KINDS}}
     found = contradictions("queues", examples, _SEVERITIES)
-    return Check("queues", "check", verdict, _ASKED, seen, {"words": words}, found, tuple(examples))
+    return Check("queues", "check", verdict, _ASKED, seen, found, tuple(examples), words)
 
 
 def _first_of_each_kind(found: Iterable[Counterexample]) -> list[Counterexample]:

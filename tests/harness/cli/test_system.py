@@ -80,7 +80,7 @@ def made(tmp_path: Path, verdict: str = "valid", **results: Any) -> Trial:
     checks = [
         {"name": "linearizable", "verdict": verdict, "seen": "so"},
         {"name": "recovery", "verdict": "valid", "seen": ""},
-        {"name": "under-fault", "verdict": "valid", "seen": "", "details": {"faults": windows}},
+        {"name": "under-fault", "verdict": "valid", "findings": [{"type": "UnderFault", "faults": windows}]},
     ]  # fmt: skip
     whole = {"checks": checks, "receipts": [{"fault": fault, "state": "installed"} for fault in FAULTS], **results}
     operations = [Operation(0, "write", "k0", 1, 1, "ok", 1, 2, 0, 1)]

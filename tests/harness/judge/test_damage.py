@@ -15,8 +15,9 @@ from harness.judge.logs.committed_prefix import check_committed_prefix
 from harness.judge.logs.log_order import log_order
 from harness.plan import Plan
 from history import Check, Counterexample, KeyVerdict, Operation, Probe, Receipt
-from history.records.finding import contradictions
+from history.records.finding import EntriesDeleted, Fall, TermForgotten, contradictions
 from history.records.verdicts import MAX_COUNTEREXAMPLES, count_kinds
+from tests.support.harness.findings import only
 from tests.support.harness.good_run import operation
 
 S = 1_000_000_000
@@ -88,7 +89,7 @@ def test_an_answer_of_before_may_arrive_when_the_term_is_destroyed_already() -> 
 
 def test_a_second_step_back_is_not_excused_by_the_first() -> None:
     again = [*FORGOT, probe(20, "n1", 6), probe(21, "n1", 2)]
-    assert [moment["term"] for moment in check_terms(again, TERM).details["moments"]] == [2]
+    assert [one.term for one in only(check_terms(again, TERM), TermForgotten).moments] == [2]
 
 
 def two_leaders(term: int = 5) -> list[Probe]:
@@ -205,7 +206,7 @@ def lost(at: float, kind: str = "lost-write") -> KeyVerdict:
     ],
 )
 def test_a_loss_after_such_a_cut_is_undecided_and_nothing_else_is(name: str, key: KeyVerdict, verdict: str) -> None:
-    check = replace(linearizability((key,), 5, {}), name=name)
+    check = replace(linearizability((key,), 5, None), name=name)
     found = excused(check, VOIDED)
     assert found.verdict == verdict
     assert ("n1 at 40.0 s, and only 1 of 3 members" in found.seen) == (verdict == "unknown")
@@ -220,9 +221,9 @@ def test_a_value_that_nobody_wrote_is_a_violation_however_many_others_came_befor
         history += stale_read(number, 50 + number)
     keys = [check_operations(numbered(history), "register")]
     assert keys[0].violations == stale
-    assert excused(linearizability(keys, len(history), {}), VOIDED).verdict == "unknown"
+    assert excused(linearizability(keys, len(history), None), VOIDED).verdict == "unknown"
     keys = [check_operations(numbered([*history, valued(9999, "read", 99_999)]), "register")]
-    found = linearizability(keys, len(history) + 1, {})
+    found = linearizability(keys, len(history) + 1, None)
     assert (excused(found, VOIDED).verdict, keys[0].violations) == ("invalid", stale + 1)
     assert "never-written" in {one.kind for one in found.findings}
     assert len(keys[0].counterexamples) <= MAX_COUNTEREXAMPLES
@@ -232,8 +233,8 @@ def test_a_violation_before_the_damage_is_not_swallowed_by_later_ones() -> None:
     history = stale_read(0, 5)
     for number in range(10):
         history += stale_read(1 + number, 50 + number)
-    early = linearizability([check_operations(numbered(history), "register")], len(history), {})
-    late = linearizability([check_operations(numbered(history[3:]), "register")], len(history), {})
+    early = linearizability([check_operations(numbered(history), "register")], len(history), None)
+    late = linearizability([check_operations(numbered(history[3:]), "register")], len(history), None)
     assert excused(early, VOIDED).verdict == "invalid"
     assert excused(late, VOIDED).verdict == "unknown"
 
@@ -249,8 +250,9 @@ def test_a_node_that_lost_entries_before_such_a_cut_had_lost_them_by_itself(name
 
 
 def test_a_log_that_a_restart_left_short_before_such_a_cut_proves_nothing() -> None:
-    moments = [{"time": 20 * S, "restarted": True}, {"time": 45 * S, "restarted": False, "index_fell": None}]
-    check = Check("committed-kept", "check", "invalid", "all is kept", "one is lost", {"moments": moments})
+    moments = (Fall("n1", 20 * S, 1, 9, restarted=True), Fall("n1", 45 * S, 1, 9))
+    found = EntriesDeleted(since=45 * S, moments=moments)
+    check = Check("committed-kept", "check", "invalid", "all is kept", "one is lost", (found,))
     assert excused(check, VOIDED).verdict == "unknown"
 
 
@@ -267,7 +269,5 @@ def test_a_log_that_a_restart_left_short_before_such_a_cut_proves_nothing() -> N
 )
 def test_a_check_of_the_workload_is_excused_by_its_own_counterexamples(kind: str, at: float, verdict: str) -> None:
     example = Counterexample.of_promise(kind, "A promise was broken.", (operation(at, "read"), "breaks it"))
-    check = Check(
-        "elements", "check", "invalid", "all is kept", "one is lost", {}, contradictions("elements", [example])
-    )
+    check = Check("elements", "check", "invalid", "all is kept", "one is lost", contradictions("elements", [example]))
     assert excused(check, VOIDED).verdict == verdict

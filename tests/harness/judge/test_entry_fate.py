@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.judge.logs.entry_fate import EntryFate, entry_fate
+from harness.judge.logs.entry_fate import describe, entry_fate
 from history import Probe
-from history.records.violations import severity_of
+from history.records.finding import EntryFate, Fate
 
 S = 1_000_000_000
 NODES = ("n1", "n2", "n3")
@@ -28,7 +28,7 @@ def test_what_no_log_reaches_at_some_moment_is_lost_however_long_logs_are_later(
     found = entry_fate(long_logs(*short), [100], 0)
     # Until the answers of 2 s each log may have reached 100, and after those of 3 s 300.
     assert found == EntryFate("lost", 100, 2 * S, longest=60, nodes=3)
-    assert found.describe() == "; entries 61 to 100, which were committed, were in no node's log at 2.0 s"
+    assert describe(found) == "; entries 61 to 100, which were committed, were in no node's log at 2.0 s"
 
 
 def test_a_node_that_does_not_answer_may_have_them() -> None:
@@ -41,7 +41,7 @@ def test_a_node_that_does_not_answer_may_have_them() -> None:
 def test_logs_that_are_short_at_the_end_are_named_beside_those_that_may_have_them() -> None:
     found = entry_fate(long_logs(answer(2, "n1", 40), answer(2, "n2", 50), answer(2, "n3", 100)), [100, 30], 0)
     assert found == EntryFate("missing", 100, 2 * S, short={"n1": 40, "n2": 50}, holders=("n3",), nodes=3)
-    assert found.describe() == ""
+    assert describe(found) == ""
 
 
 def test_entries_lost_before_are_no_less_lost_for_higher_ones_that_are_not() -> None:
@@ -55,12 +55,8 @@ def test_entries_lost_before_are_no_less_lost_for_higher_ones_that_are_not() -> 
 @pytest.mark.parametrize(
     ("fate", "severity"), [("lost", "data lost"), ("missing", "missing on nodes"), ("held", "log truncated")]
 )
-def test_each_fate_is_as_bad_as_it_is(fate: str, severity: str) -> None:
-    assert severity_of("committed-kept", "committed-entries-deleted", {"entries": {"fate": fate}}) == severity
-
-
-def test_an_applied_index_beyond_what_was_committed_takes_no_entry_away() -> None:
-    assert severity_of("log-order", "commit-beyond-log", {"entries": None}) == "inconsistent"
+def test_each_fate_is_as_bad_as_it_is(fate: Fate, severity: str) -> None:
+    assert EntryFate(fate, 1, 0).severity == severity
 
 
 ANSWERS = st.lists(st.tuples(st.sampled_from(NODES), st.integers(-1, 6), st.integers(-1, 6)), min_size=1, max_size=14)

@@ -23,7 +23,7 @@ TURNS = [
 
 def judged(transactions: list[Transaction], model: str) -> Check:
     operations = operations_of_transactions(transactions)
-    return isolation(check(operations, model).keys, model, operations, {})
+    return isolation(check(operations, model).keys, model, operations, None)
 
 
 @pytest.mark.parametrize(

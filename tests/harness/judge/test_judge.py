@@ -18,7 +18,7 @@ from harness.judge.damage import NONE
 from harness.judge.fault_windows import quorum_left, windows_of
 from harness.judge.gates import required_count
 from harness.judge.judge import planted_bug_prefix
-from harness.judge.logs.committed_prefix import check_committed_prefix, falls
+from harness.judge.logs.committed_prefix import check_committed_prefix, describe, falls
 from harness.judge.recorded import Recorded
 from harness.judge.recovery import last_heal
 from harness.judge.recovery_check import recovery_of
@@ -27,7 +27,9 @@ from harness.runstate import RunState
 from harness.systems.dledger.alarms import ALARMS
 from harness.systems.dledger.options import OPTIONS
 from history import Check, Counterexample, KeyVerdict, Operation, Probe, Receipt, Results
+from history.records.finding import Comeback, EntriesDeleted, Fall, TermForgotten, TwoLeaders
 from history.records.operations import UNAPPLIED
+from tests.support.harness.findings import only
 from tests.support.harness.good_run import (
     KEYS,
     MOMENTS,
@@ -174,13 +176,13 @@ def test_a_node_that_stays_behind_is_a_finding_of_its_own() -> None:
     stuck = tuple(probe(63, node, 101 if node == "n2" else 24) for node in NODES)
     results = judged(replace(good(), probes=(PROBES[0], *stuck)))
     check = check_named("recovery", results)
-    assert (results.verdict, check.verdict, check.details["kind"]) == ("invalid", "invalid", "no-recovery")
-    assert check.details["behind"] == ["n1", "n3"]
+    assert (results.verdict, check.verdict, check.findings[0].kind) == ("invalid", "invalid", "no-recovery")
+    assert list(only(check, Comeback).behind) == ["n1", "n3"]
     assert check_named("linearizable", results).verdict == "valid"
     assert results.sentence.startswith(
         "linearizable: yes; recovery: no, n1 and n3 stuck at 24 of 40 (101 by the end); "
     )
-    assert (check.details["healed_ns"], check.details["target"]) == (31 * S, 40)
+    assert (only(check, Comeback).healed_ns, only(check, Comeback).target) == (31 * S, 40)
 
 
 def test_recovery_is_timed_and_counted_from_the_last_heal_and_not_from_the_end_of_the_load() -> None:
@@ -192,7 +194,7 @@ def test_recovery_is_timed_and_counted_from_the_last_heal_and_not_from_the_end_o
     both = [operation(56, f) for f in ("read", "write")]
     again = replace(good(), receipts=receipts, probes=probes, operations=(*OPERATIONS, *both))
     check = check_named("recovery", judged(again))
-    assert (check.seen, check.details["healed_ns"], check.details["target"]) == (
+    assert (check.seen, only(check, Comeback).healed_ns, only(check, Comeback).target) == (
         "all nodes at 70, 2.5 s after the heal", 55 * S, 70,
     )  # fmt: skip
 
@@ -209,7 +211,7 @@ def test_a_node_that_falls_behind_again_under_load_has_not_recovered() -> None:
     behind = (*PROBES[:-1], probe(63, "n3", 41))
     results = judged(replace(good(), probes=behind))
     check = check_named("recovery", results)
-    assert (check.verdict, check.details["behind"], check.details["target"]) == ("invalid", ["n3"], 100)
+    assert (check.verdict, list(only(check, Comeback).behind), only(check, Comeback).target) == ("invalid", ["n3"], 100)
     given = "all nodes at 40, 31.1 s after the heal, but after the load n3 stuck at 41 of 100 (101 by the end)"
     assert check.seen == given
 
@@ -265,7 +267,7 @@ def test_what_does_not_count_as_served_after_the_heal(changes: dict[str, Any]) -
     assert check_named("recovery", judged(well)).verdict == "valid"
     doubtful = replace(vain, operations=(*vain.operations, replace(OPERATIONS[3], **changes), write))
     check = check_named("recovery", judged(doubtful))
-    assert (check.verdict, check.details["unserved"]) == ("invalid", ["read"])
+    assert (check.verdict, list(only(check, Comeback).unserved)) == ("invalid", ["read"])
 
 
 @pytest.mark.parametrize(("at", "verdict"), [(121.5, "valid"), (122.5, "invalid")])
@@ -288,15 +290,15 @@ def test_a_run_that_was_cut_says_nothing_about_recovery(recorded: Recorded) -> N
 def test_two_leaders_of_one_term_are_a_violation() -> None:
     both = [probe(at, node, 9, "leader", 7) for at in (3, 4) for node in ("n1", "n2")]
     check = check_named("election-safety", judged(replace(good(), probes=(*both, *PROBES))))
-    assert (check.verdict, check.seen, check.details["kind"]) == ("invalid", "term 7: n1 and n2", "two-leaders")
+    assert (check.verdict, check.seen, check.findings[0].kind) == ("invalid", "term 7: n1 and n2", "two-leaders")
 
 
 def test_two_leaders_are_dated_by_the_second_of_them() -> None:
     late = [probe(at, "n1", 9, "leader", 7) for at in (5, 6)]
     probes = (*(probe(at, "n2", 9, "leader", 7) for at in (3, 4)), *late, *PROBES)
-    details = check_named("election-safety", judged(replace(good(), probes=probes))).details
-    assert [(one["node"], one["time"] / S) for one in details["moments"]] == [("n2", 3), ("n1", 5)]
-    assert details["since"] / S == 5
+    found = only(check_named("election-safety", judged(replace(good(), probes=probes))), TwoLeaders)
+    assert [(one.node, one.time / S) for one in found.moments] == [("n2", 3), ("n1", 5)]
+    assert found.since == 5 * S
 
 
 def test_a_node_that_is_in_an_earlier_term_again_is_a_violation() -> None:
@@ -304,9 +306,9 @@ def test_a_node_that_is_in_an_earlier_term_again_is_a_violation() -> None:
     back = [probe(3, "n1", 9, "follower", 7), replace(probe(4, "n1", 9), error="no connection")]
     back += [probe(5, "n1", 9, "follower", 0), probe(6, "n1", 9, "follower", 7), probe(7, "n1", 9, "follower", 2)]
     check = check_named("terms-kept", judged(replace(good(), probes=tuple(back))))
-    assert (check.verdict, check.details["kind"]) == ("invalid", "term-forgotten")
+    assert (check.verdict, check.findings[0].kind) == ("invalid", "term-forgotten")
     assert check.seen == "n1 was in term 7 at 3.0 s, and in term 0 at 5.0 s"
-    assert [(one["before"], one["term"]) for one in check.details["moments"]] == [(7, 0), (7, 2)]
+    assert [(one.before, one.term) for one in only(check, TermForgotten).moments] == [(7, 0), (7, 2)]
 
 
 def test_terms_that_grow_and_nodes_that_differ_forget_nothing() -> None:
@@ -350,8 +352,10 @@ def test_a_log_that_ends_before_what_was_committed_there_is_a_violation() -> Non
     check = check_named("committed-kept", with_probes(*shrunk))
     assert check.verdict == "invalid"
     assert "n2's log ended at 60" in check.seen
-    assert check.details["kind"] == "committed-entries-deleted"
-    assert (check.details["entries"]["fate"], check.details["entries"]["short"]) == ("missing", {"n2": 60})
+    assert check.findings[0].kind == "committed-entries-deleted"
+    entries = only(check, EntriesDeleted).entries
+    assert entries is not None
+    assert (entries.fate, entries.short) == ("missing", {"n2": 60})
 
 
 def test_logs_of_which_no_node_says_a_word_are_not_judged() -> None:
@@ -369,7 +373,7 @@ def test_entries_that_another_log_still_reaches_are_missing_and_not_lost() -> No
     holder = Probe(66 * S, "n3", "leader", 4, ledger_end=200, committed=200, applied=200)
     check = check_named("committed-kept", with_probes(*shrunk, holder))
     assert check.verdict == "invalid"
-    assert check.details["entries"]["fate"] == "missing"
+    assert only(check, EntriesDeleted).severity == "missing on nodes"
 
 
 def test_a_restarted_process_that_forgot_its_commit_index_is_no_violation() -> None:
@@ -392,11 +396,11 @@ KEPT = (
 
 def test_every_fall_of_every_node_is_reported_also_that_of_one_that_was_restarted() -> None:
     check = check_committed_prefix(KEPT)
-    assert check.details["moments"] == [
-        {"node": "n1", "time": 6 * S, "log_end": 10, "committed": 90, "restarted": False, "index_fell": None},
-        {"node": "n1", "time": 9 * S, "log_end": 20, "committed": 190, "restarted": False, "index_fell": None},
-        {"node": "n2", "time": 10 * S, "log_end": 15, "committed": 90, "restarted": True, "index_fell": None},
-    ]
+    assert only(check, EntriesDeleted).moments == (
+        Fall("n1", 6 * S, 10, 90, restarted=False),
+        Fall("n1", 9 * S, 20, 190, restarted=False),
+        Fall("n2", 10 * S, 15, 90, restarted=True),
+    )
     assert check.seen.startswith("n1's log ended at 10 at 6.0 s although 90 had been committed there")
     assert ", and 2 more such falls (n1 at 9.0 s, n2 at 10.0 s)" in check.seen
 
@@ -407,16 +411,16 @@ def test_a_commit_index_that_fell_is_no_restart_unless_the_pid_shows_one(pids: t
     now = Probe(6 * S, "n2", "follower", 2, ledger_end=3, committed=3, applied=3, pid=pids[1])
     (fall,) = falls([was, now])
     assert (fall.restarted, fall.index_fell, fall.committed, fall.proves) == (False, (27, 3), 27, False)
-    assert fall.describe().endswith("27 had been committed there; its commit index itself fell from 27 to 3")
+    assert describe(fall).endswith("27 had been committed there; its commit index itself fell from 27 to 3")
     assert check_committed_prefix([was, now]).verdict == "valid"
     (again,) = falls([replace(was, pid=7), replace(now, pid=8)])
     assert (again.restarted, again.index_fell) == (True, None)
-    assert again.describe().endswith("27 had been committed there before it was restarted")
+    assert describe(again).endswith("27 had been committed there before it was restarted")
 
 
 def test_a_fall_after_a_restart_alone_proves_nothing() -> None:
     check = check_committed_prefix([probe for probe in KEPT if probe.node == "n2"])
-    assert (check.verdict, check.details) == ("valid", {})
+    assert (check.verdict, check.findings) == ("valid", ())
 
 
 def test_a_log_that_only_grows_never_falls() -> None:

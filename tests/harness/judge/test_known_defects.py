@@ -21,7 +21,7 @@ from history import Probe, RunFiles
 from history.recording import Recording
 from history.records.finding import KnownDefect
 from history.records.probes import probes_header
-from history.records.violations import SHORT_LOGS, Violation, violations_of
+from history.records.violations import Violation, violations_of
 from tests.support.draws import draws
 
 SUITES = Path(__file__).parents[3] / "suites"
@@ -32,6 +32,8 @@ STUCK = Defect("stuck", ("no-recovery",), r"\[Push-{node}\]Reset write index", t
 CUT = Defect("cut", ("committed-entries-deleted", "no-recovery"), r"\[TRUNCATE\]")
 CRASH = Defect("crash", ("term-forgotten",), "term=0", faults=("crash-all",))
 N3 = Violation("recovery", "no-recovery", ("n3",))
+#: Kinds of violations in which committed entries are gone from a log.
+SHORT_LOGS = {"committed-entries-deleted", "commit-beyond-log", "leader-lacks-committed"}
 
 
 @pytest.fixture
@@ -330,8 +332,9 @@ def test_a_defect_that_logs_nothing_is_known_by_the_kinds_that_prove_it(run: Run
     assert unexplained([hole], [silent], run, [], {"hole"}) == [hole]
 
 
-def check(name: str, verdict: str, **details: Any) -> dict[str, Any]:
-    return {"name": name, "verdict": verdict, "details": details}
+def check(name: str, verdict: str, **finding: Any) -> dict[str, Any]:
+    findings = [{"type": "Finding", "check": name, "verdict": verdict, **finding}] if finding else []
+    return {"name": name, "verdict": verdict, "findings": findings}
 
 
 @pytest.mark.parametrize(("end", "known"), [(113, True), (119, False)])
@@ -353,9 +356,9 @@ def contradicted(name: str, *kinds: str, verdict: str = "invalid") -> dict[str, 
 def test_violations_are_of_findings_and_of_checks_with_the_nodes_that_these_name() -> None:
     checks = [
         contradicted("linearizable", "stale-read", "lost-write"),
-        check("recovery", "invalid", kind="no-recovery", behind=["n1", "n3"]),
+        check("recovery", "invalid", kind="no-recovery", severity="no commits", nodes=["n1", "n3"]),
         check("election-safety", "valid", kind="two-leaders"), check("node-logs", "invalid"),
-        check("committed-kept", "invalid", kind="committed-entries-deleted", nodes=["n2"]),
+        check("committed-kept", "invalid", kind="committed-entries-deleted", severity="data lost", nodes=["n2"]),
     ]  # fmt: skip
     assert violations_of({"checks": checks}) == (
         Violation("committed-kept", "committed-entries-deleted", ("n2",)),

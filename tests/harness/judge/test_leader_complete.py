@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, replace
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -12,8 +12,10 @@ from hypothesis import strategies as st
 from harness.judge.damage import NONE, Damage, Damages
 from harness.judge.logs.leader_complete import leader_complete, short_leaders
 from history import Check, Probe
+from history.records.finding import LeaderLacksCommitted
 from history.records.violations import state_of
 from tests.support.draws import draws
+from tests.support.harness.findings import only
 
 S = 1_000_000_000
 
@@ -37,14 +39,14 @@ def reported(*probes: Probe, damages: Damages = NONE) -> Check:
 
 def test_a_leader_whose_log_lacks_what_was_committed_is_a_violation() -> None:
     check = reported(*KNOWN, *leads(5))
-    assert (check.verdict, check.details["kind"], check.details["nodes"]) == (
+    assert (check.verdict, check.findings[0].kind, list(check.findings[0].nodes)) == (
         "invalid", "leader-lacks-committed", ["n4"],
     )  # fmt: skip
     assert check.seen == (
         "n4 led in term 3 at 5.2 s with a log that ended at 40 although 90 had been committed (on n1)"
     )
-    (moment,) = check.details["moments"]
-    assert (moment["log_end"], moment["committed"], moment["told_by"]) == (40, 90, "n1")
+    (moment,) = only(check, LeaderLacksCommitted).moments
+    assert (moment.log_end, moment.committed, moment.told_by) == (40, 90, "n1")
 
 
 def test_a_leader_that_holds_it_all_is_valid() -> None:
@@ -106,9 +108,9 @@ def test_leaders_are_followed_until_a_fault_of_ours_cut_a_log_and_without_one_no
     damages = Damages((Damage("n3", "f", "data", 3 * S, 4 * S),))
     cut = "until a fault of ours damaged a log or a term at 3.0 s"
     none = reported(*KNOWN, *leads(5, end=90), damages=damages)
-    assert (state_of(asdict(none)), none.seen) == ("skipped", f"0 leaders followed {cut}")
+    assert (state_of(none.to_json()), none.seen) == ("skipped", f"0 leaders followed {cut}")
     one = reported(*KNOWN, *leads(2, end=90), *leads(5, end=90, term=4), damages=damages)
-    assert (state_of(asdict(one)), one.seen) == ("valid", f"1 leader followed {cut}")
+    assert (state_of(one.to_json()), one.seen) == ("valid", f"1 leader followed {cut}")
 
 
 @pytest.mark.slow

@@ -14,7 +14,9 @@ from harness.judge.damage import Damage, Damages
 from harness.judge.logs.committed_prefix import check_committed_prefix
 from harness.judge.logs.log_order import MOMENTS, log_order, order_violations
 from history import Check, Probe
+from history.records.finding import CommitBeyondLog
 from tests.support.draws import draws
+from tests.support.harness.findings import only
 from tests.support.harness.healthy_node import Node, S, answers, run_of, steps
 
 NONE = Damages()
@@ -35,9 +37,12 @@ SHORT = (probe(1, end=90, committed=90), probe(1.25, end=40, committed=90), prob
 
 def test_a_log_that_ends_below_its_own_commit_index_is_a_violation() -> None:
     check = reported(*SHORT, probe(1.75, end=91, committed=91))
-    assert (check.verdict, check.details["kind"], check.details["nodes"]) == ("invalid", "commit-beyond-log", ["n1"])
-    assert check.details["by_node"] == {"n1": 2}
-    assert [(one["index"], one["bound"]) for one in check.details["moments"]] == [(90, 40), (90, 45)]
+    assert (check.verdict, check.findings[0].kind, list(check.findings[0].nodes)) == (
+        "invalid",
+        "commit-beyond-log",
+        ["n1"],
+    )
+    assert [(one.index, one.bound) for one in only(check, CommitBeyondLog).moments] == [(90, 40), (90, 45)]
     first = "n1's log ended at 40 at 1.2 s with 90 committed"
     assert check.seen == f"broken in 2 of 3 pairs of answers: 2 such answers, the first: {first}"
 
@@ -66,17 +71,17 @@ def test_every_node_that_breaks_it_is_named_and_no_other() -> None:
     other = [replace(one, node="n2", time=one.time + 1) for one in SHORT]
     fine = [probe(at, "n3", end=90, committed=90) for at in (1, 1.25, 1.5)]
     check = reported(*sorted([*SHORT, *other, *fine], key=lambda one: one.time))
-    assert check.details["nodes"] == ["n1", "n2"]
-    assert check.details["count"] == 2
+    assert list(check.findings[0].nodes) == ["n1", "n2"]
+    assert only(check, CommitBeyondLog).count == 2
 
 
 def test_all_are_counted_and_some_are_kept() -> None:
     many = [probe(n / 4, end=40 if n else 90, committed=90) for n in range(MOMENTS + 20)]
-    details = reported(*many).details
-    assert (details["count"], len(details["moments"])) == (MOMENTS + 18, MOMENTS)
+    found = only(reported(*many), CommitBeyondLog)
+    assert (found.count, len(found.moments)) == (MOMENTS + 18, MOMENTS)
     late = [probe(MOMENTS + n / 4, "n2", end=40 if n else 90, committed=90) for n in range(5)]
-    details = reported(*many, *late).details
-    assert [one["node"] for one in details["moments"]] == ["n1"] * MOMENTS + ["n2"]
+    found = only(reported(*many, *late), CommitBeyondLog)
+    assert [one.node for one in found.moments] == ["n1"] * MOMENTS + ["n2"]
 
 
 def test_one_answer_alone_proves_nothing() -> None:

@@ -17,6 +17,8 @@ from harness.systems.api import Alarm
 from harness.systems.dledger.alarms import ALARMS
 from history import Check, KeyVerdict, Probe, Receipt
 from history.recording import Recording
+from history.records.finding import Alarms
+from tests.support.harness.findings import only
 from tests.support.harness.good_run import NODES, S, good, receipt
 
 GAVE_UP = "DLedger gave up: Fail to recover state machine LOAD_SNAPSHOT_ERROR"
@@ -47,14 +49,18 @@ def test_a_healthy_cluster_has_no_alarm() -> None:
 
 def test_a_committed_entry_that_cannot_be_read_is_a_violation() -> None:
     check = check_of(with_probes(probe(1), probe(2, undecodable=1), probe(3, undecodable=2)))
-    assert (check.verdict, check.details["kind"], check.details["nodes"]) == ("invalid", "undecodable-entry", ["n2"])
+    assert (check.verdict, check.findings[0].kind, list(only(check, Alarms).nodes)) == (
+        "invalid",
+        "undecodable-entry",
+        ["n2"],
+    )
     assert check.seen == "n2 could not read 2 committed entries"
 
 
 def test_an_entry_that_our_own_fault_made_unreadable_is_a_note() -> None:
     answers = (probe(1), probe(30, undecodable=2))
     check = check_of(with_probes(*answers, receipts=(receipt(), damaged("n2", 20))))
-    assert (check.verdict, check.details["notes"]) == (
+    assert (check.verdict, list(only(check, Alarms).notes)) == (
         "valid", ["n2 could not read 2 committed entries after a fault of ours had damaged its files"],
     )  # fmt: skip
     for other in (damaged("n1", 20), damaged("n2", 40)):
@@ -82,27 +88,27 @@ def test_what_the_library_did_to_the_state_machine_is_noted(count: str, words: s
     reported = [probe(1, **counts[0]), probe(2, **counts[1]), probe(25, pid=78, **counts[2])]
     struck = receipt(nodes=("n2",), started=3 * S, stood=3 * S, heal_started=20 * S, healed=24 * S)
     check = check_of(with_probes(*reported, receipts=(struck,)))
-    assert (check.verdict, check.details["notes"]) == ("valid", [words])
+    assert (check.verdict, list(only(check, Alarms).notes)) == ("valid", [words])
     assert check.seen == f"3 logs read; alarming, but no violation by itself: {words}"
     assert "no alarm" not in check.asked
     single: dict[str, Any] = {count: 1}
     once = check_of(with_probes(probe(1, **single)))
-    assert once.details["notes"] == [ONE[count]]
+    assert list(only(once, Alarms).notes) == [ONE[count]]
 
 
 def test_the_first_fault_of_a_process_is_noted_in_its_own_words() -> None:
     text = "snapshot not saved to /data/x: No space left on device"
     check = check_of(with_probes(probe(1, fault=text), probe(2, fault=text)))
-    assert (check.verdict, check.details["notes"]) == ("valid", [f"n2 says: {text}"])
+    assert (check.verdict, list(only(check, Alarms).notes)) == ("valid", [f"n2 says: {text}"])
 
 
 def test_a_fault_that_says_what_no_log_may_say_is_the_same_violation() -> None:
     """Also where the log that held the line is gone."""
     check = check_of(with_probes(probe(1, fault=GAVE_UP)))
-    assert (check.verdict, check.details["kind"], check.details["nodes"]) == ("invalid", "log-alarm", ["n2"])
-    (pattern,) = check.details["patterns"]
-    assert pattern["pattern"] in GAVE_UP
-    assert pattern["nodes"] == ["n2"]
+    assert (check.verdict, check.findings[0].kind, list(only(check, Alarms).nodes)) == ("invalid", "log-alarm", ["n2"])
+    (pattern,) = only(check, Alarms).patterns
+    assert pattern.pattern in GAVE_UP
+    assert pattern.nodes == ("n2",)
     excused = check_of(with_probes(probe(1, fault=GAVE_UP), receipts=(receipt(), damaged("n2", 0.5))))
     assert excused.verdict == "valid"
     assert "after a fault of ours had damaged its files" in excused.seen
@@ -243,7 +249,7 @@ def test_a_violation_that_stood_in_the_log_before_our_damage_is_not_excused_by_i
     early = early_hits(Recording(tmp_path), damages, run.alarms, STARTED)
     assert (hits["n2"], early) == ({DESTROYED: 4}, {"n2": {DESTROYED: 2}})
     check = check_of(replace(run, log_hits=hits, early_hits=early))
-    assert (check.verdict, check.details["nodes"]) == ("invalid", ["n2"])
+    assert (check.verdict, list(only(check, Alarms).nodes)) == ("invalid", ["n2"])
     assert check.seen == f"2 times {DESTROYED!r} on n2 (a data file was destroyed while truncating)"
-    assert check.details["notes"][0].startswith(f"2 times {DESTROYED!r} on n2")
+    assert only(check, Alarms).notes[0].startswith(f"2 times {DESTROYED!r} on n2")
     assert check_of(replace(run, log_hits=hits)).verdict == "valid", "all of it may be of the damage"

@@ -16,8 +16,10 @@ from harness.judge.recovery_check import BRIEFLY, UNASKED
 from harness.judge.service import Service, services_since
 from harness.runstate import RunState
 from history import Check, KeyVerdict, Operation, Probe, Receipt
+from history.records.finding import Comeback
 from history.records.operations import NEVER_MADE, UNAPPLIED
 from tests.support.draws import draws
+from tests.support.harness.findings import only
 from tests.support.harness.good_run import MOMENTS, NODES, asked_in_vain, check_named, good, operation, receipt
 
 S = 1_000_000_000
@@ -58,14 +60,14 @@ def check_of(run: Recorded, name: str = "recovery") -> Check:
 def test_a_cluster_that_comes_back_is_valid_and_one_that_does_not_is_not() -> None:
     assert check_of(recorded()).verdict == "valid"
     stuck = check_of(recorded(probes_of(stuck=("n3",))))
-    assert (stuck.verdict, stuck.seen, stuck.details["nodes"]) == (
+    assert (stuck.verdict, stuck.seen, list(stuck.findings[0].nodes)) == (
         "invalid",
         "n3 stuck at 80 of 124 (495 by the end)",
         ["n3"],
     )
     last = (124 * 4 - 1) * S // 4
-    assert (stuck.details["last_commit_ns"], stuck.details["end_ns"]) == (last, last)
-    assert stuck.details["last_served_ns"] == OPERATIONS[-1].returned
+    assert (only(stuck, Comeback).last_commit_ns, only(stuck, Comeback).end_ns) == (last, last)
+    assert only(stuck, Comeback).last_served_ns == OPERATIONS[-1].returned
     silent = check_of(recorded(probes_of(silent=("n3",))))
     assert (silent.verdict, silent.seen) == ("invalid", "n3 silent since 20.0 s, before the heal")
 
@@ -149,9 +151,9 @@ def test_a_member_without_a_log_must_answer_and_has_nothing_to_apply() -> None:
     arbiter = check_of(recorded(probes, logless=["n3"]))
     assert (arbiter.verdict, "of which n3 without a log" in arbiter.seen) == ("valid", True)
     empty = check_of(recorded(probes))
-    assert (empty.verdict, empty.details["nodes"]) == ("invalid", ["n3"])
+    assert (empty.verdict, list(empty.findings[0].nodes)) == ("invalid", ["n3"])
     gone = check_of(recorded(tuple(map(of_arbiter, probes_of(silent=("n3",)))), logless=["n3"]))
-    assert (gone.verdict, gone.details["nodes"]) == ("invalid", ["n3"])
+    assert (gone.verdict, list(gone.findings[0].nodes)) == ("invalid", ["n3"])
 
 
 def test_contents_are_not_asked_of_a_member_without_a_log() -> None:
@@ -208,8 +210,8 @@ def test_a_standstill_is_taken_out_of_the_time_that_a_node_is_given() -> None:
     slow = replace(slow, operations=(*OPERATIONS[:3], *back_again, OPERATIONS[-1]))
     check = check_of(slow)
     assert (check.verdict, check.seen) == ("valid", "all nodes at 124, 5.1 s after the heal")
-    assert check.details["healed_ns"] == 31 * S
-    assert check.details["seconds"] == pytest.approx(5.1, abs=0.2)
+    assert only(check, Comeback).healed_ns == 31 * S
+    assert only(check, Comeback).seconds == pytest.approx(5.1, abs=0.2)
 
 
 def test_what_counts_as_within_the_limit_says_why() -> None:
@@ -354,14 +356,14 @@ def test_a_read_of_what_was_never_made_is_no_sign_of_a_cluster_that_serves() -> 
     never = [replace(operation(at, "read", key="l1", phase="final"), error=NEVER_MADE) for at in range(61, 122)]
     check = check_of(replace(recorded(), operations=(*made, *never)))
     assert (check.verdict, check.seen) == ("invalid", "no read succeeded after the heal")
-    assert check.details["last_served_ns"] == made[-1].returned
+    assert only(check, Comeback).last_served_ns == made[-1].returned
 
 
 def test_a_system_that_does_not_start_again_at_the_end_has_not_recovered() -> None:
     run = recorded()
     run.state.restart_failed = "n2 did not answer within 60 s"
     check = check_of(run)
-    assert (check.verdict, check.details["kind"]) == ("invalid", "no-recovery")
+    assert (check.verdict, check.findings[0].kind) == ("invalid", "no-recovery")
     assert check.seen == "did not start again after all were restarted: n2 did not answer within 60 s"
 
 
@@ -400,7 +402,7 @@ def test_a_node_that_is_well_only_after_all_were_started_anew_had_not_come_back(
     assert check_of(recorded(probes)).verdict == "valid"
     run = recorded(probes)
     run.state.moments |= {"final-reads": 84 * S, "restarting": 85 * S}
-    assert (check_of(run).verdict, check_of(run).details["nodes"]) == ("invalid", ["n3"])
+    assert (check_of(run).verdict, list(check_of(run).findings[0].nodes)) == ("invalid", ["n3"])
 
 
 def test_no_node_is_blamed_for_a_recovery_beside_a_failure_of_the_set_up() -> None:
@@ -475,7 +477,7 @@ def test_no_quorum_is_left_where_most_refuse_to_start_on_what_we_damaged() -> No
 def test_a_node_that_was_not_damaged_is_not_excused() -> None:
     run = replace(recorded(probes_of(silent=("n1", "n3"))), receipts=(receipt(), damaged()))
     check = check_of(run)
-    assert (check.verdict, check.details["nodes"]) == ("invalid", ["n1"])
+    assert (check.verdict, list(check.findings[0].nodes)) == ("invalid", ["n1"])
     assert "n1 silent since 20.0 s, before the attempt to heal; n3 did not start again" in check.seen
 
 
@@ -515,8 +517,8 @@ def test_who_lost_its_log_is_named_and_not_who_still_holds_it() -> None:
         for one in lossy(270)
     )
     check = check_of(recorded(probes))
-    assert (check.verdict, check.details["nodes"]) == ("invalid", ["n2"])
-    assert check.details["behind"] == ["n1", "n3"]
+    assert (check.verdict, list(check.findings[0].nodes)) == ("invalid", ["n2"])
+    assert list(only(check, Comeback).behind) == ["n1", "n3"]
     assert check.seen.startswith(
         "n2 led in term 2 at 20.2 s with a log that ended at 271 although 300 had been committed"
     )
@@ -525,7 +527,7 @@ def test_who_lost_its_log_is_named_and_not_who_still_holds_it() -> None:
 
 def test_followers_that_are_stuck_behind_a_whole_leader_are_the_ones_at_fault() -> None:
     check = check_of(recorded(lossy(300)))
-    assert (check.verdict, check.details["nodes"]) == ("invalid", ["n1", "n3"])
+    assert (check.verdict, list(check.findings[0].nodes)) == ("invalid", ["n1", "n3"])
     assert check.seen.startswith("n1 and n3 stuck at 300 of 344")
 
 
@@ -579,7 +581,7 @@ def test_a_node_that_the_restart_costs_what_it_had_applied_is_no_recovery(
     """Also where all of them lost it: what had been committed before stays committed."""
     check = check_of(after_restart(stays_at))
     assert (check.verdict, check.seen) == ("invalid", f"after all were restarted {seen}")
-    assert check.details["nodes"] == sorted(stays_at)
+    assert list(check.findings[0].nodes) == sorted(stays_at)
 
 
 def test_what_was_not_waited_for_after_the_restart_is_not_judged() -> None:

@@ -17,6 +17,8 @@ from harness.systems import workloads
 from harness.systems.api import Alarm, Evidence, Workload
 from harness.systems.dledger import SYSTEM as DLEDGER
 from history import Check, KeyVerdict, Operation, Probe, Results
+from history.records.finding import Comeback, Finding
+from tests.support.harness.findings import only
 from tests.support.harness.good_run import (
     KEYS,
     MOMENTS,
@@ -70,8 +72,8 @@ def test_the_checks_of_the_workloads_have_names_by_which_a_failure_of_theirs_is_
 
 def balanced(evidence: Evidence) -> Check:
     odd = [one.node for one in evidence.probes if one.applied == 13]
-    details = {"nodes": odd, "kind": "unlucky"}
-    return Check("balanced", "check", "invalid" if odd else "valid", "nothing is 13", f"{len(odd)} are", details)
+    findings = (Finding(check="balanced", kind="unlucky", nodes=tuple(odd)),) if odd else ()
+    return Check("balanced", "check", "invalid" if odd else "valid", "nothing is 13", f"{len(odd)} are", findings)
 
 
 def broken(_: Evidence) -> Check:
@@ -87,7 +89,7 @@ def test_an_invariant_is_a_check_among_the_others(tested: Tested) -> None:
     assert (results.verdict, check_named("balanced", results).seen) == ("valid", "0 are")
     unlucky = Probe(64 * S, "n2", applied=13)
     results = judged(tested({"probes": (*good().probes, unlucky)}, invariants=(balanced,)))
-    assert (results.verdict, check_named("balanced", results).details["kind"]) == ("invalid", "unlucky")
+    assert (results.verdict, check_named("balanced", results).findings[0].kind) == ("invalid", "unlucky")
     assert "balanced: 1 are" in results.sentence
 
 
@@ -177,7 +179,7 @@ def test_a_systems_own_rule_decides_recovery(tested: Tested) -> None:
     assert (check.verdict, check.seen) == ("valid", "all nodes caught up, 31.1 s after the heal")
     short = [replace(one, applied=20) if one.node == "n2" else one for one in good().probes]
     check = check_named("recovery", judged(tested({"probes": tuple(short)}, recovered=at_most_one_behind)))
-    assert (check.verdict, check.seen, check.details["nodes"]) == ("invalid", "n2 did not catch up", ["n2"])
+    assert (check.verdict, check.seen, list(check.findings[0].nodes)) == ("invalid", "n2 did not catch up", ["n2"])
     # By the nodes' own indexes it would have been none, for n3 stands at 41 of 100.
     behind = [replace(one, applied=41) if one.node == "n3" and one.time > 60 * S else one for one in good().probes]
     run = {"probes": tuple(behind)}
@@ -235,7 +237,7 @@ def test_operations_that_never_succeed_again_are_no_recovery(tested: Tested) -> 
     both = ("read", "write")
     run = {**SILENT, "operations": (*OPERATIONS[:3], *asked_in_vain(range(31, 126), *both)), "state": state}
     check = check_named("recovery", judged(tested(run, prober=None)))
-    assert (check.verdict, check.details["kind"]) == ("invalid", "no-recovery")
+    assert (check.verdict, check.findings[0].kind) == ("invalid", "no-recovery")
     assert check.seen == "no read and no write succeeded after the heal"
     few = {**run, "operations": (*OPERATIONS[:3], *asked_in_vain(range(31, 60), *both))}
     check = check_named("recovery", judged(tested(few, prober=None)))
@@ -250,7 +252,7 @@ def test_a_kind_that_dies_with_the_heal_is_no_recovery_however_well_others_are_s
     dead = {"state": state, "operations": (*OPERATIONS[:3], *reads, *asked_in_vain(range(61, 125), "write"))}
     for run, parts in ((dead, {}), ({**dead, **SILENT}, {"prober": None})):
         check = check_named("recovery", judged(tested(run, **parts)))
-        assert (check.verdict, check.details["unserved"]) == ("invalid", ["write", "changes"])
+        assert (check.verdict, list(only(check, Comeback).unserved)) == ("invalid", ["write", "changes"])
         assert check.seen == "no write succeeded after the heal"
     once = {**dead, "operations": (*dead["operations"], operation(90, "write", phase="final"))}  # type: ignore[misc]
     assert check_named("recovery", judged(tested(once))).verdict == "valid"
@@ -284,7 +286,7 @@ def test_a_node_that_serves_its_own_clients_no_more_is_judged_by_what_the_system
     if declared is not False:
         assert check.seen.startswith(what)
         assert "own clients" in check.asked
-    assert check.details.get("nodes") == (["n3"] if declared else None)
+    assert [one.nodes for one in check.findings] == ([("n3",)] if declared else [] if declared is None else [()])
     back = [replace(operation(127, f, phase="final"), node="n3") for f in sides]
     well = {**run, "operations": (*run["operations"], *back)}  # type: ignore[misc]
     late = check_named("recovery", judged(tested(well, prober=None, every_node_serves=declared)))
@@ -352,7 +354,7 @@ def test_a_node_may_refuse_to_start_only_on_what_its_system_says(tested: Tested)
     assert check_named("recovery", judged(tested(run, may_refuse=frozenset({"term"})))).verdict == "valid"
     for classes in ({"data"}, set()):
         check = check_named("recovery", judged(tested(run, may_refuse=frozenset(classes))))
-        assert (check.verdict, check.details["nodes"]) == ("invalid", ["n2"])
+        assert (check.verdict, list(check.findings[0].nodes)) == ("invalid", ["n2"])
 
 
 # -- what nodes do not say ---------------------------------------------------------------------------------------------

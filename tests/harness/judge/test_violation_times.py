@@ -9,6 +9,7 @@ from checker import check_operations
 from checker.counterexamples.violation_times import sightings
 from harness.judge.violation_times import describe, violation_times
 from history import Counterexample, KeyVerdict, Operation, Receipt
+from history.records.finding import FaultCount, ViolationTimes
 from tests.support.checker.oracle import Sampler
 
 S = 10**9
@@ -40,13 +41,10 @@ FAULTS = (
 def test_each_violation_has_its_phase_and_the_faults_from_the_missed_write_to_the_answer() -> None:
     verdict = check_operations(HISTORY, "register")
     found = violation_times(HISTORY, [verdict], FAULTS)
-    assert found == {
-        "of": 3,
-        "counted": 3,
-        "phases": {"warm-up": 1, "main": 1, "final": 1},
-        "faults": [{"id": 0, "fault": "bridge", "count": 1}, {"id": 2, "fault": "pause", "count": 1}],
-        "calm": 1,
-    }
+    assert found == ViolationTimes(
+        check="linearizable", of=3, counted=3, phases={"warm-up": 1, "main": 1, "final": 1},
+        faults=(FaultCount(0, "bridge", 1), FaultCount(2, "pause", 1)), calm=1,
+    )  # fmt: skip
     assert describe(found) == (
         "answered in warm-up: 1, in main: 1, in final: 1; "
         "from the change that the answer contradicts to the answer, 1 fell under #0 bridge, 1 under #2 pause, "
@@ -56,15 +54,16 @@ def test_each_violation_has_its_phase_and_the_faults_from_the_missed_write_to_th
 
 def test_a_history_that_is_in_order_has_no_violation_times() -> None:
     verdict = check_operations(HISTORY[2:4], "register")
-    assert violation_times(HISTORY[2:4], [verdict], FAULTS) == {}
-    assert describe({}) == ""
+    assert violation_times(HISTORY[2:4], [verdict], FAULTS) is None
+    assert describe(None) == ""
 
 
 def test_where_not_all_are_known_it_says_of_how_many_it_speaks() -> None:
     example = Counterexample("stale-read", "so it is.", HISTORY[2:5])
     verdict = KeyVerdict("k0", "invalid", "wgl", 8, 0.1, 7, (example,))
     found = violation_times([*HISTORY, op("cas", [5, 6], 50, 51)], [verdict], FAULTS)
-    assert (found["of"], found["counted"]) == (7, 1)
+    assert found is not None
+    assert (found.of, found.counted) == (7, 1)
     assert describe(found) == (
         "1 of these is dated: answered in main: 1; "
         "from the change that the answer contradicts to the answer, 1 fell under #0 bridge"
@@ -81,9 +80,8 @@ def test_an_answer_after_a_fault_was_healed_is_not_said_to_be_of_its_time() -> N
 
 
 def test_where_one_fell_under_two_faults_it_says_that_the_numbers_have_it_twice() -> None:
-    found = {"of": 3, "counted": 3, "phases": {"main": 3}, "calm": 0}
-    faults = [{"id": number, "fault": "rolling-kill", "count": count} for number, count in ((0, 3), (1, 1))]
-    text = describe({**found, "faults": faults})
+    faults = (FaultCount(0, "rolling-kill", 3), FaultCount(1, "rolling-kill", 1))
+    text = describe(ViolationTimes(check="linearizable", of=3, counted=3, phases={"main": 3}, faults=faults, calm=0))
     assert text.endswith("3 fell under #0 rolling-kill, 1 under #1 rolling-kill, some under several")
 
 

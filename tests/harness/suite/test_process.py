@@ -51,6 +51,10 @@ def go(tmp_path: Path) -> Go:
     return run
 
 
+def plain(check: str, kind: str) -> dict[str, str]:
+    return {"type": "Finding", "check": check, "kind": kind}
+
+
 def test_a_valid_run_passes_and_is_found(go: Go) -> None:
     found = go(0, VALID)
     assert (found.outcome, found.verdict, found.environment["jar_sha256"]) == ("passed", "valid", "ab12")
@@ -76,11 +80,11 @@ def test_a_planted_bug_that_only_other_checks_could_have_met_is_missing(go: Go) 
     """Its kinds name what may come beside it, such as no recovery, which has many causes."""
     expected = Expectation(("invalid",), ("two-leaders", "no-recovery"))
     planted = cell("a", 1, expected, version="0.3.2", planted_bug="vote-twice", unsafe_test_mode=True)
-    stuck = {"name": "recovery", "verdict": "invalid", "details": {"kind": "no-recovery"}}
+    stuck = {"name": "recovery", "verdict": "invalid", "findings": [plain("recovery", "no-recovery")]}
     found = go(1, {**INVALID, "checks": [stuck], "keys": []}, planted)
     assert (found.outcome, found.retryable) == ("missing-violation", False)
     assert "no check that looks for the planted bug failed" in found.sentence
-    two = {"name": "election-safety", "verdict": "invalid", "details": {"kind": "two-leaders"}}
+    two = {"name": "election-safety", "verdict": "invalid", "findings": [plain("election-safety", "two-leaders")]}
     other = replace(planted, plan=replace(planted.plan, seed=2))
     assert go(1, {**INVALID, "checks": [stuck, two], "keys": []}, other).outcome == "passed"
 
@@ -182,14 +186,14 @@ def test_what_clients_saw_is_known_only_beside_the_proof_of_the_defect(
         "(root / 'nodes/n1').mkdir(parents=True); (root / 'nodes/n1/register.log').write_text('TRUNCATE'); "
         f"(root / 'history.jsonl').write_text({begun!r})"
     )
-    checks = [{"name": "nodes", "verdict": "invalid", "details": {"kind": kind}} for kind in others]
+    checks = [{"name": "nodes", "verdict": "invalid", "findings": [plain("nodes", kind)]} for kind in others]
     found = go(1, {**INVALID, "checks": [*INVALID["checks"], *checks]}, one, written)
     assert (found.outcome, found.code) == (outcome, 1)
     assert said in found.sentence
 
 
 def test_a_known_kind_hides_no_other_of_the_same_check(go: Go) -> None:
-    kinds = [{"type": "Finding", "check": "ledgers", "kind": kind} for kind in ("lost-add", "hole")]
+    kinds = [plain("ledgers", kind) for kind in ("lost-add", "hole")]
     ledgers = {"name": "ledgers", "verdict": "invalid", "findings": kinds}
     found = go(1, {**INVALID, "keys": [], "checks": [ledgers]}, cell("a", 1, Expectation(("invalid",), ("lost-add",))))
     assert (found.outcome, found.kinds) == ("violation", ("lost-add", "hole"))

@@ -29,7 +29,7 @@ def results(*invalid: str, faults: tuple[str, ...] = FAULTS, ok: int = 9) -> dic
         {"id": number, "fault": fault, "ok": ok, "least": 5, "exempt": ""} for number, fault in enumerate(faults)
     ]
     checks: list[dict[str, Any]] = [{"name": name, "seen": "seen"} for name in ("linearizable", "recovery")]
-    checks.append({"name": "under-fault", "seen": "", "details": {"faults": windows}})
+    checks.append({"name": "under-fault", "seen": "", "findings": [{"type": "UnderFault", "faults": windows}]})
     for check in checks:
         check["verdict"] = "invalid" if check["name"] in invalid else "valid"
     return {"checks": checks, "receipts": [{"fault": fault, "state": "installed"} for fault in faults]}

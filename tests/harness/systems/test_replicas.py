@@ -10,7 +10,9 @@ from hypothesis import strategies as st
 
 from harness.judge.replicas import MOMENTS, End, differences, replicas_agree
 from history import Check, Probe
+from history.records.finding import ReplicasDiffer
 from tests.support.draws import draws
+from tests.support.harness.findings import only
 
 S = 1_000_000_000
 NODES = ("n1", "n2", "n3")
@@ -32,6 +34,10 @@ def same(at: float, index: int = 9, digest: str = "a") -> list[Probe]:
     return [probe(at, node, index, digest) for node in NODES]
 
 
+def indexes(found: Check) -> list[int]:
+    return list(dict.fromkeys(one.index for one in only(found, ReplicasDiffer).moments))
+
+
 def test_equal_contents_at_equal_indexes_are_valid() -> None:
     found = check(*same(1), *same(2, 20, "b"))
     assert (found.verdict, found.seen) == ("valid", "6 digests, 2 indexes that several nodes reported")
@@ -40,17 +46,25 @@ def test_equal_contents_at_equal_indexes_are_valid() -> None:
 def test_a_replica_that_differs_is_a_violation_at_any_time_of_the_run() -> None:
     """Not even at the same time: n3 reports index 9 long after the others did."""
     found = check(*same(1)[:2], probe(30, "n3", 9, "x"), *same(60, 99, "z"))
-    assert (found.verdict, found.details["kind"], found.details["nodes"]) == ("invalid", "replicas-differ", ["n3"])
+    assert (found.verdict, found.findings[0].kind, list(found.findings[0].nodes)) == (
+        "invalid",
+        "replicas-differ",
+        ["n3"],
+    )
     assert found.seen == "at index 9 n3 stands against n1 and n2; at index 9 n3 held x, n1 and n2 held a"
-    assert found.details["since"] == 30 * S
-    assert [(one["node"], one["digest"]) for one in found.details["moments"]] == [("n1", "a"), ("n2", "a"), ("n3", "x")]
+    assert found.findings[0].since == 30 * S
+    assert [(one.node, one.digest) for one in only(found, ReplicasDiffer).moments] == [
+        ("n1", "a"),
+        ("n2", "a"),
+        ("n3", "x"),
+    ]
 
 
 def test_who_stands_against_how_many_is_counted_over_all_indexes() -> None:
     later = [probe(2, "n1", 20, "b"), probe(2, "n2", 20, "b"), probe(2, "n3", 20, "y")]
     found = check(*same(1)[:2], probe(1, "n3", 9, "x"), *later)
-    assert found.details["by_node"] == {"n3": 2}
-    assert found.details["indexes"] == [9, 20]
+    assert only(found, ReplicasDiffer).by_node == {"n3": 2}
+    assert indexes(found) == [9, 20]
     assert found.seen.startswith("at index 9 n3 stands against n1 and n2, and so at 1 more index; ")
 
 
@@ -68,36 +82,36 @@ def test_the_differences_that_were_seen_first_and_last_are_listed_however_many_t
     """The differences at lower indexes were seen later, as when a node goes through its log again."""
     later = [probe(60 + place, node, place, f"{node != 'n3'}") for place in range(150) for node in NODES]
     found = check(*[probe(1, node, 500, f"{node != 'n3'}") for node in NODES], *later)
-    assert (found.details["count"], len(found.details["indexes"])) == (151, 100)
-    assert found.details["indexes"] == [*range(49), *range(100, 150), 500]
+    assert (only(found, ReplicasDiffer).count, len(indexes(found))) == (151, 100)
+    assert indexes(found) == [*range(49), *range(100, 150), 500]
     assert "at index 500 n3 held False, n1 and n2 held True" in found.seen
 
 
 def test_where_no_side_has_the_most_both_are_named() -> None:
     found = check(probe(1, "n1", 9, "a"), probe(1, "n2", 9, "x"), back=("n1", "n2"))
-    assert (found.details["nodes"], found.seen[:30]) == (["n1", "n2"], "at index 9 n1 stands against n")
+    assert (list(found.findings[0].nodes), found.seen[:30]) == (["n1", "n2"], "at index 9 n1 stands against n")
 
 
 def test_of_two_that_differ_the_one_that_is_in_the_minority_elsewhere_is_blamed() -> None:
     rest = [probe(1, "n1", 9, "a"), probe(1, "n2", 9, "x"), probe(2, "n2", 12, "y"), probe(2, "n3", 12, "b")]
     at_the_end = [probe(60, "n1", 20, "c"), probe(60, "n2", 20, "z"), probe(60, "n3", 20, "c")]
     found = check(*rest, *at_the_end)
-    assert (found.details["nodes"], found.details["by_node"]) == (["n2"], {"n2": 3})
+    assert (list(found.findings[0].nodes), only(found, ReplicasDiffer).by_node) == (["n2"], {"n2": 3})
     held = "at index 9 n2 held x, n1 held a"
     assert found.seen == f"at index 9 n2 stands against n1, and so at 2 more indexes; {held}"
     both = check(*rest, *at_the_end, probe(70, "n1", 30, "d"), probe(70, "n2", 30, "e"), probe(70, "n3", 30, "e"))
-    assert both.details["by_node"] == {"n1": 2, "n2": 3}, "at index 9 both are suspects"
+    assert only(both, ReplicasDiffer).by_node == {"n1": 2, "n2": 3}, "at index 9 both are suspects"
 
 
 def test_a_node_that_differs_from_itself_after_a_restart_is_a_violation() -> None:
     found = check(*same(1), replace(probe(5, "n3", 9, "x"), pid=8))
-    assert (found.verdict, found.details["nodes"]) == ("invalid", ["n3"])
+    assert (found.verdict, list(found.findings[0].nodes)) == ("invalid", ["n3"])
 
 
 def test_all_differences_are_counted_and_some_are_kept() -> None:
     many = [probe(n, node, n, node) for n in range(MOMENTS + 5) for node in ("n1", "n2")]
     found = check(*many)
-    assert (found.details["count"], len(found.details["indexes"])) == (MOMENTS + 5, MOMENTS)
+    assert (only(found, ReplicasDiffer).count, len(indexes(found))) == (MOMENTS + 5, MOMENTS)
 
 
 def test_a_system_that_reports_no_digest_is_reported_to_have_none() -> None:
@@ -114,7 +128,7 @@ def test_contents_that_were_not_compared_after_the_heal_are_unknown() -> None:
     """They agreed before; but what a valid run needs to have seen is that they do at its end."""
     before, after = same(1), [probe(60, "n1", 50, "b"), probe(60, "n2", 50, "b"), probe(60, "n3", 51, "c")]
     found = check(*before, *after, since=30)
-    assert (found.verdict, found.details) == ("unknown", {"nodes": ["n3"]})
+    assert (found.verdict, found.findings[0].nodes) == ("unknown", ("n3",))
     assert found.seen.startswith("after the last heal n3 reported no index that another node reported")
     assert check(*before, *after, since=0).verdict == "valid"
     assert check(*before, *after, probe(61, "n3", 50, "b"), since=30).verdict == "valid"
@@ -132,7 +146,7 @@ def test_only_nodes_that_came_back_need_to_be_compared() -> None:
 
 def test_a_node_that_reports_no_digest_where_others_do_was_not_compared() -> None:
     silent = [probe(60, "n1", 50, "b"), probe(60, "n2", 50, "b"), probe(60, "n3", 50, None)]
-    assert check(*silent, since=30).details == {"nodes": ["n3"]}
+    assert check(*silent, since=30).findings[0].nodes == ("n3",)
 
 
 # -- a library that goes back ------------------------------------------------------------------------------------------
@@ -149,7 +163,7 @@ def test_contents_that_stay_different_after_applying_again_are_a_violation() -> 
     """A cas that was applied twice, at rest."""
     stays = [probe(at, "n3", 9, "x", reapplied=1) for at in (1, 1.25)]
     found = check(*same(1)[:2], *stays)
-    assert (found.verdict, found.details["nodes"]) == ("invalid", ["n3"])
+    assert (found.verdict, list(found.findings[0].nodes)) == ("invalid", ["n3"])
 
 
 # -- at quiescence -----------------------------------------------------------------------------------------------------
@@ -163,7 +177,7 @@ def test_when_all_is_quiet_equal_applied_indexes_must_have_equal_contents() -> N
     """n3 left an entry out, so that its state shows another index."""
     rest = [*at_rest("n1", 30, "a"), *at_rest("n2", 30, "a"), *at_rest("n3", 28, "x")]
     found = check(*rest, quiet=55)
-    assert (found.verdict, found.details["nodes"]) == ("invalid", ["n3"])
+    assert (found.verdict, list(found.findings[0].nodes)) == ("invalid", ["n3"])
     assert found.seen.startswith("at applied index 30 n3 stands against n1 and n2")
     fine = [*rest[:4], *at_rest("n3", 28, "a")]
     assert check(*fine, quiet=55).verdict == "valid"
@@ -243,6 +257,6 @@ def test_contents_are_compared_again_after_a_restart() -> None:
     ends = [End("the last heal", NODES, 10 * S, None), End("the restart", NODES, 70 * S, None)]
     before = same(20)
     found = replicas_agree([*before, *same(80, 9)[:2], probe(80, "n3", 5, "old")], quiet=None, ends=ends)
-    assert (found.verdict, found.details["nodes"]) == ("unknown", ["n3"])
+    assert (found.verdict, list(found.findings[0].nodes)) == ("unknown", ["n3"])
     assert found.seen.startswith("after the restart n3 reported no index that another node reported")
     assert replicas_agree([*before, *same(80, 12, "b")], quiet=None, ends=ends).verdict == "valid"

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from history import Counterexample, RunFiles
-from history.records.finding import contradictions_of_keys
+from history.records.finding import EntriesDeleted, Fall, Finding, contradictions_of_keys
 from history.records.verdicts import count_kinds
 from history.records.violations import LINEARIZABLE
 from reports.analysis.findings import Drawn, prepare
@@ -36,14 +36,16 @@ def count_again(results: dict[str, Any]) -> None:
     check["findings"] = msgspec.to_builtins(contradictions_of_keys(check["name"], counted))
 
 
+def recorded(finding: Finding) -> dict[str, Any]:
+    """The part of a check's record that holds this finding."""
+    return {"findings": [msgspec.to_builtins(finding, str_keys=True)]}
+
+
+FALLS = (Fall("n1", 7 * S + S // 2, 5, 90), Fall("n2", 2 * S, -1, 60))
 DELETED: dict[str, Any] = {
     "name": "committed-kept",
     "seen": "n1's log ended at 5 although 90 had been committed there; n2's log ended at -1",
-    "details": {
-        "kind": "committed-entries-deleted",
-        "moments": [
-            {"node": "n1", "time": 7 * S + S // 2, "log_end": 5, "committed": 90},
-            {"node": "n2", "time": 2 * S, "log_end": -1, "committed": 60},
-        ],
-    },
+    **recorded(
+        EntriesDeleted(severity="data lost", moments=(Fall("n1", 7 * S + S // 2, 5, 90), Fall("n2", 2 * S, -1, 60)))
+    ),
 }

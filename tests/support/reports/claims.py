@@ -193,7 +193,7 @@ def alarms(raw: Raw, match: re.Match[str]) -> None:
 
 def alarm_before(raw: Raw, match: re.Match[str]) -> None:
     """The first line of a node's log that its check of logs looked for."""
-    patterns = [one["pattern"] for one in raw.checks["node-logs"]["details"]["patterns"]]
+    patterns = [one["pattern"] for one in raw.finding("node-logs")["patterns"]]
     found = [at for at, text in lines_of(raw, match["node"]) if any(one in text for one in patterns)]
     assert close(match["at"], min(found))
 

@@ -73,6 +73,11 @@ class Raw:
                 one["node"] = event.get("node") or one["node"]
         return found
 
+    def finding(self, check: str) -> dict[str, Any]:
+        """The first finding of a check."""
+        found: dict[str, Any] = self.checks[check]["findings"][0]
+        return found
+
     def falls(self) -> list[tuple[float, str]]:
         """When a node's log ended before what that node had said to be committed, in one process."""
         found = []

@@ -9,7 +9,7 @@ from typing import Any
 
 from history import Check, Counterexample, Event, Header, KeyVerdict, Operation, Probe, Results, RunFiles, Verdict
 from history.records.events import Type
-from history.records.finding import contradictions_of_keys
+from history.records.finding import Comeback, contradictions_of_keys
 from history.records.probes import Role, probes_header
 from history.records.verdicts import count_kinds
 from reports.analysis.faults import fault_windows
@@ -198,7 +198,7 @@ def results_of(
             "invalid" if stuck else "valid",
             "every node past the leader's commit index within 60 s",
             "n1 and n3 stuck at 2465 of 11924" if stuck else "all nodes after 1.4 s",
-            {"kind": "no-recovery", "nodes": ["n1", "n3"]} if stuck else {},
+            (Comeback(healed_ns=0, nodes=("n1", "n3")),) if stuck else (),
         ),
         Check("log patterns", "check", "valid", "no line that reports lost data", "0 of 1200 lines"),
         Check("operations ok", "gate", "valid", "ok reads and writes in the main phase", "5010 reads, 4987 writes"),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -141,4 +140,4 @@ def test_snapshots_are_witnessed(tmp_path: Path, mode: str, log: str, verdict: s
         Evidence(setup=setup(mode=mode), nodes=("n1",), operations=(), probes=(), receipts=(), moments={},
                  files=tmp_path)
     )  # fmt: skip
-    assert (found.name, state_of(asdict(found)), found.seen) == ("snapshots", verdict, seen)
+    assert (found.name, state_of(found.to_json()), found.seen) == ("snapshots", verdict, seen)

@@ -151,7 +151,7 @@ def test_epochs(more: list[Operation], wrong: str | None) -> None:
     assert found.verdict == ("valid" if wrong is None else "invalid")
     examples = found.counterexamples
     assert (examples[0].sentence if examples else None) == (wrong and f"broker-0: {wrong}")
-    words = found.details["words"]
+    words = found.words
     assert {"alter", "elect", "epoch"} <= set(words)
     assert {one.kind for one in examples} == {"wrong-epoch"} & set(words), "explained where it was found, only there"
     assert [one.suspects for one in examples[:1]] == [(max(more, key=lambda op: op.invoke_index),)] * bool(wrong)
