@@ -79,10 +79,13 @@ class Turns(Struct, frozen=True):
     def op(self, ctx: Context) -> tuple[Op, Generator]:
         children, waiting = [*self.children], list[Op]()
         for worker in ctx.free:
+            # All that are free stay in view: some generators wait until nobody of a group is busy.
+            first = replace(ctx, free=(worker, *(other for other in ctx.free if other != worker)))
             node = worker % len(self.last)
             for turn in (1 - self.last[node], self.last[node]):
-                op, children[turn] = children[turn].op(replace(ctx, free=(worker,)))
+                op, children[turn] = children[turn].op(first)
                 if isinstance(op, Invocation):
+                    node = op.worker % len(self.last)
                     last = (*self.last[:node], turn, *self.last[node + 1 :])
                     return op, Turns((children[0], children[1]), last)
                 waiting.append(op)

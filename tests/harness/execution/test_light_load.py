@@ -12,16 +12,19 @@ from msgspec.structs import replace
 from harness.execution.light_load import left_of, light_load
 from harness.generators import (
     NOTHING,
+    PENDING,
     Answer,
     Context,
     Generator,
     Invocation,
+    Op,
     Pending,
     Stream,
     operations,
     simulate,
     time_limit,
 )
+from harness.generators.plain import Plain
 
 READS = [Invocation("read", key) for key in "ab"]
 NODES = 3
@@ -88,3 +91,16 @@ def test_of_a_workload_that_gives_reads_alone_the_reads_go_on() -> None:
 def test_of_nothing_nothing_is_left() -> None:
     assert left_of(load(NOTHING)) is NOTHING
     assert left_of(NOTHING) is NOTHING
+
+
+def test_a_generator_that_waits_for_an_idle_group_goes_on() -> None:
+    """As the ledgers of BookKeeper: the next begins when no worker of the group is busy with the last."""
+
+    class Whole(Plain, frozen=True):
+        def op(self, ctx: Context) -> tuple[Op, Generator]:
+            if len(ctx.free) < len(ctx.workers):
+                return PENDING, self
+            return Invocation("write", "a").by(ctx.free[0], ctx.time), self
+
+    run = simulate(time_limit(10, load(Whole())))
+    assert sum(one.f == "write" for one in run.issued) > 50
