@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 
@@ -25,26 +25,46 @@ SPOKEN_S: Final = 1.0
 JUST_S: Final = 2.0
 
 
+class Rates(NamedTuple):
+    """Operations a second that succeeded ``before`` a moment, from ``first`` (s) on, and ``since``, to ``until`` (s).
+
+    ``ended``: that was the last to succeed, long before the load's end; else the load's last operation began then.
+    """
+
+    before: float
+    since: float
+    first: float
+    until: float
+    ended: bool
+
+
+def rates_around(drawn: Drawn, onset: float) -> Rates | None:
+    """How clients fared before and since a moment (s); None where that compares nothing."""
+    served, asked = _served(drawn.run), drawn.run.operations.invoked / 1e9
+    load = asked[~drawn.run.operations.phase.equals("final") & (not is_cut(drawn.run))]
+    if not len(load) or not load[0] < onset <= load[-1] - SPOKEN_S:
+        return None
+    # A rate over a standstill would be of neither time: where nothing succeeded to the load's end it ends before.
+    last = float(served[-1]) if len(served) else 0.0
+    ended = onset + SPOKEN_S <= last <= load[-1] - OUTAGE_S / 2
+    until = last if ended else float(load[-1])
+    first, broke, ending = drawn.run.clock.times((np.array([load[0], onset, until]) * 1e9).astype(np.int64)) / 1e9
+    before = np.count_nonzero(served < onset) / (broke - first)
+    since = np.count_nonzero((served >= onset) & (served <= until)) / (ending - broke)
+    # At the beginning of a run it rises, whatever broke.
+    told = ended or (last > onset and 0 < since < before)
+    return Rates(before, since, float(load[0]), until, ended) if told else None
+
+
 def after_onset(drawn: Drawn, onset: float) -> str:
     """Say how clients fared before and since a moment (s), and how many leaders there were since then."""
     parts = []
-    served, asked = _served(drawn.run), drawn.run.operations.invoked / 1e9
-    load = asked[~drawn.run.operations.phase.equals("final") & (not is_cut(drawn.run))]
-    if len(load) and load[0] < onset <= load[-1] - SPOKEN_S:
-        # A rate over a standstill would be of neither time: where nothing succeeded to the load's end it ends before.
-        last = float(served[-1]) if len(served) else 0.0
-        ended = onset + SPOKEN_S <= last <= load[-1] - OUTAGE_S / 2
-        until = last if ended else float(load[-1])
-        first, broke, ending = drawn.run.clock.times((np.array([load[0], onset, until]) * 1e9).astype(np.int64)) / 1e9
-        before = np.count_nonzero(served < onset) / (broke - first)
-        since = np.count_nonzero((served >= onset) & (served <= until)) / (ending - broke)
-        # At the beginning of a run it rises, whatever broke.
-        if ended or (last > onset and 0 < since < before):
-            last_begun = f"until the load's last operation was begun at {load[-1]:.1f} s"
-            parts.append(
-                f"{before:.1f} operations a second succeeded from the load's beginning at {load[0]:.1f} s to "
-                f"{onset:.1f} s, {since:.1f} from then {f'to the last at {until:.1f} s' if ended else last_begun}"
-            )
+    if (rates := rates_around(drawn, onset)) is not None:
+        to = "to the last at" if rates.ended else "until the load's last operation was begun at"
+        parts.append(
+            f"{rates.before:.1f} operations a second succeeded from the load's beginning at {rates.first:.1f} s to "
+            f"{onset:.1f} s, {rates.since:.1f} from then {to} {rates.until:.1f} s"
+        )
     if any((one.role <= ROLES.index("follower")).any() for one in drawn.timelines):
         end = drawn.run.end / 1e9
         if end - onset >= SPOKEN_S:
@@ -109,16 +129,16 @@ def _acknowledged(unapplied: int) -> str:
 
 def _elected(drawn: Drawn, onset: float, leader: str | None) -> str:
     """Say how often leaders were elected since a moment, whether the same again, and which led at the end."""
-    changes, before = _leaders_since(drawn, onset), leader_at(drawn.timelines, math.nextafter(onset, 0))
+    changes, before = leaders_since(drawn, onset), leader_at(drawn.timelines, math.nextafter(onset, 0))
     ending = f"at the end {f'{leader} led' if leader else 'no node led'}"
     if len(changes) == 1 and changes[0] == (before or _last_leader(drawn, onset)):
         return f"leader {changes[0]} was elected again since {onset:.1f} s, {ending}"
-    begun = ", ".join(f"{node} was first seen to lead at {at:.1f} s" for at, node in _just_begun(drawn, onset))
+    begun = ", ".join(f"{node} was first seen to lead at {at:.1f} s" for at, node in just_begun(drawn, onset))
     new = f"{len(changes) or 'no'} new leader{'' if len(changes) == 1 else 's'} since {onset:.1f} s"
     return f"{new}{f' ({begun})' if begun else ''}, {ending}"
 
 
-def _just_begun(drawn: Drawn, onset: float) -> list[tuple[float, str]]:
+def just_begun(drawn: Drawn, onset: float) -> list[tuple[float, str]]:
     """List (since when, node) of leaderships that began within :data:`JUST_S` before a moment, as what broke may show.
 
     The first leader of a run took over from none.
@@ -146,7 +166,7 @@ def _last_leader(drawn: Drawn, onset: float) -> str | None:
     return max(led)[1] if led else None
 
 
-def _leaders_since(drawn: Drawn, onset: float) -> list[str]:
+def leaders_since(drawn: Drawn, onset: float) -> list[str]:
     """List the leaderships, each a node in a term, that began after a moment, by their nodes."""
     found: list[str] = []
     for timeline in drawn.timelines:

@@ -66,22 +66,38 @@ def history_of(drawn: Drawn, losses: Sequence[Loss]) -> str:
     return " ".join(filter(None, (when_added(drawn, losses), had_shown(drawn, losses))))
 
 
-def when_added(drawn: Drawn, losses: Sequence[Loss]) -> str:
-    """Say when what each node lacks was acknowledged, and by which nodes; and that it was down then, if it was.
+class Added(NamedTuple):
+    """What ``nodes`` lack was acknowledged from ``first`` to ``last`` (s), by clients of the nodes ``by``."""
 
-    Of a node of which the operations show another number than the check counted nothing is said, nor of several sets,
-    nor of a node with several losses.  Nodes that lack the same are named together.
+    nodes: list[str]
+    first: float
+    last: float
+    by: list[str]
+
+
+def added(operations: Operations, losses: Sequence[Loss]) -> list[Added]:
+    """Find when what each node lacks was acknowledged; nodes that lack the same are together.
+
+    Without nodes of which the operations show another number than the check counted, several sets, and nodes with
+    several losses.
     """
-    operations, alike = drawn.run.operations, dict[tuple[int, ...], list[str]]()
+    alike = dict[tuple[int, ...], list[str]]()
     for one in sorted(losses, key=lambda one: one.seen_ns):
         rows = tuple(_lacking(operations, node := one.node).tolist())
         if len(rows) == one.lost and rows:
             alike.setdefault(rows, []).append(node)
-    parts: list[str] = []
+    found = []
     for rows, nodes in alike.items():
         returned = operations.returned[list(rows)]
-        first, last = returned.min() / 1e9, returned.max() / 1e9
         by = sorted({name for name in map(operations.node.name, rows) if name})
+        found.append(Added(nodes, float(returned.min()) / 1e9, float(returned.max()) / 1e9, by))
+    return found
+
+
+def when_added(drawn: Drawn, losses: Sequence[Loss]) -> str:
+    """Say when what each node lacks was acknowledged, and by which nodes; and that it was down then, if it was."""
+    parts: list[str] = []
+    for nodes, first, last, by in added(drawn.run.operations, losses):
         others = [one for one in drawn.windows if one.stands(first, first) and not set(nodes).issubset(one.nodes)]
         since = when(first, others) if others else f"{first:.1f} s"
         lack = f"what {and_listed(nodes)} {'lacks' if len(nodes) == 1 else 'lack'}"
@@ -95,7 +111,7 @@ def when_added(drawn: Drawn, losses: Sequence[Loss]) -> str:
 def had_shown(drawn: Drawn, losses: Sequence[Loss]) -> str:
     """Say which nodes had shown some of what they lack in reads of their own before, and when for the last time.
 
-    Nothing of a node of which the operations show another number than the check counted, as in :func:`when_added`.
+    Nothing of a node of which the operations show another number than the check counted, as in :func:`added`.
     """
     operations, parts = drawn.run.operations, []
     for one in sorted(losses, key=lambda one: one.seen_ns):

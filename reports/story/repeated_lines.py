@@ -24,13 +24,13 @@ def repeated_text(drawn: Drawn, nodes: Sequence[str]) -> tuple[str, float] | Non
     """
     if (stopped := drawn.stopped) is None:
         return None
-    line = _stuck_at(drawn, nodes) or max(_repeated(drawn), key=lambda line: line.times, default=None)
+    line = stuck_at(drawn, nodes) or max(_repeated(drawn), key=lambda line: line.times, default=None)
     return None if line is None else (_often(drawn, line), stopped.at)
 
 
 def stuck_text(drawn: Drawn, nodes: Sequence[str]) -> str:
     """Quote the warning that says what these nodes, which are behind, are stuck at; empty where none does."""
-    line = _stuck_at(drawn, nodes)
+    line = stuck_at(drawn, nodes)
     if line is None:
         return ""
     text = f"{_often(drawn, line)}: {one_line(undated(line.text), 200).rstrip('.')}"
@@ -39,7 +39,7 @@ def stuck_text(drawn: Drawn, nodes: Sequence[str]) -> str:
     return (text if text.endswith("…") else f"{text}.") + more
 
 
-def _stuck_at(drawn: Drawn, nodes: Sequence[str]) -> LogLine | None:
+def stuck_at(drawn: Drawn, nodes: Sequence[str]) -> LogLine | None:
     """Choose the line that any node repeated most often, thousands of times, and that names one of these nodes.
 
     A leader that cannot feed a follower repeats it on and on, and the follower its answers for a moment only.  Where no

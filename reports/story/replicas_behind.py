@@ -18,7 +18,7 @@ _State: TypeAlias = Literal["at the logs' end", "caught up", "moving", "never mo
 
 
 @dataclass(frozen=True, slots=True)
-class _Behind:
+class Behind:
     """A replica that is behind, and since when (s; None where no answer shows it).
 
     ``held`` is where it stands; ``cut``: its log ends there, before what it had applied.
@@ -40,8 +40,7 @@ def behind_text(drawn: Drawn, behind: Sequence[NodeTimeline]) -> tuple[str, floa
     """
     end = drawn.run.end / 1e9
     starts = [one for one in drawn.failed_starts if one.node in {timeline.node for timeline in behind}]
-    failed = {start.node for start in starts}
-    found = [_classified(drawn, one) for one in sorted(behind, key=lambda one: one.node) if one.node not in failed]
+    found = classified(drawn, behind)
     onset = min(
         [since for since in (*(one.since for one in found), *(one.last for one in starts)) if since], default=None
     )
@@ -50,6 +49,12 @@ def behind_text(drawn: Drawn, behind: Sequence[NodeTimeline]) -> tuple[str, floa
         if alike := [one for one in found if one.state == state]:
             parts += sentences(drawn, alike)
     return "; ".join(parts) + ".", onset
+
+
+def classified(drawn: Drawn, behind: Sequence[NodeTimeline]) -> list[Behind]:
+    """Say of each of these replicas how it stands; without those that do not start again."""
+    failed = {start.node for start in drawn.failed_starts}
+    return [_classified(drawn, one) for one in sorted(behind, key=lambda one: one.node) if one.node not in failed]
 
 
 def fell_text(drawn: Drawn, nodes: Sequence[str]) -> str:
@@ -66,41 +71,41 @@ def fell_text(drawn: Drawn, nodes: Sequence[str]) -> str:
     return f"{'; '.join(parts)}." if parts else ""
 
 
-def _classified(drawn: Drawn, timeline: NodeTimeline) -> _Behind:
+def _classified(drawn: Drawn, timeline: NodeTimeline) -> Behind:
     node, end = timeline.node, drawn.run.end / 1e9
     if (silent := silent_since(timeline, end)) is not None:
-        return _Behind(node, "silent", silent)
+        return Behind(node, "silent", silent)
     if not timeline.reports:
-        return _Behind(node, "apart", _left(timeline))
+        return Behind(node, "apart", _left(timeline))
     if caught := caught_up(timeline, drawn.timelines):
-        return _Behind(node, "caught up", caught.since, caught_up=caught)
+        return Behind(node, "caught up", caught.since, caught_up=caught)
     since, held = stands_since(timeline)
     if 0 <= _logs_end(drawn) <= held < _target(drawn):
-        return _Behind(node, "at the logs' end", since, held)
+        return Behind(node, "at the logs' end", since, held)
     cut = held < int(timeline.applied[timeline.role != SILENT][-1])
     if since is None:
-        return _Behind(node, "never moved", since, held, cut)
-    return _Behind(node, "moving" if end - since < GONE_S else "stopped", since, held, cut)
+        return Behind(node, "never moved", since, held, cut)
+    return Behind(node, "moving" if end - since < GONE_S else "stopped", since, held, cut)
 
 
-def _at_the_logs_end(drawn: Drawn, nodes: Sequence[_Behind]) -> list[str]:
+def _at_the_logs_end(drawn: Drawn, nodes: Sequence[Behind]) -> list[str]:
     return [f"At the end {_stand(drawn, nodes)}, where every log ends, {_of_all(drawn)}"]
 
 
-def _caught_up(drawn: Drawn, nodes: Sequence[_Behind]) -> list[str]:
+def _caught_up(drawn: Drawn, nodes: Sequence[Behind]) -> list[str]:
     return [_caught(drawn, one.node, one.caught_up) for one in nodes if one.caught_up]
 
 
-def _moving(drawn: Drawn, nodes: Sequence[_Behind]) -> list[str]:
+def _moving(drawn: Drawn, nodes: Sequence[Behind]) -> list[str]:
     was, target = "was" if len(nodes) == 1 else "were", _writer(drawn)(_target(drawn))
     return [f"At the end {_stand(drawn, nodes)} {was} behind {target}, still applying"]
 
 
-def _never_moved(drawn: Drawn, nodes: Sequence[_Behind]) -> list[str]:
+def _never_moved(drawn: Drawn, nodes: Sequence[Behind]) -> list[str]:
     return [f"{_stand(drawn, nodes, 'stood at')} in all answers that it gave, {_of_all(drawn)}"]
 
 
-def _stopped(drawn: Drawn, nodes: Sequence[_Behind]) -> list[str]:
+def _stopped(drawn: Drawn, nodes: Sequence[Behind]) -> list[str]:
     moments = [one.since for one in nodes if one.since is not None]
     span = when(min(moments), drawn.windows)
     first, last = f"{min(moments):.1f} s", f"{max(moments):.1f} s"
@@ -110,7 +115,7 @@ def _stopped(drawn: Drawn, nodes: Sequence[_Behind]) -> list[str]:
     return [f"{stopped}: {_stand(drawn, nodes)}, {_of_all(drawn)}"]
 
 
-def _apart(drawn: Drawn, nodes: Sequence[_Behind]) -> list[str]:
+def _apart(drawn: Drawn, nodes: Sequence[Behind]) -> list[str]:
     return [
         f"{one.node} answers, and has neither led nor known a leader since {when(one.since, drawn.windows)}"
         if one.since
@@ -119,7 +124,7 @@ def _apart(drawn: Drawn, nodes: Sequence[_Behind]) -> list[str]:
     ]
 
 
-def _silent(drawn: Drawn, nodes: Sequence[_Behind]) -> list[str]:
+def _silent(drawn: Drawn, nodes: Sequence[Behind]) -> list[str]:
     return [
         f"{one.node} gave its last answer at {when(one.since, drawn.windows, one.node)}"
         if one.since
@@ -129,7 +134,7 @@ def _silent(drawn: Drawn, nodes: Sequence[_Behind]) -> list[str]:
 
 
 #: What is said of the replicas in each state, in this order.
-_SENTENCES: Final[Mapping[_State, Callable[[Drawn, Sequence[_Behind]], list[str]]]] = {
+_SENTENCES: Final[Mapping[_State, Callable[[Drawn, Sequence[Behind]], list[str]]]] = {
     "at the logs' end": _at_the_logs_end,
     "caught up": _caught_up,
     "moving": _moving,
@@ -205,7 +210,7 @@ def _left(timeline: NodeTimeline) -> float | None:
     return left_at(timeline) if (timeline.role <= ROLES.index("follower")).any() else None
 
 
-def _stand(drawn: Drawn, nodes: Sequence[_Behind], stands: str = "at") -> str:
+def _stand(drawn: Drawn, nodes: Sequence[Behind], stands: str = "at") -> str:
     write = _writer(drawn)
     return ", ".join(
         f"{one.node} {stands} {write(one.held)}{', where its log ends' if one.cut else ''}"

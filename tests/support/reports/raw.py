@@ -15,8 +15,6 @@ class Raw:
 
     def __init__(self, root: Path) -> None:
         self.root = root
-        #: Moments of the files that a claim was found to be right about, by their text.
-        self.confirmed: dict[str, float] = {}
         self.header = json.loads((root / "history.jsonl").read_text().splitlines()[0])
         self.events = [json.loads(line) for line in (root / "history.jsonl").read_text().splitlines()[1:]]
         probes = [json.loads(line) for line in (root / "probes.jsonl").read_text().splitlines()[1:]]
@@ -33,19 +31,10 @@ class Raw:
         mine = self.of(node)
         return max(b["time"] for a, b in pairwise(mine) if b[name] > a[name]) / S
 
-    def committed_by(self, moment: float) -> int:
-        """The highest index that any answer until then knew to be committed."""
-        return max((probe["committed"] for probe in self.answers if probe["time"] / S <= moment), default=-1)
-
     def fault(self, number: int) -> tuple[str, float, float]:
         """Name, begin and end of a fault by the nemesis' own events."""
         own = [e for e in self.events if e["process"] == "nemesis" and (e.get("value") or {}).get("id") == number]
         return own[0]["f"], own[0]["time"] / S, own[-1]["time"] / S
-
-    def healing(self, number: int) -> float:
-        """When the healing of a fault began."""
-        steps = (e for e in self.events if e["process"] == "nemesis" and e["type"] == "invoke")
-        return next(e["time"] / S for e in steps if (e["value"]["id"], e["value"]["action"]) == (number, "heal"))
 
     def served(self) -> list[float]:
         """When clients were answered by a node that had applied it."""
