@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from reports.write import (
         Story,
         prepared,
+        render_brief,
         render_run,
         render_summary,
         story_of,
@@ -37,6 +38,7 @@ __all__ = [
     "ReportOutcome",
     "Story",
     "prepared",
+    "render_brief",
     "render_run",
     "render_summary",
     "story_of",

@@ -17,10 +17,10 @@ from reports.load.run import read_run
 from reports.story.diagnosis import diagnosis_of
 from reports.story.planted_bug import grouped, led_by
 from reports.style.wording import Wording, by_values
-from reports.text import junit, terminal
+from reports.text import brief, junit, terminal
 from reports.text.summary import render_summary
 
-__all__ = ["Story", "prepared", "render_run", "render_summary", "story_of", "write_all", "write_report"]
+__all__ = ["Story", "prepared", "render_brief", "render_run", "render_summary", "story_of", "write_all", "write_report"]
 
 
 #: A run by its files or its recording, or what was computed of it already.
@@ -69,6 +69,13 @@ def story_of(run: Source, wording: Wording = by_values) -> Story:
 def render_run(run: Source, columns: int = 80, *, colour: bool = False, wording: Wording = by_values) -> str:
     """Render the essentials of a run for a terminal of ``columns``.  Needs no results."""
     return terminal.render(prepared(run, wording), columns, colour=colour)
+
+
+def render_brief(
+    run: Source, columns: int = 80, *, colour: bool = False, page: bool = True, wording: Wording = by_values
+) -> str:
+    """Render one screen about a run: at most 40 lines at 80 columns; with ``page`` it names the run's page."""
+    return brief.render(prepared(run, wording), columns, colour=colour, page=page)
 
 
 def _write_page(drawn: Drawn) -> ReportOutcome:

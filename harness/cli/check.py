@@ -88,7 +88,7 @@ def check(
 def _check_run(files: RunFiles, store: Path, start: dict[str, Any], *, spark: bool | None, as_json: bool) -> int:
     require("report")
     from harness.exits import exit_code
-    from harness.judge.conclude import add_to_index, append_to_warehouse, conclude, draw, summary_of
+    from harness.judge.conclude import add_to_index, append_to_warehouse, conclude, draw, screen_of
     from harness.store import require_ended, require_history
     from history.recording import Recording
     from history.records.layout import WAREHOUSE
@@ -114,11 +114,12 @@ def _check_run(files: RunFiles, store: Path, start: dict[str, Any], *, spark: bo
         if session is not None:
             session.stop()
     results = conclusion.results
-    progress.result(summary_of(recording, results, progress.columns))
+    text, prepared = screen_of(recording, conclusion, progress.columns, colour=progress.coloured)
+    progress.result(text)
     if conclusion.unwritten is not None:
         progress.say(f"harness failure: not written: {conclusion.unwritten}")
     else:
-        drawn = draw(recording, conclusion.drawn)
+        drawn = draw(recording, prepared)
         progress.warn(drawn.warnings)
         if files.report in drawn.paths:
             progress.result(f"report: {files.report}")

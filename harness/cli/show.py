@@ -22,9 +22,10 @@ from history.extras import require
 @click.command("show")
 @click.argument("run_path", metavar="RUN", default="latest", shell_complete=complete_runs)
 @json_option
+@click.option("--verbose", is_flag=True, help="Also print every check, table and counterexample.")
 @store_option
-def show(run_path: str, as_json: bool, store: Path) -> int:
-    """Print the essentials of RUN (a run's directory; the latest one if not given).
+def show(run_path: str, as_json: bool, verbose: bool, store: Path) -> int:
+    """Print one screen about RUN (a run's directory; the latest one if not given).
 
     As wide as the terminal, 80 columns where there is none; in colour on a terminal only, and not with NO_COLOR or
     TERM=dumb.
@@ -49,7 +50,8 @@ def show(run_path: str, as_json: bool, store: Path) -> int:
     columns = shutil.get_terminal_size((80, 24)).columns
     recording = Recording(files.root)
     coloured, wording = Screen(sys.stdout).coloured, wording_of(recording)
-    click.echo(reports.render_run(recording, columns, colour=coloured, wording=wording).rstrip())
+    render = reports.render_run if verbose else reports.render_brief
+    click.echo(render(recording, columns, colour=coloured, wording=wording).rstrip())
     return 0
 
 

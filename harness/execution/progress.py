@@ -68,6 +68,11 @@ class Progress:
         """The width of a result; None for a file or a pipe, which take any width."""
         return self._results.room
 
+    @property
+    def coloured(self) -> bool:
+        """Whether a result may be coloured."""
+        return self._results.coloured
+
     def show(self, tally: Tally, probes: ProbeLog, seconds: float) -> None:
         """Show the state of the run, ``seconds`` after its start."""
         if tally.invalid != self._describe:

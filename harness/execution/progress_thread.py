@@ -61,6 +61,11 @@ class ProgressThread:
         """The width of a result; None for any width."""
         return self._progress.columns
 
+    @property
+    def coloured(self) -> bool:
+        """Whether a result may be coloured."""
+        return self._progress.coloured
+
     def show(self, tally: Tally, probes: ProbeLog, seconds: float) -> None:
         """Show the state of the run, ``seconds`` after its start."""
         now = replace(tally, completions=Counter(tally.completions))  # it changes while it is written

@@ -32,7 +32,7 @@ from harness.execution.progress_thread import ProgressThread
 from harness.execution.reboots import boots, lost
 from harness.execution.standstills import Standstills
 from harness.exits import EXIT_FAILURE, EXIT_INTERRUPTED, exit_code
-from harness.judge.conclude import WITHOUT_SPARK, add_to_index, append_to_warehouse, conclude, draw, summary_of
+from harness.judge.conclude import WITHOUT_SPARK, add_to_index, append_to_warehouse, conclude, draw, screen_of
 from harness.remote.nodes import Remote
 from harness.runstate import RunState
 from harness.store import create_run, discard_run, link_latest
@@ -285,11 +285,13 @@ class Run:
             self.results = results = conclusion.results
             verdict = results.verdict
             verdict_s = self._since_the_end()
-            self._progress.result(summary_of(recording, results, self._progress.columns))
+            columns, coloured = self._progress.columns, self._progress.coloured
+            text, prepared = screen_of(recording, conclusion, columns, colour=coloured)
+            self._progress.result(text)
             if conclusion.unwritten is not None:
                 self._fail(conclusion.unwritten)
                 return exit_code(verdict, results.harness_failure)
-            drawn = draw(recording, conclusion.drawn)
+            drawn = draw(recording, prepared)
             self._progress.warn(drawn.warnings)
             add_to_index(recording, self._store)
             report_s = self._since_the_end()

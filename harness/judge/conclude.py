@@ -98,7 +98,7 @@ def conclude(run: Recording, session: Callable[[], SparkSession] | None) -> Conc
         with replacing(run.files.root, run.files.results, sync=True) as file:
             file.write(content)
         write_below(
-            run.files.root, run.files.summary, f"{summary_of(run, results, None)}\n".encode(errors="backslashreplace")
+            run.files.root, run.files.summary, f"{_summary_of(run, results)}\n".encode(errors="backslashreplace")
         )
     except (OSError, UnsafeFileError) as error:
         unwritten = unwritten or error
@@ -135,10 +135,28 @@ def _headlines(drawn: Drawn | None) -> dict[str, Any]:
     return {} if found is None else found._asdict()
 
 
-def summary_of(run: Recording, results: Results, columns: int | None) -> str:
-    """The text of ``summary.txt``; for a terminal of so many ``columns`` only what fits."""
+def screen_of(run: Recording, conclusion: Conclusion, columns: int | None, *, colour: bool) -> tuple[str, Drawn | None]:
+    """One screen about a run that was judged, and what was computed for it, of which its page can be drawn."""
     warnings: list[str] = []
-    text = _try("summary.txt", lambda: _render_summary(run, results, columns), warnings)
+    drawn = conclusion.drawn or _try("the summary", lambda: _prepared(run), warnings)
+
+    def render() -> str:
+        import reports
+
+        return reports.render_brief(drawn or run, columns or 80, colour=colour, page=False).rstrip()
+
+    text = _try("the summary", render, warnings)
+    return _or_sentence(text, conclusion.results, warnings), drawn
+
+
+def _summary_of(run: Recording, results: Results) -> str:
+    """The text of ``summary.txt``."""
+    warnings: list[str] = []
+    text = _try("summary.txt", lambda: _render_summary(run, results), warnings)
+    return _or_sentence(text, results, warnings)
+
+
+def _or_sentence(text: str | None, results: Results, warnings: list[str]) -> str:
     if text is None:
         text = f"{results.verdict}: {results.sentence}\n" + "".join(f"warning: {warning}\n" for warning in warnings)
     return str(text).rstrip()
@@ -226,10 +244,10 @@ def _timed(timings: dict[str, float], name: str) -> Iterator[None]:
         timings[name] = round(time.monotonic() - started, 3)
 
 
-def _render_summary(run: Recording, results: Results, columns: int | None) -> str:
+def _render_summary(run: Recording, results: Results) -> str:
     import reports
 
-    return reports.render_summary(results.to_json(), columns, run.plan, wording_of(run), run.state)
+    return reports.render_summary(results.to_json(), None, run.plan, wording_of(run), run.state)
 
 
 def _try(what: str, action: Callable[[], Any], warnings: list[str]) -> Any:

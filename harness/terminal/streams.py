@@ -20,7 +20,7 @@ from typing import Any, Final, TextIO
 #: Replacements for characters that a terminal cannot show: one for one, so that columns stay columns, and never with
 #: another meaning (the mark ``✓`` of a verdict must not become the ``?`` of *unknown*).
 _INSTEAD: Final[dict[str, str]] = {
-    **dict(zip("✓✕●·•▁▂▃▄▅▆▇█░▒▓", "+xo.*__--==##.%#", strict=True)),
+    **dict(zip("✓✕●·•▁▂▃▄▅▆▇█░▒▓▲", "+xo.*__--==##.%#^", strict=True)),
     **dict(zip("─│┄├┤┌┐└┘┼┬┴╌═║", "-|.||+++++++.=|", strict=True)),
     **dict(zip("–—…×“”‘’„\u2009\u00a0", '--~x""\'\'"  ', strict=True)),
     "→": "->",

@@ -214,6 +214,23 @@ def _receipts(recording: Recording, results: Mapping[str, Any], notes: Notes) ->
     return notes.attempt_list("history.jsonl: faults", recorded) or notes.attempt_list("fault receipts", concluded)
 
 
+def about_of(run: Run) -> str:
+    """Write in one line which system was tested, by which workload, and for how long."""
+    workload = run.plan.get("workload")
+    parts = (
+        system_of(run),
+        f"workload {workload}" if workload else "",
+        f"{run.end / 1e9:.0f} s" if run.recorded else "",
+    )
+    return ", ".join(part for part in parts if part)
+
+
+def system_of(run: Run) -> str:
+    """Name the system under test and its version, without a bug that was planted in it."""
+    named = run.environment.get("system") or run.plan.get("system") or "the system"
+    return str(named).partition(" with the planted bug ")[0]
+
+
 def commands_of(plan: Mapping[str, Any], *, faults: bool = True) -> list[tuple[str, str]]:
     """List (what it repeats, command line) of the commands in a plan; with ``faults`` also the one to replay them.
 

@@ -34,7 +34,7 @@ from reports.load.check_rows import check_rows, checks_of, logs_gone, undecided_
 from reports.load.cut_record import cut_of, is_cut
 from reports.load.last_valid import last_valid_run
 from reports.load.promises import behind_checks, broken_in, promises_of
-from reports.load.run import Run, commands_of
+from reports.load.run import Run, about_of, commands_of, system_of
 from reports.load.staleness import digest_of
 from reports.load.standstills import still_texts
 from reports.page.links import links_of
@@ -235,23 +235,6 @@ def told_of(diagnosis: Diagnosis | None) -> dict[str, list[str]]:
         if texts := [text for text in (rest, one.detail) if text]:
             told.setdefault(one.place if has_section else "", []).extend(texts)
     return told
-
-
-def about_of(run: Run) -> str:
-    """Write in one line which system was tested, by which workload, and for how long."""
-    workload = run.plan.get("workload")
-    parts = (
-        system_of(run),
-        f"workload {workload}" if workload else "",
-        f"{run.end / 1e9:.0f} s" if run.recorded else "",
-    )
-    return ", ".join(part for part in parts if part)
-
-
-def system_of(run: Run) -> str:
-    """Name the system under test and its version, without a bug that was planted in it."""
-    named = run.environment.get("system") or run.plan.get("system") or "the system"
-    return str(named).partition(" with the planted bug ")[0]
 
 
 def facts_of(run: Run) -> list[tuple[str, str]]:

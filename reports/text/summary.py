@@ -65,7 +65,7 @@ def render_summary(
         _recovery(results, columns, cut=cut),
         _counts(results.get("counts") or {}),
         "" if cut else _rate(results.get("windows") or (), columns),
-        _figures(results.get("timings") or {}),
+        figures_text(results.get("timings") or {}),
         _warnings(results.get("warnings") or (), columns),
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
@@ -252,7 +252,8 @@ def _by_outcome(phases: Any) -> list[tuple[str, ...]]:
     ]
 
 
-def _figures(timings: Mapping[str, Any]) -> str:
+def figures_text(timings: Mapping[str, Any]) -> str:
+    """Write the seconds that each part of judging took."""
     rows = [(one_line(name, 60), number(value, 3)) for name, value in leaves(timings, " ")]
     return "Seconds spent\n" + table(rows, right=(1,)) if rows else ""
 

@@ -42,7 +42,7 @@ from reports.style.format import number, one_line, printable, seconds
 from reports.style.wording import Wording
 from reports.text import recovery as recovery_text
 from reports.text import text_diagram
-from reports.text.summary import MIN_COLUMNS, Paint, check_lines, known_text, spark, table, wrapped
+from reports.text.summary import MIN_COLUMNS, Paint, check_lines, figures_text, known_text, spark, table, wrapped
 
 MAX_COLUMNS: Final = 160
 MAX_EXAMPLES: Final = 2
@@ -62,12 +62,7 @@ _CODES: Final = {
 
 def render(drawn: Drawn, columns: int = 80, *, colour: bool = False) -> str:
     """Render the text in at most ``columns``, from 60 to 160, but for commands, which stay whole."""
-    columns = min(max(columns, MIN_COLUMNS), MAX_COLUMNS)
-    run = drawn.run
-
-    def paint(text: str, name: str) -> str:
-        return f"\x1b[{_CODES[name]}m{text}\x1b[0m" if colour else text
-
+    columns, paint, run = columns_of(columns), painted(colour=colour), drawn.run
     parts: list[tuple[str, Callable[[], str]]] = [
         ("verdict", lambda: _verdict(drawn, columns, paint)),
         ("checks", lambda: _checks(run, columns, paint)),
@@ -76,14 +71,25 @@ def render(drawn: Drawn, columns: int = 80, *, colour: bool = False) -> str:
         ("recovery", lambda: _recovery(drawn, columns, paint)),
         ("faults", lambda: _faults(drawn, columns, paint)),
         ("outages", lambda: _outages(run, columns, paint)),
-        ("sparklines", lambda: _sparklines(drawn, columns, paint)),
+        ("sparklines", lambda: sparklines(drawn, columns, paint)),
         ("operations", lambda: _counts(run)),
+        ("seconds spent", lambda: figures_text(run.results.get("timings") or {})),
         ("commands", lambda: _commands(run, paint)),
     ]
     texts = [run.notes.attempt(name, make, "") for name, make in parts]
     warnings = [*run.notes.warnings, *run.results.get("warnings", ())]
     texts.append("\n".join(wrapped(f"warning: {one_line(text, 300)}", columns) for text in warnings))
     return "\n\n".join(text for text in texts if text) + "\n"
+
+
+def columns_of(columns: int) -> int:
+    """Limit the width of a text."""
+    return min(max(columns, MIN_COLUMNS), MAX_COLUMNS)
+
+
+def painted(*, colour: bool) -> Paint:
+    """Return what colours a text, or with ``colour`` false leaves it as it is."""
+    return lambda text, name: f"\x1b[{_CODES[name]}m{text}\x1b[0m" if colour else text
 
 
 def _verdict(drawn: Drawn, columns: int, paint: Paint) -> str:
@@ -269,16 +275,18 @@ def _outages(run: Run, columns: int, paint: Paint) -> str:
     return "\n".join([head, *rows])
 
 
-def _sparklines(drawn: Drawn, columns: int, paint: Paint) -> str:
+def sparklines(drawn: Drawn, columns: int, paint: Paint, *, brief: bool = False) -> str:
+    """Draw the run's time: rates, and unless ``brief`` latencies and lag; faults; the moments of breaks."""
     run = drawn.run
     if not len(run.operations):
         return ""
     rates = figures.rates_of(run.operations, run.end)
     rows = [("ok/s", rates.rows[0], True), ("info, fail/s", rates.rows[1] + rates.rows[2], False)]
-    rows.append(("p99 of ok, ms", figures.quantiles_of(run.operations, run.end).rows[2], False))
-    if (response := figures.response_of(run.operations, run.end)) is not None:
+    if not brief:
+        rows.append(("p99 of ok, ms", figures.quantiles_of(run.operations, run.end).rows[2], False))
+    if not brief and (response := figures.response_of(run.operations, run.end)) is not None:
         rows.append((f"{figures.RESPONSE_NAME}, ms", response, False))
-    if run.probes:
+    if run.probes and not brief:
         lag = progress_at(drawn.timelines, np.linspace(0.0, run.end / 1e9, 1000)).lag
         rows.append(("furthest behind", np.fmax.reduce(lag, axis=0), False))
     width = columns - max(len(title) for title, *_ in rows) - 14
@@ -288,7 +296,11 @@ def _sparklines(drawn: Drawn, columns: int, paint: Paint) -> str:
     ]
     line = _fault_line(drawn.windows, run.end / 1e9, width) if drawn.windows else "no fault was started"
     head = paint(f"0 to {run.end / 1e9:.0f} s; · is zero, blank no data; right: the highest", "strong")
-    return head + "\n" + table([*lines, ("faults", line, "")], right=(2,))
+    found = diagnosis_of(drawn)
+    onsets = [one.onset for one in found.breaks if one.onset is not None] if found else []
+    cells = {min(int(onset * 1e9 * width / run.end), width - 1) for onset in onsets}
+    broke = [("broke", "".join("▲" if cell in cells else " " for cell in range(width)), "")] if cells else []
+    return head + "\n" + table([*lines, ("faults", line, ""), *broke], right=(2,))
 
 
 def _fault_line(windows: Sequence[FaultWindow], end: float, width: int) -> str:

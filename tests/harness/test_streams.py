@@ -106,8 +106,8 @@ def test_an_answer_that_could_not_be_written_is_our_failure_and_an_outlook_is_no
 @pytest.mark.slow
 @pytest.mark.parametrize("encoding", ["ascii", "latin-1"])
 def test_a_terminal_that_cannot_show_everything_gets_what_it_can(store: Path, encoding: str) -> None:
-    shown = harness("show", "--store", store, PYTHONIOENCODING=encoding)
-    text, whole = shown.stdout.decode(encoding), harness("show", "--store", store).stdout.decode()
+    shown = harness("show", "--verbose", "--store", store, PYTHONIOENCODING=encoding)
+    text, whole = shown.stdout.decode(encoding), harness("show", "--verbose", "--store", store).stdout.decode()
     assert (shown.returncode, shown.stderr) == (0, b"")
     assert "  x linearizable" in text
     assert "  + final-reads" in text

@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+import reports
 from harness.cli.main import run_command
 from harness.runstate import RunState
 from harness.store import create_run, link_latest
@@ -40,7 +41,7 @@ def test_a_good_run_is_valid_again(tmp_path: Path, capsys: pytest.CaptureFixture
     assert run.table("operations").exists()
     assert "VALID" in run.summary.read_text()
     output = capsys.readouterr()
-    assert output.out == f"{run.summary.read_text().rstrip()}\nreport: {run.report}\n"
+    assert output.out == f"{reports.render_brief(run, page=False).rstrip()}\nreport: {run.report}\n"
     assert output.err == "judging in this process: as asked\n"
 
 
@@ -443,7 +444,7 @@ def test_a_workload_with_a_check_of_its_own_is_judged_by_it_again(
     results = json.loads(run.results.read_text())
     assert (results["checks"][0]["name"], results["keys"]) == ("ended-with-two", [])
     assert results["sentence"].startswith(f"ended-with-two: {word}")
-    shown = run_command(["show", "latest", "--store", str(tmp_path)])
+    shown = run_command(["show", "latest", "--verbose", "--store", str(tmp_path)])
     output = capsys.readouterr().out
     assert (shown, "ended-with-two" in output) == (0, True)
     for text in (output, run.summary.read_text(), run.report.read_text()):

@@ -15,6 +15,7 @@ from typing import Any, Final
 
 import pytest
 
+import reports
 from harness.clusters import ClusterStatus, Node, NodeStatus, require_usable
 from harness.errors import (
     ClusterBusyError,
@@ -305,7 +306,10 @@ def test_a_good_run_is_0_in_good_order_and_everything_is_on_disk(world: World) -
 
 def test_the_result_goes_to_standard_output_and_the_rest_to_standard_error(world: World) -> None:
     assert world.run() in BLAMELESS, world.why
-    assert world.paper.getvalue() == f"{world.files.summary.read_text().rstrip()}\nreport: {world.files.report}\n"
+    assert (
+        world.paper.getvalue()
+        == f"{reports.render_brief(world.files, page=False).rstrip()}\nreport: {world.files.report}\n"
+    )
     assert "linearizable" not in world.said
     for piece in (str(world.files.root), "n1 leads after", "  warm-up  ", " after the run"):
         assert piece in world.said
@@ -531,7 +535,7 @@ def test_a_disk_that_is_full_at_the_end_is_255_and_no_bug(world: World, monkeypa
     [
         ("harness.judge.conclude.store_tables", OSError(28, "No space left on device")),
         pytest.param("harness.execution.run.append_to_warehouse", ZeroDivisionError("a bug"), marks=pytest.mark.slow),
-        ("harness.execution.run.summary_of", ZeroDivisionError("a bug")),
+        ("harness.execution.run.screen_of", ZeroDivisionError("a bug")),
     ],
 )
 def test_what_breaks_down_after_the_verdict_does_not_change_it(
@@ -545,7 +549,7 @@ def test_what_breaks_down_after_the_verdict_does_not_change_it(
     assert world.run(replace(LONGER, spark=False)) == code, world.said
     assert (world.results["verdict"] == "invalid") == lost
     assert f"harness failure: {error.args[-1]}" in world.said
-    assert world.steps.count("draw") == (not isinstance(error, OSError) and "summary" not in where)
+    assert world.steps.count("draw") == (not isinstance(error, OSError) and "screen_of" not in where)
 
 
 # -- Ctrl-C ------------------------------------------------------------------------------------------------------------
