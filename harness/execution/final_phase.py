@@ -88,7 +88,8 @@ class FinalPhase:
                 return False
 
         late = self._run.standstills.deadline(self._plan.recovery_time)
-        light = light_load(self._reads(), self._operations, len(self._nodes), Stream(self._plan.rng("final load")))
+        stream = Stream(self._plan.rng("final load"))
+        light = light_load(self._reads(), self._operations, workload.reads, len(self._nodes), stream)
         left = await follow(load, light, lambda: recovered() or late())
         self._operations = left_of(left)
         if not self._run.stopped() and recovered():

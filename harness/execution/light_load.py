@@ -6,7 +6,7 @@ does not answer wait most of the time: left to chance, they may ask for one of t
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from itertools import cycle
 from typing import Final
 
@@ -34,66 +34,67 @@ from history import Event
 
 #: Operations a second.
 RECOVERY_RATE: Final = 20.0
-#: A workload that gives so many reads in a row has no change left to ask for.
-_ONLY_READS: Final = 10_000
 
 
-def light_load(reads: Sequence[Invocation], workload: Generator, nodes: int, stream: Stream) -> Generator:
-    """Reads of every object and what the workload has left, in turn; worker ``w`` is a client of node ``w % nodes``."""
-    changes = Changes(workload, frozenset(called(read.f, read.value) for read in reads))
-    return stagger(RECOVERY_RATE, stream, Turns((operations(cycle(reads)), changes), (0,) * nodes))
+def light_load(
+    finals: Sequence[Invocation], workload: Generator, kinds_of_reads: Container[str], nodes: int, stream: Stream
+) -> Generator:
+    """Final reads and what the workload has left, in turn; worker ``w`` is a client of node ``w % nodes``."""
+    children = operations(cycle(finals)), AsFinal(workload)
+    return stagger(RECOVERY_RATE, stream, Turns(children, kinds_of_reads, (False,) * nodes))
 
 
 def left_of(load: Generator) -> Generator:
     """What a light load has left of its workload."""
     turns = load.child if isinstance(load, Paced) else None
-    changes = turns.children[1] if isinstance(turns, Turns) else None
-    return changes.child if isinstance(changes, Changes) else NOTHING
+    workload = turns.children[1] if isinstance(turns, Turns) else None
+    return workload.child if isinstance(workload, AsFinal) else NOTHING
 
 
-class Changes(Around, frozen=True):
-    """The child's operations for a cluster that is whole again, without those kinds that are asked for anyway."""
-
-    anyway: frozenset[str]
+class AsFinal(Around, frozen=True):
+    """The child's operations, for a cluster that is whole again."""
 
     def op(self, ctx: Context) -> tuple[Op, Generator]:
-        child = self.child
-        for _ in range(_ONLY_READS):
-            op, child = child.op(ctx)
-            if not isinstance(op, Invocation):
-                return op, Changes(child, self.anyway)
-            if called(op.f, op.value) not in self.anyway:
-                return replace(op, final=True), Changes(child, self.anyway)
-        return EXHAUSTED, NOTHING
+        op, child = self.child.op(ctx)
+        return (replace(op, final=True) if isinstance(op, Invocation) else op), AsFinal(child)
 
 
 class Turns(Struct, frozen=True):
-    """Reads and the workload's changes in turn, for each node on its own.
+    """Reads and changes in turn, for each node on its own.
 
-    ``children`` are the reads and the changes; ``last`` says of each node whose turn it was.
+    ``children`` are the final reads and the workload, which may have reads of its own; ``changed`` says of each node
+    whether its clients' last operation was a change.
     """
 
     children: tuple[Generator, Generator]
-    last: tuple[int, ...]
+    kinds_of_reads: Container[str]
+    changed: tuple[bool, ...]
 
     def op(self, ctx: Context) -> tuple[Op, Generator]:
         children, waiting = [*self.children], list[Op]()
         for worker in ctx.free:
             # All that are free stay in view: some generators wait until nobody of a group is busy.
-            first = replace(ctx, free=(worker, *(other for other in ctx.free if other != worker)))
-            node = worker % len(self.last)
-            for turn in (1 - self.last[node], self.last[node]):
-                op, children[turn] = children[turn].op(first)
+            others = tuple(other for other in ctx.free if other != worker)
+            wants_change = not self.changed[worker % len(self.changed)]
+            for child in (wants_change, not wants_change):
+                op, after = children[child].op(replace(ctx, free=(worker, *others)))
+                if child and wants_change and others and self._is_read(op):
+                    # A generator may depend on its reads, so none is left out: a client that has waited less takes it.
+                    op, after = children[child].op(replace(ctx, free=(*reversed(others), worker)))
+                children[child] = after
                 if isinstance(op, Invocation):
-                    node = op.worker % len(self.last)
-                    last = (*self.last[:node], turn, *self.last[node + 1 :])
-                    return op, Turns((children[0], children[1]), last)
+                    node = op.worker % len(self.changed)
+                    changed = (*self.changed[:node], not self._is_read(op), *self.changed[node + 1 :])
+                    return op, replace(self, children=(children[0], children[1]), changed=changed)
                 waiting.append(op)
         if waiting and all(isinstance(op, Exhausted) for op in waiting):
             return EXHAUSTED, NOTHING
         times = [op.until for op in waiting if isinstance(op, Pending) and op.until is not None]
         return (Pending(min(times)) if times else PENDING), replace(self, children=(children[0], children[1]))
 
+    def _is_read(self, op: Op) -> bool:
+        return isinstance(op, Invocation) and called(op.f, op.value) in self.kinds_of_reads
+
     def update(self, ctx: Context, event: Event) -> Generator:
-        reads, changes = self.children
-        return replace(self, children=(reads.update(ctx, event), changes.update(ctx, event)))
+        reads, workload = self.children
+        return replace(self, children=(reads.update(ctx, event), workload.update(ctx, event)))

@@ -25,13 +25,15 @@ from harness.generators import (
     time_limit,
 )
 from harness.generators.plain import Plain
+from history import Event
 
 READS = [Invocation("read", key) for key in "ab"]
 NODES = 3
+TIMEOUT_S = 2.4
 
 
 def load(workload: Generator) -> Generator:
-    return light_load(READS, workload, NODES, Stream(random.Random("load")))
+    return light_load(READS, workload, {"read"}, NODES, Stream(random.Random("load")))
 
 
 def mixed() -> Iterable[Invocation]:
@@ -40,20 +42,19 @@ def mixed() -> Iterable[Invocation]:
     return (Invocation("write", "a", next(written)) if f == "w" else Invocation("read", "a") for f in cycle("rrrrww"))
 
 
+def mute_node(invocation: Invocation, stream: Stream) -> tuple[Answer, Stream]:
+    mute = invocation.worker % NODES == 2
+    return (Answer(TIMEOUT_S, "info", error="timeout") if mute else Answer(0.01, value=0)), stream
+
+
 @pytest.mark.parametrize("of_a_node", [1, 2, 3])
 def test_clients_of_a_mute_node_ask_for_reads_and_changes_the_whole_time(of_a_node: int) -> None:
-    timeout = 2.4
-
-    def answers(invocation: Invocation, stream: Stream) -> tuple[Answer, Stream]:
-        mute = invocation.worker % NODES == 2
-        return (Answer(timeout, "info", error="timeout") if mute else Answer(0.01, value=0)), stream
-
-    run = simulate(time_limit(10, load(operations(mixed()))), workers=NODES * of_a_node, answers=answers)
+    run = simulate(time_limit(10, load(operations(mixed()))), workers=NODES * of_a_node, answers=mute_node)
     for kind in ("read", "write"):
         asked = [one.time / 1e9 for one in run.issued if one.f == kind and one.worker % NODES == 2]
         begun = [0.0, *asked, 10.0]
         gaps = [after - before for before, after in pairwise(begun)]
-        assert max(gaps) < 2 * timeout + 1, kind
+        assert max(gaps) < 2 * TIMEOUT_S + 1, kind
 
 
 def issue(generator: Generator, number: int) -> tuple[list[Invocation], Generator]:
@@ -81,11 +82,30 @@ def test_what_is_left_goes_on_where_it_stopped() -> None:
     assert all(one.final for one in written)
 
 
-def test_of_a_workload_that_gives_reads_alone_the_reads_go_on() -> None:
-    reads = operations(Invocation("read", "a") for _ in range(20_000))
-    run = simulate(time_limit(1, load(reads)))
-    assert {one.f for one in run.issued} == {"read"}
-    assert len(run.issued) > 5
+def test_a_workload_that_needs_its_own_reads_has_them() -> None:
+    class LookFirst(Plain, frozen=True):
+        """As a compare-and-set: each write wants a read that was answered before."""
+
+        seen: bool = False
+
+        def op(self, ctx: Context) -> tuple[Op, Generator]:
+            if not ctx.free:
+                return PENDING, self
+            if not self.seen:
+                return Invocation("read", "mine").by(ctx.free[0], ctx.time), self
+            return Invocation("write", "mine").by(ctx.free[0], ctx.time), LookFirst()
+
+        def update(self, ctx: Context, event: Event) -> LookFirst:
+            return LookFirst(seen=True) if event.f == "read" and event.key == "mine" else self
+
+    run = simulate(time_limit(10, load(LookFirst())))
+    assert sum(one.f == "write" for one in run.issued) > 20
+
+
+def test_of_a_workload_that_has_nothing_left_the_reads_go_on() -> None:
+    run = simulate(time_limit(10, load(NOTHING)), answers=mute_node)
+    assert {one.worker % NODES for one in run.issued} == {0, 1, 2}
+    assert len(run.issued) > 50
 
 
 def test_of_nothing_nothing_is_left() -> None:
