@@ -166,7 +166,6 @@ SYSTEM_WORDS = re.compile(
     re.IGNORECASE,
 )
 _PACKAGE = "the distribution's own name"
-_STORED = "names under which the first release stored the ends of a log: see history.records.probes.STORED_AS"
 _SPARK = "the jars of Spark"
 _MODEL = "a model of an object that is called so, which workers of Spark know without any system"
 _EARLIER = "recordings whose checks did not declare it"
@@ -188,20 +187,6 @@ ALLOWED_WORDS: dict[str, tuple[set[str], str]] = {
     "pipeline/errors.py": ({"jar"}, _SPARK),
     "pipeline/spark/hadoop_fs.py": ({"jar", "jars"}, _SPARK),
     "pipeline/spark/session.py": ({"jar", "jars"}, _SPARK),
-    **dict.fromkeys(
-        (
-            "history/records/probes.py", "history/tables/schemas.py", "nemesis/core/targets.py",
-            "nemesis/faults/processes.py", "nemesis/schedule/conditions.py", "reports/analysis/node_timeline.py",
-            *(
-                f"harness/judge/{name}.py"
-                for name in (
-                    "damage", "fault_figures", "node_checks", "logs/committed_prefix",
-                    "logs/leader_complete", "logs/log_order", "logs/entry_fate",
-                )
-            ),
-        ),
-        ({"ledger"}, _STORED),
-    ),
     "checker/models/ledger.py": ({"ledger"}, _MODEL),
 }  # fmt: skip
 

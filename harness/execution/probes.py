@@ -14,7 +14,7 @@ from typing import Any, Final, get_args
 from harness.systems.api import COUNTS, FIGURES, Prober
 from history import Probe
 from history.records.line_file import LineFile
-from history.records.probes import STORED_AS, Role, claim_of, leader_by, probes_header
+from history.records.probes import Role, claim_of, leader_by, probes_header
 
 logger = logging.getLogger("harness.execution.probes")
 
@@ -25,7 +25,7 @@ OVERDUE_S: Final = 3.0
 
 #: The field of a probe by the name that a prober gives its figure.
 _FIELDS: Final[Mapping[str, str]] = {
-    **{figure: STORED_AS.get(figure, figure) for figure in FIGURES},
+    **{figure: figure for figure in FIGURES},
     **{count: count.partition(".")[2] for count in COUNTS},
 }
 _TEXTS: Final = frozenset({"role", "leader", "digest", "fault"})

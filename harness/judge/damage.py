@@ -149,7 +149,7 @@ class Damages:
             cut = {one.node for one in logs if one.begin <= damage.begin}
             committed = committed_by(probes, damage.end)
             near = [p for p in probes if p.answered and damage.begin <= p.time <= damage.end + _FRESH_NS]
-            hold = {p.node for p in near if max(p.ledger_end, p.applied) >= committed}
+            hold = {p.node for p in near if max(p.log_end, p.applied) >= committed}
             whole = len((hold - cut) & {*everyone})
             if committed >= 0 and whole <= len(everyone) // 2:
                 return Voided(damage.begin, tuple(sorted(cut)), whole, len(everyone))
@@ -193,7 +193,7 @@ NONE: Final = Damages()
 def _whole_again(damage: Damage, probes: Sequence[Probe]) -> int:
     mine = [probe for probe in probes if probe.node == damage.node and probe.answered]
     had = committed_by(mine, damage.end)
-    again = (probe.time for probe in mine if probe.time > damage.end and probe.ledger_end >= had)
+    again = (probe.time for probe in mine if probe.time > damage.end and probe.log_end >= had)
     return next(again, 1 << 62)
 
 

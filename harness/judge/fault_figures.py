@@ -107,7 +107,7 @@ class _Record:
         self._committed = list(accumulate((probe.committed if probe.answered else -1 for probe in probes), max))
         self._first = {probe.node: probe.time for probe in reversed(probes) if probe.answered}
         self._last = last_answers(probes)
-        self._logs = reporting(probes, "ledger_end")
+        self._logs = reporting(probes, "log_end")
         self._asked = {probe.node: probe.time for probe in probes}
 
     def way_back(self, healed: int | None, later: int | None) -> dict[str, Any]:
@@ -120,7 +120,7 @@ class _Record:
         recovery = assess(seen, self._nodes, healed, committed_before=self._committed[begin - 1] if begin else -1)
         if recovery.target < 0:
             return {"caught_up": {}, "behind": []}
-        ends = {probe.node: probe.ledger_end for probe in seen if probe.answered and probe.time >= healed}
+        ends = {probe.node: probe.log_end for probe in seen if probe.answered and probe.time >= healed}
         cut = {node for node, end in ends.items() if node in self._logs and end < recovery.target}
         if ends.keys() == cut == {*self._nodes}:
             return {"caught_up": {}, "behind": [], "gone": recovery.target}

@@ -28,7 +28,7 @@ _UNREPORTED: Final = {
     "state_index": "the index of the nodes' contents was not reported",
     "role": "who leads was not reported",
     "term": "terms were not reported",
-    "ledger_end": "where logs end was not reported",
+    "log_end": "where logs end was not reported",
     "committed": "what is committed was not reported",
 }
 
@@ -53,10 +53,10 @@ def node_checks(
         )),
         _NodeCheck("election-safety", ("role", "term"), lambda: election_safety(probes, damages)),
         _NodeCheck("terms-kept", ("term",), lambda: check_terms(probes, damages)),
-        _NodeCheck("leader-complete", ("ledger_end", "committed", "role", "term"),
+        _NodeCheck("leader-complete", ("log_end", "committed", "role", "term"),
                    lambda: leader_complete(probes, damages)),
-        _NodeCheck("log-order", ("ledger_end", "committed"), lambda: log_order(probes, damages)),
-        _NodeCheck("committed-kept", ("ledger_end", "committed"), lambda: check_committed_prefix(probes, damages)),
+        _NodeCheck("log-order", ("log_end", "committed"), lambda: log_order(probes, damages)),
+        _NodeCheck("committed-kept", ("log_end", "committed"), lambda: check_committed_prefix(probes, damages)),
     )  # fmt: skip
     if recorded.plan.under_test.prober is None and not probes:
         return [], [_left_out([one.name for one in every], "nodes of this system say nothing of themselves")]

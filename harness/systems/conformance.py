@@ -17,7 +17,6 @@ from harness.systems.api import COUNTS, FIGURES, System
 from history import Operation, Probe, Verdict
 from history.metrics.awake_clock import AwakeClock
 from history.records.finding import UnderFault
-from history.records.probes import STORED_AS
 from history.records.violations import found_in
 
 #: A cut, a kill and a pause, of which each leaves a quorum.
@@ -127,7 +126,7 @@ def _probes(system: System, trial: Trial) -> Finding:
         why = next((probe.error for probe in trial.probes if probe.node == never[0] and probe.error), "never asked")
         return Finding("probes", "invalid", f"{', '.join(never)} never answered: {why}")
     nothing = Probe(0, "")
-    fields = {figure: STORED_AS.get(figure, figure) for figure in FIGURES}
+    fields = {figure: figure for figure in FIGURES}
     fields |= {count: count.partition(".")[2] for count in COUNTS}
     changed = {
         name for name in fields.values() if any(getattr(p, name) != getattr(nothing, name) for p in trial.probes)

@@ -28,7 +28,6 @@ from history.json_object import MOST_LEVELS, load_object, nests_deeper
 
 HISTORY_FORMAT: Final = "harness-history"
 HISTORY_VERSION: Final = 2
-READ_VERSIONS: Final = (1, 2)
 
 Type: TypeAlias = Literal["invoke", "ok", "fail", "info"]
 Phase: TypeAlias = Literal["warm-up", "main", "final"]
@@ -221,7 +220,7 @@ def parse_header(record: dict[str, Any], path: Path) -> Header:
     """The header of line 1.  Raises FormatError for another format or version."""
     if record.get("format") != HISTORY_FORMAT:
         raise FormatError(str(path), "line 1", f'expected {{"format":"{HISTORY_FORMAT}",…}}, found {str(record)[:80]}')
-    if record.get("version") not in READ_VERSIONS:
+    if record.get("version") != HISTORY_VERSION:
         raise FormatError(str(path), "line 1", f"version {record.get('version')!r} is not one that this release reads")
     for name in ("nodes", "members"):
         names = record.get(name, [])

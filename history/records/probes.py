@@ -1,7 +1,4 @@
-"""``probes.jsonl``: what each node said of itself, about four times a second.
-
-Version 2 added ``own``, the figures that only the system knows; files of version 1 have none.
-"""
+"""``probes.jsonl``: what each node said of itself, about four times a second."""
 
 from __future__ import annotations
 
@@ -17,12 +14,7 @@ from history.json_object import load_object
 from history.schema import Int64, convert
 
 PROBES_FORMAT: Final = "harness-probes"
-PROBES_VERSION: Final = 2
-READ_VERSIONS: Final = (1, 2)
-
-#: Figures that are stored under another name than they are known by.  The first release, which knew one system, gave
-#: them that name, and it stays in ``probes.jsonl`` and in the warehouse's tables: so older runs and newer are alike.
-STORED_AS: Final = {"log_begin": "ledger_begin", "log_end": "ledger_end"}
+PROBES_VERSION: Final = 3
 
 Role: TypeAlias = Literal["leader", "follower", "candidate", "unknown"]
 
@@ -42,7 +34,7 @@ class Probe:
     before, ``undecodable`` committed entries that could not be read.  ``fault`` is the first thing that went wrong in
     it, in words.
 
-    ``ledger_begin`` and ``ledger_end`` are the first and the last entry of the node's log (see :data:`STORED_AS`).
+    ``log_begin`` and ``log_end`` are the first and the last entry of the node's log.
 
     ``own`` are numbers and texts that the node said beyond these, under the system's own names.
     """
@@ -52,8 +44,8 @@ class Probe:
     role: Role = "unknown"
     term: Int64 = -1
     leader: str | None = None
-    ledger_begin: Int64 = -1
-    ledger_end: Int64 = -1
+    log_begin: Int64 = -1
+    log_end: Int64 = -1
     committed: Int64 = -1
     applied: Int64 = -1
     snapshots_saved: Int64 = 0
@@ -80,8 +72,8 @@ class Probe:
 
         A log without any entry says no begin: where there is a snapshot, all that was applied may be in it.
         """
-        empty = self.ledger_begin == self.ledger_end == -1
-        return self.applied + 1 if empty and (self.snapshots_saved or self.snapshots_loaded) else self.ledger_begin
+        empty = self.log_begin == self.log_end == -1
+        return self.applied + 1 if empty and (self.snapshots_saved or self.snapshots_loaded) else self.log_begin
 
     def to_json(self) -> dict[str, Any]:
         if self.error is not None:
@@ -150,7 +142,7 @@ def last_commit(probes: Iterable[Probe]) -> int | None:
         leading = (probe.node, probe.term)
         led = probe.role == "leader" and leading in held
         if probe.role == "leader":
-            held.setdefault(leading, probe.ledger_end)
+            held.setdefault(leading, probe.log_end)
         rose = led and probe.committed > before[probe.node] and probe.committed > held[leading] >= 0
         if (highest is not None and probe.committed > highest) or rose:
             last = probe.time
@@ -186,7 +178,7 @@ def probes_in(lines: Iterable[bytes], path: Path) -> Iterator[Probe]:
             record = load_object(line)
             if number > 1:
                 yield _probe(record)
-            elif record["format"] != PROBES_FORMAT or record["version"] not in READ_VERSIONS:
-                raise ValueError(f"expected {PROBES_FORMAT} version {' or '.join(map(str, READ_VERSIONS))}")
+            elif record["format"] != PROBES_FORMAT or record["version"] != PROBES_VERSION:
+                raise ValueError(f"expected {PROBES_FORMAT} version {PROBES_VERSION}")
         except (ValueError, TypeError, KeyError) as error:
             raise FormatError(str(path), f"line {number}", f"not a probe: {error}") from None

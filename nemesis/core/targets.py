@@ -70,7 +70,7 @@ def successor_of(ctx: Context) -> str:
     others = [probes[name] for name in ctx.members if name != leader and name in probes and probes[name].answered]
     if not others:
         raise NotYetError("no follower answers")
-    return max(others, key=lambda probe: (probe.ledger_end, probe.node)).node
+    return max(others, key=lambda probe: (probe.log_end, probe.node)).node
 
 
 def mostly_small(n: int, rng: random.Random) -> int:

@@ -58,7 +58,7 @@ def last_probes(ctx: Context, nodes: Iterable[str]) -> dict[str, Any]:
     probes = ctx.system.probes()
     said = {node: probes[node] for node in nodes if node in probes and probes[node].answered}
     return {
-        node: {"role": one.role, "term": one.term, "committed": one.committed, "ledger_end": one.ledger_end}
+        node: {"role": one.role, "term": one.term, "committed": one.committed, "log_end": one.log_end}
         for node, one in said.items()
     }
 

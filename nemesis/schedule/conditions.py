@@ -14,7 +14,7 @@
 
 ``lag`` is how far the furthest node has applied beyond what this one has; ``any`` is the greatest over all nodes,
 ``followers`` the greatest over all but the leader (and nothing without a leader).  Nodes that do not answer have no
-figures.  Older scripts say ``ledger_begin`` and ``ledger_end`` for the first and the last entry of a log.
+figures.
 """
 
 from __future__ import annotations
@@ -26,7 +26,6 @@ from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 from history import Probe
-from history.records.probes import STORED_AS
 from nemesis.core.errors import ScheduleError
 from nemesis.core.targets import leader_now
 
@@ -114,7 +113,7 @@ def _comparison(left: Value, compare: Callable[[float, float], bool], right: Val
 
 def _value(figure: str, node: str | None, names: Sequence[str], members: Collection[str]) -> Value:
     """The greatest of the figures that are meant, None while no node has it."""
-    if figure not in FIGURES and figure not in STORED_AS.values() and not figure.startswith(OWN):
+    if figure not in FIGURES and not figure.startswith(OWN):
         there = f"{', '.join(FIGURES)}, and {OWN}NAME for one of the system's own"
         raise ScheduleError(f"{figure!r} is no figure of a probe; there are {there}")
     if node is None and figure != "term":
@@ -144,7 +143,7 @@ def _figure(figure: str, node: str, probes: Probes) -> float | None:
     if figure.startswith(OWN):
         own = probe.own.get(figure.removeprefix(OWN))
         return own if isinstance(own, int | float) else None
-    return int(getattr(probe, STORED_AS.get(figure, figure)))
+    return int(getattr(probe, figure))
 
 
 def _grown(figure: str) -> Test:

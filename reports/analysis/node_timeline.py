@@ -122,7 +122,7 @@ def _timeline(node: str, rows: list[Probe], *, member: bool) -> NodeTimeline:
         time=column("time") / 1e9,
         role=np.array([_role(row) for row in rows], dtype=np.int64),
         term=column("term"),
-        log_end=column("ledger_end"),
+        log_end=column("log_end"),
         committed=column("committed"),
         applied=column("applied"),
         saved=column("snapshots_saved"),

@@ -283,7 +283,7 @@ STEPS: tuple[dict[str, Any], ...] = (
     {"at_s": 4.5, "action": "inject", "fault": "leader-transfer", "id": 0, "targets": {"choose": "n3"}, "when": None,
      "within_s": 0.0, "for_s": None},
     {"at_s": 5.0, "action": "inject", "fault": "kill-leader", "id": 1, "targets": None,
-     "when": "n3 leads and ledger_end(n1) < 6000", "within_s": 10.0, "for_s": 8.0},
+     "when": "n3 leads and log_end(n1) < 6000", "within_s": 10.0, "for_s": 8.0},
     {"at_s": 6.5, "action": "heal", "fault": "leader-transfer", "id": 0, "targets": None, "when": None,
      "within_s": 0.0, "for_s": None},
 )  # fmt: skip

@@ -28,13 +28,6 @@ def test_round_trip(tmp_path: Path) -> None:
     assert [probe.answered for probe in PROBES] == [True, False, True]
 
 
-def test_a_file_of_version_1_is_read(tmp_path: Path) -> None:
-    lines = ['{"format":"harness-probes","version":1}', *(json.dumps(probe.to_json()) for probe in PROBES[:2])]
-    (tmp_path / "p").write_text("\n".join([*lines, ""]))
-    assert read_probes(tmp_path / "p") == PROBES[:2]
-    assert "own" not in PROBES[0].to_json()
-
-
 def test_a_torn_file_reads_up_to_its_last_whole_line(tmp_path: Path) -> None:
     data = file_of(tmp_path / "p", *(json.dumps(probe.to_json()) for probe in PROBES)).read_bytes()
     cut = tmp_path / "cut"
@@ -50,7 +43,7 @@ def test_a_bad_line_is_named(tmp_path: Path, line: str) -> None:
         read_probes(path)
 
 
-@pytest.mark.parametrize("line", ["{}", "[]", '{"format":"harness-probes","version":9}', "x"])
+@pytest.mark.parametrize("line", ["{}", "[]", '{"format":"harness-probes","version":2}', "x"])
 def test_a_bad_header_is_line_1(tmp_path: Path, line: str) -> None:
     (tmp_path / "p").write_text(line + "\n")
     with pytest.raises(FormatError, match="line 1"):
@@ -95,7 +88,7 @@ def test_all_who_claim_to_lead_are_reported_in_one_order_whatever_the_order_of_t
 def committing(*rows: tuple[int, str, str, int, int, int]) -> int | None:
     """The last commit by answers of (time, node, role, term, commit index, end of the log)."""
     probes = [
-        Probe(at, node, role, term, committed=committed, ledger_end=end)  # type: ignore[arg-type]
+        Probe(at, node, role, term, committed=committed, log_end=end)  # type: ignore[arg-type]
         for at, node, role, term, committed, end in rows
     ]
     return last_commit(probes)

@@ -70,7 +70,7 @@ def test_words_choose_so_many(words, size):
 def test_aimed_words_hit_whom_they_name():
     ctx, _, system, _ = world()
     system.leader = "n3"
-    system.said["n5"] = Probe(0, "n5", "follower", 1, "n3", ledger_end=99)
+    system.said["n5"] = Probe(0, "n5", "follower", 1, "n3", log_end=99)
     assert choose("leader", ctx, random.Random(0)) == ("n3",)
     assert choose("successor", ctx, random.Random(0)) == ("n5",)
     assert choose("followers", ctx, random.Random(0)) == ("n1", "n2", "n4", "n5")

@@ -53,7 +53,7 @@ def test_a_replica_that_applied_something_after_its_snapshot_is_not(node: str, l
     moved = Raw(root).last_rise(node, "applied") * S
 
     def later(probe: Record) -> Record:
-        return probe | {"applied": 2002, "ledger_end": 2002} if probe["node"] == node and (
+        return probe | {"applied": 2002, "log_end": 2002} if probe["node"] == node and (
             "applied" in probe and probe["time"] > moved
         ) else probe  # fmt: skip
 

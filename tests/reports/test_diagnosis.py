@@ -113,7 +113,7 @@ def test_lost_data_comes_before_the_outage_that_it_caused(runs: dict[str, Path])
     places = places_of(drawn.run, diagnosed, sections)
     assert [places[one.name] for one in sections] == ["invariant-1", "invariant-2", "invariant-3"]
     highest = max(probe["committed"] for probe in raw.answers)
-    ends = {node: raw.of(node)[-1]["ledger_end"] for node in raw.nodes}
+    ends = {node: raw.of(node)[-1]["log_end"] for node in raw.nodes}
     short = {node: end for node, end in ends.items() if end < highest}
     assert numbers(lost.detail) == [highest, *short.values()]
     assert all(f"{node} at " in lost.detail for node in short)
@@ -155,14 +155,14 @@ def test_data_that_no_log_holds_is_lost_since_the_last_one_held_it(runs: dict[st
     late = (Raw(runs["data-lost"]).end - 5) * S
 
     def cut(probe: dict[str, Any]) -> dict[str, Any]:
-        shorter = {"ledger_end": min(probe.get("ledger_end", -1), 300)}
+        shorter = {"log_end": min(probe.get("log_end", -1), 300)}
         return {**probe, **shorter} if probe["time"] > late and "role" in probe else probe
 
     raw = Raw(changed(runs["data-lost"], tmp_path, cut))
     highest = max(probe["committed"] for probe in raw.answers)
-    ends = {node: raw.of(node)[-1]["ledger_end"] for node in raw.nodes}
+    ends = {node: raw.of(node)[-1]["log_end"] for node in raw.nodes}
     lowest = max(ends.values()) + 1
-    held = {node: max(probe["time"] for probe in raw.of(node) if probe["ledger_end"] >= lowest) for node in raw.nodes}
+    held = {node: max(probe["time"] for probe in raw.of(node) if probe["log_end"] >= lowest) for node in raw.nodes}
     without = {
         node: min(probe["time"] for probe in raw.of(node) if probe["time"] > last) for node, last in held.items()
     }
@@ -179,7 +179,7 @@ def test_data_that_no_log_holds_is_lost_since_the_last_one_held_it(runs: dict[st
 
 
 def test_a_node_that_reports_no_index_is_dated_by_its_role(runs: dict[str, Path], tmp_path: Path) -> None:
-    figures = ("ledger_begin", "ledger_end", "committed", "applied", "state_index", "term")
+    figures = ("log_begin", "log_end", "committed", "applied", "state_index", "term")
 
     def alone(probe: dict[str, Any]) -> dict[str, Any]:
         if "role" not in probe:
@@ -234,7 +234,7 @@ def test_a_node_that_had_caught_up_by_the_end_is_dated_by_when_it_was_behind(
                 return probe
             if probe["time"] < ended:
                 return {**probe, "applied": -1}
-            return {**probe, "applied": index, "ledger_end": max(index, probe["ledger_end"])}
+            return {**probe, "applied": index, "log_end": max(index, probe["log_end"])}
 
         return change
 
@@ -269,7 +269,7 @@ def test_a_node_that_names_neither_role_nor_log_is_not_dated_by_its_first_probe(
     runs: dict[str, Path], tmp_path: Path
 ) -> None:
     """Nor is one that never answered, nor one that no answer shows to move; the good twin is n5, as recorded."""
-    figures = ("ledger_begin", "ledger_end", "committed", "applied", "state_index", "term")
+    figures = ("log_begin", "log_end", "committed", "applied", "state_index", "term")
 
     def unknown(probe: dict[str, Any]) -> dict[str, Any]:
         blank = {**dict.fromkeys(figures, -1), "role": "unknown", "leader": None}
@@ -281,7 +281,7 @@ def test_a_node_that_names_neither_role_nor_log_is_not_dated_by_its_first_probe(
     def still(probe: dict[str, Any]) -> dict[str, Any]:
         if probe["node"] != "n3" or "role" not in probe:
             return probe
-        return {**probe, "applied": 7, "ledger_end": max(7, probe["ledger_end"])}
+        return {**probe, "applied": 7, "log_end": max(7, probe["log_end"])}
 
     recorded = diagnosis(runs["replica-behind"]).breaks[0]
     reported = {unknown: "n3 answers, and named neither role nor log", mute: "n3 never answered a probe",
@@ -333,7 +333,7 @@ def test_logs_that_were_cut_and_filled_again_are_reported_as_that(runs: dict[str
     for node in raw.nodes:
         last = raw.of(node)[-1]
         known = max(p["committed"] for p in raw.answers if p["time"] <= last["time"] - S)
-        assert last["ledger_end"] >= known
+        assert last["log_end"] >= known
     assert_after(raw, diagnosed.after, min(moment["time"] for moment in moments) / S)
 
 
@@ -380,7 +380,7 @@ def test_the_next_step_is_the_leader_that_lacks_entries_to_the_end(runs: dict[st
     moment = min(raw.finding("leader-complete")["moments"], key=lambda one: one["time"])
     led = [probe for probe in raw.of("n5") if probe["role"] == "leader" and probe["term"] == moment["term"]]
     assert led[-1]["time"] / S > raw.end - 3
-    assert led[-1]["ledger_end"] < moment["committed"] == max(probe["committed"] for probe in raw.answers)
+    assert led[-1]["log_end"] < moment["committed"] == max(probe["committed"] for probe in raw.answers)
     assert found.step == (
         f"Look in the charts at n5, which led by {moment['time'] / S:.1f} s with a log that ended at "
         f"{moment['log_end']}, though {moment['committed']:,} had been committed"
@@ -474,7 +474,7 @@ def test_entries_are_lost_since_the_first_log_that_never_held_them_again() -> No
     """n1 and n2 were cut and filled again, then n2, n1 and n3 for good; n4 was never asked, n5 never held them."""
 
     def log(node: str, *ends: int) -> list[Probe]:
-        return [Probe(at * 10**9, node, "follower", ledger_end=end, committed=9) for at, end in enumerate(ends, 1)]
+        return [Probe(at * 10**9, node, "follower", log_end=end, committed=9) for at, end in enumerate(ends, 1)]
 
     probes = [*log("n1", 9, 2, 9, 9, 5, 9, 9), *log("n2", 9, 9, 3, 9, 4, 4, 4), *log("n3", 9, 9, 9, 9, 9, 6, 6)]
     probes += log("n5", 4, 4, 4, 4, 4, 4, 4)

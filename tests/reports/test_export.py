@@ -191,7 +191,7 @@ def test_perfetto_shows_faults_leaders_nodes_and_findings(parsed: TraceParser, r
     assert {row[4] for row in roles} == {"n1", "n2", "n3", "n4", "n5"}
     assert {row[2] for row in roles} >= {"leader", "follower"}
     probes = [json.loads(line) for line in run.probes.read_text().splitlines()[1:]]
-    ends = [probe["ledger_end"] for probe in probes if probe["node"] == "n3" and "ledger_end" in probe]
+    ends = [probe["log_end"] for probe in probes if probe["node"] == "n3" and "log_end" in probe]
     counted = parsed.query(
         "select cast(c.value as int) from counter c join track t on c.track_id = t.id "
         "where t.name = 'n3 end of the log' order by c.ts"

@@ -31,7 +31,7 @@ def with_epochs(files: RunFiles) -> int:
     rows = [json.loads(line) for line in lines]
     middle, highest = max(row["time"] for row in rows) // 2, -1
     for row in rows:
-        for name in ("ledger_end", "committed", "applied"):
+        for name in ("log_end", "committed", "applied"):
             if (row.get(name) or -1) >= 0:
                 row[name] += FIRST if row["time"] < middle else SECOND
                 highest = max(highest, row[name]) if name == "applied" else highest

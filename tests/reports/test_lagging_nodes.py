@@ -31,7 +31,7 @@ def test_every_node_that_the_tables_have_red_is_among_those_that_are_behind(tmp_
     assert set(lagging) == {last.node for last in timelines.last_statuses(drawn.timelines) if last.late}
     last = raw.of("n3")[-1]
     assert (last["applied"], last["committed"]) == (4183, 4183)
-    assert f": it ends at {last['ledger_end']}, below what had been applied; n3 fell behind at " in lagging["n3"]
+    assert f": it ends at {last['log_end']}, below what had been applied; n3 fell behind at " in lagging["n3"]
     about = recovery_of(drawn)
     labels = {line.node: line.label for line in about["picture"].lines} if about else {}
     assert labels["n1"] == "n1 –", "as in the table of the nodes beside it"
@@ -42,7 +42,7 @@ def test_a_node_whose_log_grew_after_it_was_cut_is_not_said_to_have_applied_unti
     """n3 applied nothing after 23.8 s; its log, cut to 64 at 26.3 s, grew to 204 until 27.0 s."""
     lagging, _, raw = lagging_of("data-lost", tmp_path)
     for node in ("n3", "n4"):
-        applied, grew = raw.last_rise(node, "applied"), raw.last_rise(node, "ledger_end")
+        applied, grew = raw.last_rise(node, "applied"), raw.last_rise(node, "log_end")
         assert grew - applied > 3
         assert lagging[node].startswith(f"{node}'s log last grew at {grew:.1f} s, ")
     assert lagging["n5"].startswith(f"n5 stopped applying at {raw.last_rise('n5', 'applied'):.1f} s, ")

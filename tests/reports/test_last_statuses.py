@@ -51,7 +51,7 @@ def test_nobody_is_behind_what_no_log_holds() -> None:
     """Ten entries were committed, and every log ends at 4 or before; the good twin has one log with all of them."""
 
     def behind(*ends: int) -> list[int | None]:
-        probes = [Probe(at * 10**9, node, "follower", committed=10, applied=2, ledger_end=end)
+        probes = [Probe(at * 10**9, node, "follower", committed=10, applied=2, log_end=end)
                   for at in (1, 2) for node, end in zip(("n1", "n2"), ends, strict=True)]  # fmt: skip
         return [one.behind for one in last_statuses(timelines_of(probes, ["n1", "n2"]))]
 

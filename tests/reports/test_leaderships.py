@@ -67,7 +67,7 @@ def test_charts_without_data_are_left_out_with_the_reason(fresh: Maker) -> None:
     files = fresh("no-recovery")
     reports.write_report(files)
     assert 'id="chart-progress"' in files.report.read_text()
-    page = _without(files, ("ledger_begin", "ledger_end", "committed", "applied"))
+    page = _without(files, ("log_begin", "log_end", "committed", "applied"))
     assert "Replica progress and lag are not drawn: no node said where its log stands." in page
     assert 'id="chart-progress"' not in page
     assert 'data-chart="chart-lag"' not in page

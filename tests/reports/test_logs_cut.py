@@ -75,8 +75,8 @@ def test_logs_that_end_before_what_was_committed_are_lost_data_everywhere(tmp_pa
     end = end_of(recorded_run("logs-cut", tmp_path))
 
     def cut(probe: dict[str, Any]) -> dict[str, Any]:
-        late = probe["time"] > end - 3 * S and "ledger_end" in probe
-        return {**probe, "ledger_end": min(probe["ledger_end"], 300)} if late else probe
+        late = probe["time"] > end - 3 * S and "log_end" in probe
+        return {**probe, "log_end": min(probe["log_end"], 300)} if late else probe
 
     first, row, banner, shown = reported(judged(tmp_path / "gone", cut))
     assert first.severity == "data lost"
@@ -92,8 +92,8 @@ def test_one_log_that_stays_short_is_named_beside_those_that_reach_as_far(tmp_pa
     end = end_of(recorded_run("logs-cut", tmp_path))
 
     def cut(probe: dict[str, Any]) -> dict[str, Any]:
-        late = probe["node"] == "n3" and probe["time"] > end - 3 * S and "ledger_end" in probe
-        return {**probe, "ledger_end": min(probe["ledger_end"], 300)} if late else probe
+        late = probe["node"] == "n3" and probe["time"] > end - 3 * S and "log_end" in probe
+        return {**probe, "log_end": min(probe["log_end"], 300)} if late else probe
 
     first, row, *_ = reported(judged(tmp_path / "one", cut))
     assert (first.severity, row.severity) == ("missing on nodes", "missing on nodes")
@@ -124,7 +124,7 @@ def test_entries_that_no_log_held_at_some_moment_are_lost_though_logs_grew_again
     falls = {}
     for node in {one["node"] for one in answers}:
         mine = [one for one in answers if one["node"] == node and one["time"] <= until]
-        held = max((one["time"] for one in mine if one["ledger_end"] >= low), default=None)
+        held = max((one["time"] for one in mine if one["log_end"] >= low), default=None)
         falls[node] = min(one["time"] for one in mine if held is not None and one["time"] > held)
     first_node = min(falls, key=lambda node: falls[node])
     assert found[3] == first_node

@@ -148,7 +148,7 @@ def test_what_was_committed_since_the_round_of_probes_before_is_no_lag(name: str
     nodes, noise = list(found), 0
     for place, one in enumerate(said):
         known = [other["committed"] for other in said if other["time"] <= one["time"] - 0.25e9]
-        held = one["applied"] if one["ledger_end"] < 0 else min(one["applied"], one["ledger_end"])
+        held = one["applied"] if one["log_end"] < 0 else min(one["applied"], one["log_end"])
         if known and max(known) <= held:
             assert drawn[nodes.index(one["node"])][place] == 0, (one["node"], one["time"])
             noise += max(other["committed"] for other in said[: place + 1]) > held
@@ -157,10 +157,10 @@ def test_what_was_committed_since_the_round_of_probes_before_is_no_lag(name: str
 
 def test_what_a_log_lost_below_the_applied_index_counts_as_behind_in_table_and_chart() -> None:
     """By one rule: n2 has applied what its log does not hold any more, n3 says nothing of its log, n4 holds more."""
-    probes = [replace(probe(t / 4, "n1", "leader", applied=90, committed=90), ledger_end=95) for t in range(9)]
-    probes += [replace(probe(t / 4, "n2", applied=90, committed=90), ledger_end=20 if t > 4 else 90) for t in range(9)]
-    probes += [replace(probe(t / 4, "n3", applied=90, committed=90), ledger_end=-1) for t in range(9)]
-    probes += [replace(probe(t / 4, "n4", applied=-1, committed=-1), ledger_end=95) for t in range(9)]
+    probes = [replace(probe(t / 4, "n1", "leader", applied=90, committed=90), log_end=95) for t in range(9)]
+    probes += [replace(probe(t / 4, "n2", applied=90, committed=90), log_end=20 if t > 4 else 90) for t in range(9)]
+    probes += [replace(probe(t / 4, "n3", applied=90, committed=90), log_end=-1) for t in range(9)]
+    probes += [replace(probe(t / 4, "n4", applied=-1, committed=-1), log_end=95) for t in range(9)]
     found = timelines.timelines_of(probes, ("n1", "n2", "n3", "n4"))
     assert [(one.behind, one.late) for one in timelines.last_statuses(found)] == [
         (0, False), (70, True), (0, False), (90, True),

@@ -46,7 +46,7 @@ def test_the_small_chart_has_every_log_that_was_seen_to_be_cut(name: str, tmp_pa
     raw, drawn = Raw(root), prepare(read_run(RunFiles(root)))
     picture = sketch_of(drawn.timelines, drawn.windows, raw.end, [], "log_end")
     assert picture is not None
-    top = max(probe["ledger_end"] for probe in raw.answers)
+    top = max(probe["log_end"] for probe in raw.answers)
     heights = {line.node: [float(y) for y in re.findall(r"[ML][\d.]+ ([\d.]+)", line.path)] for line in picture.lines}
     falls = raw.finding("committed-kept")["moments"]
     assert falls
@@ -59,7 +59,7 @@ def test_a_long_run_is_thinned_and_keeps_its_dips() -> None:
     """One answer of ten thousand shows a log that lost entries; every second point of the run was left out before."""
     dip = 4_001
     probes = [
-        Probe(at * S // 4, node, "follower", 1, ledger_end=7 if at == dip and node == "n2" else at, applied=at)
+        Probe(at * S // 4, node, "follower", 1, log_end=7 if at == dip and node == "n2" else at, applied=at)
         for at in range(10_000)
         for node in ("n1", "n2")
     ]

@@ -28,7 +28,7 @@ def probes(**ends: int) -> list[Probe]:
                     1,
                     committed=index,
                     applied=index,
-                    ledger_end=log_end,
+                    log_end=log_end,
                 )
             )
     return found

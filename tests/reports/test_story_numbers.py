@@ -67,12 +67,12 @@ def test_what_became_of_entries_is_what_the_ends_of_logs_show(stories: dict[str,
     for probe in raw.answers:
         process = probe["node"], probe["pid"]
         highest[process] = max(highest.get(process, -1), probe["committed"])
-        gone += [highest[process]] if probe["ledger_end"] < highest[process] else []
-    ends = {node: raw.of(node)[-1]["ledger_end"] for node in raw.nodes}
+        gone += [highest[process]] if probe["log_end"] < highest[process] else []
+    ends = {node: raw.of(node)[-1]["log_end"] for node in raw.nodes}
 
     def may_reach(node: str, moment: int, index: int) -> bool:
-        before = [probe["ledger_end"] for probe in raw.of(node) if probe["time"] <= moment][-1:]
-        after = [probe["ledger_end"] for probe in raw.of(node) if probe["time"] > moment][:1]
+        before = [probe["log_end"] for probe in raw.of(node) if probe["time"] <= moment][-1:]
+        after = [probe["log_end"] for probe in raw.of(node) if probe["time"] > moment][:1]
         return max(before + after) >= index
 
     assert max(one.entries.index for one in found if one.entries) == max(gone)
@@ -90,7 +90,7 @@ def test_replicas_stopped_where_and_when_their_last_answers_say(stories: dict[st
     found = [one for one in classified(drawn, behind) if one.state == "stopped"]
     for one in found:
         last = raw.of(one.node)[-1]
-        assert one.held == min(last["applied"], last["ledger_end"])
+        assert one.held == min(last["applied"], last["log_end"])
         assert near(one.since, raw.last_rise(one.node, "applied"))
     assert bool(found) == (name in {"replica-behind", "stuck-in-ring"})
     if found:

@@ -36,14 +36,14 @@ def test_arrows_are_the_leaders_and_the_falls_of_the_raw_probes(name: str, tmp_p
     falls = []
     for node in names:
         mine = [probe for probe in answers if probe["node"] == node]
-        falls += [(b["time"] / 1e9, node) for a, b in pairwise(mine) if b["ledger_end"] < a["ledger_end"]]
+        falls += [(b["time"] / 1e9, node) for a, b in pairwise(mine) if b["log_end"] < a["log_end"]]
     pointed = [(at, names[to]) for kind, at, _, to, _ in arrows if kind in (track.LOST, track.CUT)]
     assert [node for _, node in pointed] == [node for _, node in sorted(falls)]
     assert [at for at, _ in pointed] == pytest.approx([at for at, _ in sorted(falls)], abs=1e-3)
     lost = [
         (at, node)
         for at, node in falls
-        if _last(answers, node, at)["ledger_end"]
+        if _last(answers, node, at)["log_end"]
         < max(one["committed"] for one in answers if one["node"] == node and one["time"] / 1e9 < at)
     ]
     assert sorted(names[to] for kind, _, _, to, _ in arrows if kind == track.LOST) == sorted(node for _, node in lost)
@@ -64,9 +64,9 @@ def test_only_a_log_that_fell_below_what_its_node_had_committed_lost_entries(
 ) -> None:
     """A follower that follows a new leader cuts what it had not committed: that breaks no rule, and is no red arrow."""
     drawn = prepare(read_run(fresh("valid")))
-    probes = [Probe(10**9, "n1", "leader", 3, ledger_end=2654)]
+    probes = [Probe(10**9, "n1", "leader", 3, log_end=2654)]
     probes += [
-        Probe(10**9 + at * 10**8, "n2", "follower", 3, committed=committed, ledger_end=end)
+        Probe(10**9 + at * 10**8, "n2", "follower", 3, committed=committed, log_end=end)
         for at, end in ((1, 2655), (3, 2654))
     ]
     found = track.track_of(replace(drawn, timelines=timelines_of(probes, ("n1", "n2"))))

@@ -50,7 +50,7 @@ def falls(probes: Sequence[Probe]) -> list[Fall]:
     commit index: what the node had reported before is compared then.
     """
     found: list[Fall] = []
-    probes = of_reporting(probes, "ledger_end")
+    probes = of_reporting(probes, "log_end")
     nodes: dict[str, _Node] = {}
     after = _next_begins(probes)
     for number, probe in enumerate(probes):
@@ -64,7 +64,7 @@ def falls(probes: Sequence[Probe]) -> list[Fall]:
             continue
         if fall := _fall(node, probe, after.get(number)):
             found.append(fall)
-            node.fell, node.highest = True, probe.ledger_end
+            node.fell, node.highest = True, probe.log_end
         node.answer, node.highest, node.silent = probe, max(node.highest, probe.committed), False
         node.answers.append(probe)
     return found
@@ -85,19 +85,19 @@ def _next_begins(probes: Sequence[Probe]) -> dict[int, int]:
 
 def _fall(node: _Node, probe: Probe, begin_after: int | None) -> Fall | None:
     before = node.answer
-    shorter, same = probe.ledger_end < before.ledger_end, not node.silent and same_process(before, probe)
+    shorter, same = probe.log_end < before.log_end, not node.silent and same_process(before, probe)
     # What lies below the log's begin is in a snapshot.
     held = begin_after is None or begin_after > before.committed
-    if same and not held and probe.ledger_end < before.committed and (shorter or not node.fell):
-        return Fall(probe.node, probe.time, probe.ledger_end, before.committed)
+    if same and not held and probe.log_end < before.committed and (shorter or not node.fell):
+        return Fall(probe.node, probe.time, probe.log_end, before.committed)
     forgot = max(before.committed, probe.committed) < node.highest or probe.committed < before.committed
-    if shorter and forgot and probe.ledger_end < min(node.highest, before.ledger_end):
-        committed = min(node.highest, before.ledger_end)
+    if shorter and forgot and probe.log_end < min(node.highest, before.log_end):
+        committed = min(node.highest, before.log_end)
         # That much was committed by one of its answers, or it would not be counted here.
         known = next(answer for answer in reversed(node.answers) if answer.committed >= committed)
         restarted = bool(known.pid and probe.pid) and known.pid != probe.pid
         fell = None if restarted else (known.committed, probe.committed)
-        return Fall(probe.node, probe.time, probe.ledger_end, committed, restarted, fell)
+        return Fall(probe.node, probe.time, probe.log_end, committed, restarted, fell)
     return None
 
 
@@ -109,7 +109,7 @@ def check_committed_prefix(probes: Sequence[Probe], damages: Damages = NONE) -> 
     every, excused = falls(probes), damages.excused_logs(probes)
     found = [fall for fall in every if not excused.covers(fall.node, fall.time)]
     left_out = excused.describe(len(every) - len(found))
-    answers = Counter(probe.node for probe in of_reporting(probes, "ledger_end") if probe.answered)
+    answers = Counter(probe.node for probe in of_reporting(probes, "log_end") if probe.answered)
     if not any(fall.proves for fall in found):
         if max(answers.values(), default=0) < 2:
             return Check("committed-kept", "check", "unknown", _ASKED, "no node said twice where its log ends")

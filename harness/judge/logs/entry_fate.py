@@ -31,15 +31,15 @@ class _Reach:
     def __init__(self, probes: Iterable[Probe]) -> None:
         answers: dict[str, list[Probe]] = {}
         for probe in probes:
-            if says(probe, "ledger_end"):
+            if says(probe, "log_end"):
                 answers.setdefault(probe.node, []).append(probe)
         self.nodes = tuple(sorted(answers))
-        self.last = {node: answers[node][-1].ledger_end for node in self.nodes}
+        self.last = {node: answers[node][-1].log_end for node in self.nodes}
         changes: list[tuple[int, str, int]] = []
         for node, ones in answers.items():
-            changes.append((0, node, ones[0].ledger_end))
-            changes += [(one.time, node, max(one.ledger_end, after.ledger_end)) for one, after in pairwise(ones)]
-            changes.append((ones[-1].time, node, ones[-1].ledger_end))
+            changes.append((0, node, ones[0].log_end))
+            changes += [(one.time, node, max(one.log_end, after.log_end)) for one, after in pairwise(ones)]
+            changes.append((ones[-1].time, node, ones[-1].log_end))
         self.times: list[int] = []
         self.ends: list[dict[str, int]] = []
         for time, node, end in sorted(changes):

@@ -58,10 +58,10 @@ def short_leaders(probes: Sequence[Probe]) -> list[ShortLeader]:
     ]
     highest = _Highest(known)
     found = [
-        ShortLeader(second.node, second.time, second.term, second.ledger_end, most.committed, most.node)
+        ShortLeader(second.node, second.time, second.term, second.log_end, most.committed, most.node)
         for first, second, after in _leading(probes)
         if (most := highest.before(first.time, second.term)) is not None
-        if second.ledger_end < most.committed and after.holds_from <= most.committed
+        if second.log_end < most.committed and after.holds_from <= most.committed
     ]
     return sorted(found, key=lambda one: (one.time, one.node))
 
@@ -70,7 +70,7 @@ def _leading(probes: Sequence[Probe]) -> list[tuple[Probe, Probe, Probe]]:
     """Two successive answers of a leader that reports its log, in one term, and the answer after them."""
     return [
         (first, second, after)
-        for stretch in answers_by_process(of_reporting(probes, "ledger_end"))
+        for stretch in answers_by_process(of_reporting(probes, "log_end"))
         for first, second, after in zip(stretch, stretch[1:], stretch[2:], strict=False)
         if first.role == second.role == "leader" and first.term == second.term >= 0
     ]

@@ -58,7 +58,7 @@ def order_violations(probes: Sequence[Probe]) -> list[BeyondLog]:
 
 def _stretches(probes: Sequence[Probe]) -> list[list[Probe]]:
     nodes = reporting(probes, "committed")
-    return [stretch for stretch in answers_by_process(of_reporting(probes, "ledger_end")) if stretch[0].node in nodes]
+    return [stretch for stretch in answers_by_process(of_reporting(probes, "log_end")) if stretch[0].node in nodes]
 
 
 def _of_process(stretch: Sequence[Probe], known: dict[int, int]) -> list[BeyondLog]:
@@ -70,8 +70,8 @@ def _of_process(stretch: Sequence[Probe], known: dict[int, int]) -> list[BeyondL
         if reached > highest and _without_load(stretch, number):
             applied = reached
         highest = max(highest, reached)
-        if after is not None and committed > probe.ledger_end and committed >= after.holds_from:
-            found.append(BeyondLog(probe.node, probe.time, "committed", committed, probe.ledger_end))
+        if after is not None and committed > probe.log_end and committed >= after.holds_from:
+            found.append(BeyondLog(probe.node, probe.time, "committed", committed, probe.log_end))
         elif applied > max(probe.committed, known[probe.time]):
             found.append(BeyondLog(probe.node, probe.time, "applied", applied, probe.committed))
         committed = max(committed, probe.committed)

@@ -39,7 +39,7 @@ def ok(f: str, *spans: tuple[float, float], rate: int = 50) -> list[Operation]:
 
 
 def probe(at: float, node: str, applied: int, role: Any = "follower") -> Probe:
-    return Probe(round(at * S), node, role, 3, ledger_end=applied, committed=applied, applied=applied)
+    return Probe(round(at * S), node, role, 3, log_end=applied, committed=applied, applied=applied)
 
 
 PROBES = [
@@ -133,7 +133,7 @@ def test_a_node_that_stays_behind() -> None:
 def test_a_node_whose_log_ends_before_what_was_committed_is_behind_whatever_it_applied(
     end: int, behind: list[str]
 ) -> None:
-    (row,) = detailed(ok("read", (0, 40)), [*PROBES, replace(probe(24.0, "n3", 505), ledger_end=end)])
+    (row,) = detailed(ok("read", (0, 40)), [*PROBES, replace(probe(24.0, "n3", 505), log_end=end)])
     assert (row["behind"], row["caught_up"]["nodes"]["n3"]) == (behind, 500.0)
 
 
@@ -160,12 +160,12 @@ def test_who_reached_what_a_leader_that_lacks_entries_had_committed_is_behind() 
 
 @pytest.mark.parametrize("end", [40, -1])
 def test_a_log_that_was_cut_below_what_was_applied_has_no_way_back(end: int) -> None:
-    cut = replace(probe(24.0, "n3", 505), ledger_end=end)
+    cut = replace(probe(24.0, "n3", 505), log_end=end)
     (row,) = detailed(ok("read", (0, 40)), [*PROBES, cut])
     assert (row["caught_up"]["last_ms"], row["behind"]) == (None, ["n3"]), "it is in no distribution of ways back"
-    (whole,) = detailed(ok("read", (0, 40)), [*PROBES, replace(cut, ledger_end=505)])
+    (whole,) = detailed(ok("read", (0, 40)), [*PROBES, replace(cut, log_end=505)])
     assert (whole["caught_up"]["last_ms"], whole["behind"]) == (3000.0, [])
-    without = [replace(one, ledger_end=-1) for one in PROBES]
+    without = [replace(one, log_end=-1) for one in PROBES]
     assert detailed(ok("read", (0, 40)), without)[0]["behind"] == []
 
 
@@ -173,7 +173,7 @@ def test_a_log_that_was_cut_below_what_was_applied_has_no_way_back(end: int) -> 
 def test_nobody_is_behind_what_no_log_holds_any_more(whole: str) -> None:
     """After the heal every log ends at 300 of 500; the good twin: n2's holds them, so that the others are behind."""
     after = [probe(at, node, 300) for at in (20.2, 21.0) for node in ("n1", "n2", "n3")]
-    after = [replace(one, ledger_end=500 if one.node == whole else 300) for one in after]
+    after = [replace(one, log_end=500 if one.node == whole else 300) for one in after]
     (row,) = detailed(ok("read", (0, 40)), [probe(9.5, "n1", 500, "leader"), *after])
     if whole:
         assert ("gone" in row, row["behind"]) == (False, ["n1", "n2", "n3"])

@@ -40,7 +40,7 @@ def test_what_only_the_system_knows_is_kept_under_its_own_name() -> None:
     said = {"role": "leader", "log_end": 9, "term": None, "outstanding": 3, "load": 0.5, "state": "sync", "ok": True}
     odd = {"none": None, "list": [1, 2], "never": float("nan")}
     probe = probe_of({**said, **odd}, "n1", 5)
-    assert (probe.role, probe.ledger_end, probe.term) == ("leader", 9, -1)
+    assert (probe.role, probe.log_end, probe.term) == ("leader", 9, -1)
     own = {"outstanding": 3, "load": 0.5, "state": "sync", "ok": 1, "list": "[1, 2]", "never": "nan"}
     assert (probe.own, probe.to_json()["own"]) == (own, own)
 
@@ -61,7 +61,7 @@ def test_what_is_the_harness_s_own_is_never_the_nodes() -> None:
 
 
 def test_a_program_s_own_count_is_ours_only_under_our_name() -> None:
-    theirs = {"undecodable": 3, "unapplied_oks": 1, "ledger_end": 9, "snapshots_loaded": 2, "own": 5}
+    theirs = {"undecodable": 3, "unapplied_oks": 1, "snapshots_loaded": 2, "own": 5}
     assert probe_of(theirs, "n1", 5) == Probe(5, "n1", own=theirs)
     assert probe_of({"count.undecodable": 3}, "n1", 5) == Probe(5, "n1", undecodable=3)
     with pytest.raises(ValueError, match=r"wrong shape: count\.undecodable 'three'"):

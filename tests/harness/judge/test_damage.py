@@ -26,7 +26,7 @@ TERM = Damages((Damage("n1", "currterm", "term", 10 * S, 11 * S),))
 
 
 def probe(at: float, node: str, term: int, role: Any = "follower") -> Probe:
-    return Probe(round(at * S), node, role, term, ledger_end=9, committed=9, applied=9)
+    return Probe(round(at * S), node, role, term, log_end=9, committed=9, applied=9)
 
 
 def truncated(*, witness: dict[str, Any], **changes: Any) -> Receipt:
@@ -140,7 +140,7 @@ def cut(*nodes: str) -> Damages:
 
 def holding(ends: dict[str, int], at: float = 40.2) -> list[Probe]:
     return [
-        Probe(round(at * S), node, "follower", 1, ledger_end=end, committed=min(end, 90)) for node, end in ends.items()
+        Probe(round(at * S), node, "follower", 1, log_end=end, committed=min(end, 90)) for node, end in ends.items()
     ]
 
 
@@ -164,7 +164,7 @@ def test_two_cut_logs_of_three_leave_no_majority_whichever_holds_what() -> None:
 
 
 def test_where_nodes_do_not_say_what_is_committed_nothing_can_be_shown() -> None:
-    silent = [Probe(41 * S, node, ledger_end=9) for node in ("n1", "n2", "n3")]
+    silent = [Probe(41 * S, node, log_end=9) for node in ("n1", "n2", "n3")]
     assert cut("n1", "n2").voided(("n1", "n2", "n3"), silent) is None
 
 

@@ -15,7 +15,7 @@ NODES = ("n1", "n2", "n3")
 
 
 def answer(time: int, node: str, end: int, committed: int = -1) -> Probe:
-    return Probe(time * S, node, "follower", 1, ledger_end=end, committed=committed)
+    return Probe(time * S, node, "follower", 1, log_end=end, committed=committed)
 
 
 def long_logs(*more: Probe) -> list[Probe]:
@@ -65,15 +65,15 @@ ANSWERS = st.lists(st.tuples(st.sampled_from(NODES), st.integers(-1, 6), st.inte
 @given(ANSWERS)
 def test_fates_are_as_by_the_definition(drawn: list[tuple[str, int, int]]) -> None:
     probes = [answer(time, node, end, committed) for time, (node, end, committed) in enumerate(drawn, 1)]
-    reporting = [probe for probe in probes if probe.ledger_end >= 0]
+    reporting = [probe for probe in probes if probe.log_end >= 0]
     known = sorted({probe.committed for probe in probes if probe.committed >= 0})
     if not known or not reporting:
         return
 
     def reaches(node: str, moment: float) -> int:
         mine = [probe for probe in reporting if probe.node == node]
-        before = [probe.ledger_end for probe in mine if probe.time <= moment][-1:]
-        after = [probe.ledger_end for probe in mine if probe.time > moment][:1]
+        before = [probe.log_end for probe in mine if probe.time <= moment][-1:]
+        after = [probe.log_end for probe in mine if probe.time > moment][:1]
         return max([*before, *after], default=-1)
 
     nodes = sorted({probe.node for probe in reporting})
@@ -85,7 +85,7 @@ def test_fates_are_as_by_the_definition(drawn: list[tuple[str, int, int]]) -> No
 
     found = entry_fate(probes, known, 0)
     gone = [index for index in known if lost(index)]
-    last = {node: [probe.ledger_end for probe in reporting if probe.node == node][-1] for node in nodes}
+    last = {node: [probe.log_end for probe in reporting if probe.node == node][-1] for node in nodes}
     if gone:
         assert (found.fate, found.index) == ("lost", max(gone))
     else:

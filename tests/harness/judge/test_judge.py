@@ -348,7 +348,7 @@ def with_probes(*more: Probe) -> Results:
 
 
 def test_a_log_that_ends_before_what_was_committed_there_is_a_violation() -> None:
-    shrunk = [Probe((65 + n) * S, "n2", "follower", 4, ledger_end=60, committed=200, applied=200) for n in range(2)]
+    shrunk = [Probe((65 + n) * S, "n2", "follower", 4, log_end=60, committed=200, applied=200) for n in range(2)]
     check = check_named("committed-kept", with_probes(*shrunk))
     assert check.verdict == "invalid"
     assert "n2's log ended at 60" in check.seen
@@ -360,7 +360,7 @@ def test_a_log_that_ends_before_what_was_committed_there_is_a_violation() -> Non
 
 def test_logs_of_which_no_node_says_a_word_are_not_judged() -> None:
     """As those of ZooKeeper, whose answers have a commit index and no end of a log."""
-    results = judged(replace(good(), probes=tuple(replace(one, ledger_end=-1) for one in good().probes)))
+    results = judged(replace(good(), probes=tuple(replace(one, log_end=-1) for one in good().probes)))
     names = {check.name for check in results.checks}
     assert results.verdict == "valid"
     assert names == {check.name for check in judged(good()).checks} - {"leader-complete", "log-order", "committed-kept"}
@@ -369,28 +369,28 @@ def test_logs_of_which_no_node_says_a_word_are_not_judged() -> None:
 
 
 def test_entries_that_another_log_still_reaches_are_missing_and_not_lost() -> None:
-    shrunk = [Probe((65 + n) * S, "n2", "follower", 4, ledger_end=60, committed=200, applied=200) for n in range(2)]
-    holder = Probe(66 * S, "n3", "leader", 4, ledger_end=200, committed=200, applied=200)
+    shrunk = [Probe((65 + n) * S, "n2", "follower", 4, log_end=60, committed=200, applied=200) for n in range(2)]
+    holder = Probe(66 * S, "n3", "leader", 4, log_end=200, committed=200, applied=200)
     check = check_named("committed-kept", with_probes(*shrunk, holder))
     assert check.verdict == "invalid"
     assert only(check, EntriesDeleted).severity == "missing on nodes"
 
 
 def test_a_restarted_process_that_forgot_its_commit_index_is_no_violation() -> None:
-    restarted = Probe(65 * S, "n2", "follower", 4, ledger_end=60, committed=-1, applied=-1)
+    restarted = Probe(65 * S, "n2", "follower", 4, log_end=60, committed=-1, applied=-1)
     assert check_named("committed-kept", with_probes(restarted)).verdict == "valid"
 
 
 KEPT = (
-    Probe(5 * S, "n1", "follower", 1, ledger_end=90, committed=90, applied=90),
-    Probe(5 * S, "n2", "leader", 1, ledger_end=91, committed=90, applied=90, pid=7),
-    Probe(6 * S, "n1", "follower", 2, ledger_end=10, committed=90, applied=90),
-    Probe(7 * S, "n1", "follower", 2, ledger_end=30, committed=90, applied=90),
-    Probe(8 * S, "n1", "follower", 2, ledger_end=190, committed=190, applied=190),
-    Probe(9 * S, "n1", "follower", 3, ledger_end=20, committed=190, applied=190),
-    Probe(9 * S, "n2", "follower", 1, ledger_end=91, committed=-1, applied=-1, pid=8),
-    Probe(10 * S, "n1", "follower", 3, ledger_end=20, committed=190, applied=190),
-    Probe(10 * S, "n2", "follower", 3, ledger_end=15, committed=15, applied=15, pid=8),
+    Probe(5 * S, "n1", "follower", 1, log_end=90, committed=90, applied=90),
+    Probe(5 * S, "n2", "leader", 1, log_end=91, committed=90, applied=90, pid=7),
+    Probe(6 * S, "n1", "follower", 2, log_end=10, committed=90, applied=90),
+    Probe(7 * S, "n1", "follower", 2, log_end=30, committed=90, applied=90),
+    Probe(8 * S, "n1", "follower", 2, log_end=190, committed=190, applied=190),
+    Probe(9 * S, "n1", "follower", 3, log_end=20, committed=190, applied=190),
+    Probe(9 * S, "n2", "follower", 1, log_end=91, committed=-1, applied=-1, pid=8),
+    Probe(10 * S, "n1", "follower", 3, log_end=20, committed=190, applied=190),
+    Probe(10 * S, "n2", "follower", 3, log_end=15, committed=15, applied=15, pid=8),
 )
 
 
@@ -407,8 +407,8 @@ def test_every_fall_of_every_node_is_reported_also_that_of_one_that_was_restarte
 
 @pytest.mark.parametrize("pids", [(7, 7), (0, 0), (7, 0)])
 def test_a_commit_index_that_fell_is_no_restart_unless_the_pid_shows_one(pids: tuple[int, int]) -> None:
-    was = Probe(5 * S, "n2", "leader", 1, ledger_end=27, committed=27, applied=27, pid=pids[0])
-    now = Probe(6 * S, "n2", "follower", 2, ledger_end=3, committed=3, applied=3, pid=pids[1])
+    was = Probe(5 * S, "n2", "leader", 1, log_end=27, committed=27, applied=27, pid=pids[0])
+    now = Probe(6 * S, "n2", "follower", 2, log_end=3, committed=3, applied=3, pid=pids[1])
     (fall,) = falls([was, now])
     assert (fall.restarted, fall.index_fell, fall.committed, fall.proves) == (False, (27, 3), 27, False)
     assert describe(fall).endswith("27 had been committed there; its commit index itself fell from 27 to 3")
@@ -428,7 +428,7 @@ def test_a_log_that_only_grows_never_falls() -> None:
 
 
 def test_one_answer_is_several_reads_and_proves_no_deletion_by_itself() -> None:
-    later = Probe(65 * S, "n2", "follower", 4, ledger_end=300, committed=301, applied=301)
+    later = Probe(65 * S, "n2", "follower", 4, log_end=300, committed=301, applied=301)
     assert check_named("committed-kept", with_probes(later)).verdict == "valid"
 
 

@@ -140,7 +140,7 @@ def truncated(run: RunFiles, node: str, second: int, log_end: int) -> None:
 
 
 def committed(run: RunFiles, node: str, second: int, index: int) -> None:
-    probe = Probe(second * 10**9, node, "follower", 1, ledger_end=index, committed=index, applied=index)
+    probe = Probe(second * 10**9, node, "follower", 1, log_end=index, committed=index, applied=index)
     run.probes.write_text(probes_header() + "\n" + json.dumps(probe.to_json()) + "\n")
 
 

@@ -21,7 +21,7 @@ S = 1_000_000_000
 
 
 def probe(at: float, node: str, *, end: int, committed: int, role: Any = "follower", term: int = 2) -> Probe:
-    return Probe(round(at * S), node, role, term, ledger_begin=0, ledger_end=end, committed=committed, pid=7)
+    return Probe(round(at * S), node, role, term, log_begin=0, log_end=end, committed=committed, pid=7)
 
 
 def leads(begin: float, *, end: int = 40, term: int = 3, answers: int = 3) -> list[Probe]:
@@ -59,7 +59,7 @@ def test_a_leader_whose_log_is_all_in_a_snapshot_holds_it_all() -> None:
         before = probe(2, "n4", end=90, committed=90)
         return [
             before,
-            *(replace(one, ledger_begin=-1, applied=applied, snapshots_saved=1) for one in leads(5, end=-1)),
+            *(replace(one, log_begin=-1, applied=applied, snapshots_saved=1) for one in leads(5, end=-1)),
         ]
 
     assert reported(*KNOWN, *emptied(90)).verdict == "valid"
@@ -92,8 +92,8 @@ def test_what_is_committed_later_need_not_be_there_before() -> None:
 
 def test_entries_in_a_snapshot_are_not_missing() -> None:
     first, second, third = leads(5)
-    assert reported(*KNOWN, first, second, replace(third, ledger_begin=91)).verdict == "valid"
-    assert reported(*KNOWN, first, second, replace(third, ledger_begin=90)).verdict == "invalid"
+    assert reported(*KNOWN, first, second, replace(third, log_begin=91)).verdict == "valid"
+    assert reported(*KNOWN, first, second, replace(third, log_begin=90)).verdict == "invalid"
 
 
 @pytest.mark.parametrize(("kind", "verdict"), [("data", "valid"), ("term", "valid"), ("snapshot", "invalid")])
@@ -141,11 +141,11 @@ def test_a_raft_cluster_is_never_accused(data: st.DataObject) -> None:
     for number in range(data.draw(st.integers(0, 24))):
         node = data.draw(st.integers(0, 2))
         figures: dict[str, Any] = {}
-        for figure in data.draw(st.permutations(("role", "term", "ledger_end", "committed"))):
+        for figure in data.draw(st.permutations(("role", "term", "log_end", "committed"))):
             happen()
             figures[figure] = {
                 "role": "leader" if leader == node else "follower",
-                "term": terms[node], "ledger_end": ends[node], "committed": committed[node],
+                "term": terms[node], "log_end": ends[node], "committed": committed[node],
             }[figure]  # fmt: skip
-        probes.append(Probe(number * S // 12, f"n{node}", ledger_begin=0, pid=7, **figures))
+        probes.append(Probe(number * S // 12, f"n{node}", log_begin=0, pid=7, **figures))
     assert short_leaders(probes) == []

@@ -24,7 +24,7 @@ NONE = Damages()
 
 def probe(at: float, node: str = "n1", *, end: int, committed: int, applied: int | None = None, **rest: Any) -> Probe:
     applied = committed if applied is None else applied
-    figures = {"ledger_begin": 0, "ledger_end": end, "committed": committed, "applied": applied, "pid": 7}
+    figures = {"log_begin": 0, "log_end": end, "committed": committed, "applied": applied, "pid": 7}
     return Probe(round(at * S), node, "follower", 1, **{**figures, **rest})
 
 
@@ -49,7 +49,7 @@ def test_a_log_that_ends_below_its_own_commit_index_is_a_violation() -> None:
 
 def test_a_log_whose_entries_are_all_in_a_snapshot_lacks_none() -> None:
     """It says no begin and no end, such as after its leader's snapshot was installed, and had applied what is in it."""
-    emptied = [probe(at, end=-1, committed=120, ledger_begin=-1, snapshots_loaded=1) for at in (1.25, 1.5, 1.75)]
+    emptied = [probe(at, end=-1, committed=120, log_begin=-1, snapshots_loaded=1) for at in (1.25, 1.5, 1.75)]
     run = [probe(1, end=90, committed=90), *emptied]
     assert (reported(*run).verdict, check_committed_prefix(run).verdict) == ("valid", "valid")
     wrongs: tuple[dict[str, Any], ...] = ({"applied": 80}, {"snapshots_loaded": 0})
@@ -130,7 +130,7 @@ class Unraised(Node):
             super().step(kind, amount)
             self.committed = known
         elif kind == "truncate":
-            self.ledger_end = max(self.ledger_end - amount, known, self.applied, self.ledger_begin - 1)
+            self.log_end = max(self.log_end - amount, known, self.applied, self.log_begin - 1)
         elif kind != "apply" or self.applied < known:
             super().step(kind, amount)
 
@@ -144,7 +144,7 @@ def test_no_node_that_loads_snapshots_is_accused_of_what_they_hold(script: Any) 
 def test_a_snapshot_that_takes_the_place_of_the_log_is_no_short_log() -> None:
     """Its begin was read before it was installed, its end afterwards: only the next answer shows the new begin."""
     before, torn = probe(1, end=90, committed=90), probe(1.25, end=-1, committed=200)
-    assert reported(before, torn, probe(1.5, end=-1, committed=200, ledger_begin=201)).verdict == "valid"
+    assert reported(before, torn, probe(1.5, end=-1, committed=200, log_begin=201)).verdict == "valid"
     assert reported(before, torn, probe(1.5, end=-1, committed=200)).verdict == "invalid"
     assert reported(before, torn).verdict == "valid"
 
@@ -206,13 +206,13 @@ def test_a_log_that_was_cut_below_its_commit_index_is_found(script: list[tuple[s
     node = Node()
     for kind, amount in script:
         node.step(kind, amount)
-    node.ledger_end = node.committed = node.applied = max(node.committed, node.ledger_begin) + missing
+    node.log_end = node.committed = node.applied = max(node.committed, node.log_begin) + missing
     before = run_of(node, [(list(FIGURES_IN_ORDER), [[]] * 6, [])])
-    node.ledger_end -= missing
+    node.log_end -= missing
     later = run_of(node, [(list(FIGURES_IN_ORDER), [[]] * 6, [])] * 2)
     probes = [*before, *(replace(one, time=one.time + S // 4) for one in later)]
     assert order_violations(probes)
     assert log_order(probes, NONE).verdict == check_committed_prefix(probes).verdict == "invalid"
 
 
-FIGURES_IN_ORDER = ("role", "term", "ledger_begin", "ledger_end", "committed", "applied")
+FIGURES_IN_ORDER = ("role", "term", "log_begin", "log_end", "committed", "applied")

@@ -25,7 +25,7 @@ GAVE_UP = "DLedger gave up: Fail to recover state machine LOAD_SNAPSHOT_ERROR"
 
 
 def probe(at: float, node: str = "n2", **rest: Any) -> Probe:
-    return Probe(round(at * S), node, "follower", 1, ledger_end=9, committed=9, applied=9, **{"pid": 77, **rest})
+    return Probe(round(at * S), node, "follower", 1, log_end=9, committed=9, applied=9, **{"pid": 77, **rest})
 
 
 def with_probes(*probes: Probe, **changes: Any) -> Recorded:

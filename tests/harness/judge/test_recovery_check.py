@@ -142,7 +142,7 @@ def test_a_node_on_which_nothing_runs_has_nothing_to_recover() -> None:
 
 def of_arbiter(probe: Probe) -> Probe:
     """What n3 would say if it kept no log."""
-    bare = replace(probe, ledger_begin=-1, ledger_end=-1, committed=-1, applied=-1)
+    bare = replace(probe, log_begin=-1, log_end=-1, committed=-1, applied=-1)
     return bare if probe.node == "n3" and probe.answered else probe
 
 
@@ -511,7 +511,7 @@ def lossy(leader_end: int) -> tuple[Probe, ...]:
 def test_who_lost_its_log_is_named_and_not_who_still_holds_it() -> None:
     """The leader's log passes 300 again, with other entries; those who are whole stand at 300."""
     probes = tuple(
-        replace(one, ledger_end=one.ledger_end + 200, committed=one.committed + 200, applied=one.applied + 200)
+        replace(one, log_end=one.log_end + 200, committed=one.committed + 200, applied=one.applied + 200)
         if one.node == "n2" and one.time > 25 * S
         else one
         for one in lossy(270)

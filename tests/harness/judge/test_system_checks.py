@@ -385,7 +385,7 @@ def test_checks_of_nodes_that_never_answered_are_unknown(tested: Tested) -> None
         (("state_index",), ["replicas-agree"]),
         (("role",), ["election-safety", "leader-complete"]),
         (("term",), ["election-safety", "terms-kept", "leader-complete"]),
-        (("ledger_end",), ["leader-complete", "log-order", "committed-kept"]),
+        (("log_end",), ["leader-complete", "log-order", "committed-kept"]),
         (("committed", "applied"), ["leader-complete", "log-order", "committed-kept"]),
     ],
 )
@@ -410,7 +410,7 @@ def test_two_leaders_without_a_term_are_no_violation(tested: Tested) -> None:
 
 
 def test_a_node_without_a_log_beside_others_that_have_one_is_not_accused(tested: Tested) -> None:
-    gateway = tuple(replace(one, node="n9", role="leader", ledger_end=-1) for one in good().probes if one.node == "n1")
+    gateway = tuple(replace(one, node="n9", role="leader", log_end=-1) for one in good().probes if one.node == "n1")
     run = {"probes": tuple(sorted([*good().probes, *gateway], key=lambda one: one.time))}
     results = judged(tested(run))
     for name in ("leader-complete", "log-order", "committed-kept"):

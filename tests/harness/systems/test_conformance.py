@@ -21,7 +21,7 @@ OPERATIONS = (
     Operation(1, "write", "k0", 2, None, "info", S, 5 * S, 2, 3, error="no answer within 4 s"),
     Operation(2, "read", "k0", None, None, "info", S, None, 4, None),
 )
-PROBES = tuple(Probe(S, node, "follower", term=1, ledger_end=4, own={"queue": 1}) for node in NODES)
+PROBES = tuple(Probe(S, node, "follower", term=1, log_end=4, own={"queue": 1}) for node in NODES)
 
 
 def results(*invalid: str, faults: tuple[str, ...] = FAULTS, ok: int = 9) -> dict[str, Any]:

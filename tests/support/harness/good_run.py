@@ -44,7 +44,7 @@ def receipt(fault: str = "kill-one", **changes: Any) -> Receipt:
 
 def probe(at: float, node: str, applied: int, role: Any = "follower", term: int = 1) -> Probe:
     return Probe(
-        round(at * S), node, role, term, ledger_end=applied, committed=applied, applied=applied,
+        round(at * S), node, role, term, log_end=applied, committed=applied, applied=applied,
         state_index=applied, digest=f"of {applied}",
     )  # fmt: skip
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from history import Probe
 
 S = 1_000_000_000
-FIGURES = ("role", "term", "ledger_begin", "ledger_end", "committed", "applied")
+FIGURES = ("role", "term", "log_begin", "log_end", "committed", "applied")
 
 
 @dataclass(slots=True)
@@ -21,8 +21,8 @@ class Node:
 
     role: str = "follower"
     term: int = 1
-    ledger_begin: int = 0
-    ledger_end: int = -1
+    log_begin: int = 0
+    log_end: int = -1
     committed: int = -1
     applied: int = -1
     snapshots_loaded: int = 0
@@ -30,19 +30,19 @@ class Node:
     def step(self, kind: str, amount: int) -> None:
         """One change of a correct node; where ``kind`` cannot happen now, nothing does."""
         if kind == "append":
-            self.ledger_end += amount
+            self.log_end += amount
         elif kind == "truncate":
-            self.ledger_end = max(self.ledger_end - amount, self.committed, self.ledger_begin - 1)
+            self.log_end = max(self.log_end - amount, self.committed, self.log_begin - 1)
         elif kind == "commit":
-            self.committed = min(self.committed + amount, self.ledger_end)
+            self.committed = min(self.committed + amount, self.log_end)
         elif kind == "apply":
             self.applied = min(self.applied + amount, self.committed)
         elif kind == "save":  # a snapshot takes the place of the log's applied entries
-            self.ledger_begin = max(self.ledger_begin, min(self.ledger_begin + amount, self.applied + 1))
+            self.log_begin = max(self.log_begin, min(self.log_begin + amount, self.applied + 1))
         elif kind == "install" and amount > 3:  # all at once, as a node that reports no end of an empty log would
             index = self.committed + amount
             self.committed = self.applied = index
-            self.ledger_begin, self.ledger_end, self.snapshots_loaded = index + 1, index, self.snapshots_loaded + 1
+            self.log_begin, self.log_end, self.snapshots_loaded = index + 1, index, self.snapshots_loaded + 1
         elif kind == "term":
             self.term, self.role = self.term + amount, "follower"
 

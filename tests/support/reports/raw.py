@@ -74,7 +74,7 @@ class Raw:
             highest: dict[int, int] = {}
             for probe in self.of(node):
                 known = highest.get(probe["pid"], -1)
-                if probe["ledger_end"] < max(known, probe["committed"]):
+                if probe["log_end"] < max(known, probe["committed"]):
                     found.append((probe["time"] / S, node))
                 highest[probe["pid"]] = max(known, probe["committed"])
         return sorted(found)
