@@ -1,9 +1,12 @@
-"""RocketMQ's brokers: the commit log on DLedger, and the queues that are built from it.
+"""RocketMQ's brokers, whose queues every replica serves: on DLedger, and with masters that controllers elect.
 
 ============  ========================================================================================================
 ``messages``  requests, stored messages, the bodies of ours
-``client``    the client, the law of outcomes, probes
-``brokers``   jars, configuration, command lines, readiness, ports, files on disk
+``client``    the client, the law of outcomes
+``probes``    what brokers say of themselves
+``brokers``   one broker on each node: files, command line, readiness, who takes messages
+``dledger``   brokers whose commit log is DLedger
+``ha``        brokers of one name, controllers and a name server
 ``workload``  sends, and pulls from every replica
 ``queues``    what is judged: each queue is a log
 ============  ========================================================================================================
@@ -17,28 +20,31 @@ from harness.systems.api import Option, System
 from harness.systems.dledger.alarms import LOG_WORDS
 from harness.systems.jvm import OUT_OF_MEMORY
 from harness.systems.promise import RAFT_PAPER, Promise
-from harness.systems.rocketmq_brokers.brokers import JARS, jars, leads, roles, surface
-from harness.systems.rocketmq_brokers.client import LAW, Prober, clients
+from harness.systems.rocketmq_brokers import dledger, ha
+from harness.systems.rocketmq_brokers.brokers import leads
+from harness.systems.rocketmq_brokers.client import LAW, clients
+from harness.systems.rocketmq_brokers.probes import DLedgerProber, HaProber, one_master
 from harness.systems.rocketmq_brokers.workload import QUEUE_LOG
 
 #: What RocketMQ says of a broker on DLedger: the commit log is DLedger's, which is a Raft library.
 DESIGN: Final = "https://github.com/apache/rocketmq/blob/rocketmq-all-5.3.3/docs/en/dledger/quick_start.md"
+#: Where the set of replicas in sync, confirmed offsets and epochs are designed.
+HA_DESIGN: Final = "https://github.com/apache/rocketmq/blob/rocketmq-all-5.3.3/docs/en/controller/design.md"
 _QUEUES: Final = ("queues",)
+QUEUES: Final = Option(name="queues", default=4, least=1, most=64, help="How many queues the topic has.")
 
 DLEDGER: Final = System(
     name="rocketmq-dledger",
     title="RocketMQ's broker on DLedger",
     summary="Apache RocketMQ's brokers whose commit log is DLedger: queues that every replica serves",
-    versions=tuple(JARS),
-    options=(
-        Option(name="queues", default=4, least=1, most=64, help="How many queues the topic has."),
-    ),
-    artifacts=lambda setup: (jars(setup),),
-    roles=roles,
+    versions=tuple(dledger.JARS),
+    options=(QUEUES,),
+    artifacts=lambda setup: (dledger.jars(setup),),
+    roles=dledger.roles,
     leads=leads,
-    surface=surface,
+    surface=dledger.surface,
     clients=clients,
-    prober=lambda _, shell: Prober(shell.machine),
+    prober=lambda _, shell: DLedgerProber(shell.machine),
     law=LAW,
     workloads=(QUEUE_LOG,),
     every_node_serves=True,  # its own client reads the node, and sends through it or past it
@@ -54,6 +60,43 @@ DLEDGER: Final = System(
                 checks=("recovery", "queues"), kinds=("no-recovery", "missing-on-replica")),
     ),
     log_words=LOG_WORDS,
+    alarms=(OUT_OF_MEMORY,),
+    may_refuse=frozenset({"data", "index", "term"}),
+)  # fmt: skip
+HA: Final = System(
+    name="rocketmq-ha",
+    title="RocketMQ's brokers with elected masters",
+    summary="Apache RocketMQ's brokers of one name, whose master controllers elect: queues that every replica serves",
+    versions=tuple(ha.JARS),
+    options=(
+        QUEUES,
+        Option(name="all_ack", default=True, marks_runs=True,
+               help="Whether every replica in sync has a message before it is acknowledged. RocketMQ's own default is "
+                    "false, which promises nothing at a failover."),
+        Option(name="controllers", default="all", choices=("all", "one"),
+               help="Whether a controller runs on every node, or on the first alone."),
+    ),
+    artifacts=lambda setup: (ha.jars(setup),),
+    roles=ha.roles,
+    leads=leads,
+    surface=ha.surface,
+    clients=clients,
+    prober=lambda _, shell: HaProber(shell.machine),
+    law=LAW,
+    workloads=(QUEUE_LOG,),
+    recovered=one_master,
+    every_node_serves=True,
+    promises=(
+        Promise("with all_ack a send that was acknowledged is on every replica in sync, one of which is the next "
+                "master: its message stays at its offset", ("send",), HA_DESIGN, _QUEUES,
+                ("lost-message", "log-overwrite", "duplicate", "failed-write-read", "never-written")),
+        Promise("what a broker shows to readers is confirmed, and stays", ("pull", "read"), HA_DESIGN, _QUEUES,
+                ("read-inversion", "hole", "misplaced", "end-went-back")),
+        Promise("offsets of a queue are dense, and rise in the order of sends", checks=_QUEUES,
+                kinds=("log-hole", "log-order", "future-read")),
+        Promise("every replica is sent what it lacks until it has it", source=HA_DESIGN,
+                checks=("recovery", "queues"), kinds=("no-recovery", "missing-on-replica")),
+    ),
     alarms=(OUT_OF_MEMORY,),
     may_refuse=frozenset({"data", "index", "term"}),
 )  # fmt: skip

@@ -1,46 +1,48 @@
-"""The brokers of one DLedger group: jars, configuration, command lines, readiness, ports, files on disk."""
+"""One broker on each node, of either system: files, command lines, readiness, who takes messages."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import Final
 
-from harness.systems.api import Role, Setup, Shell, Surface
+from harness.systems.api import Machine, Role, Setup, Shell
 from harness.systems.artifacts import MavenJars, on_node
-from harness.systems.dledger.remoting import GROUP, HEARTBEAT
 from harness.systems.remoting import ask
 from harness.systems.rocketmq.controllers import FLAGS, LOGBACK
-from harness.systems.rocketmq_brokers.client import RAFT_PORT
 from harness.systems.rocketmq_brokers.messages import OK, PORT, READY_HEADER, READY_TOPIC, RUNTIME, SEND, TOPIC
 
 STORE: Final = "store"
-#: What is read again at the start, by class, below the store.  Consume queues are built from the log, and what a crash
-#: left of them is read.
-FILES: Final = {
-    "data": ("dledger-*/data/*",),
-    "index": ("dledger-*/index/*", "consumequeue/*/*/*"),
-    "term": ("dledger-*/currterm",),
-}
-#: The digest of all jars of each version.
-JARS: Final = {
-    "5.5.0": "772049450a626133925efc68db0f2b2e3efefdc0ffc20fceac4a506869603afa",
-    "5.4.0": "6333efbb74337ea13533824071d80245bd410251f56291e31f2420f4c44821a8",
-    "5.3.3": "c3588a876984462ec8e2191e7fae6eba21711ff4f03b52c853befae367ab631a",
-    "5.2.0": "127211915a0ac785babb7d1dd890e24a55bffe5fa0192562fe38c8cc05dec824",
-    "5.1.4": "b1ee9801a385dc972dfde80b611c797e37125a5a8efcb49ae3bb75ee67113f0f",
-}
 
 
-def jars(setup: Setup) -> MavenJars:
-    coordinates = (f"org.apache.rocketmq:rocketmq-broker:{setup.version}",)
-    return MavenJars("rocketmq-broker", coordinates, JARS[setup.version])
+def broker(setup: Setup, node: Machine, jars: MavenJars, lines: Mapping[str, object], stage: int = 0) -> Role:
+    """The broker of a node; ``lines`` are what its configuration has beside what all have."""
+    return Role(
+        node=node.name, name="broker", stage=stage, data=(STORE,), ready=answers,
+        files={
+            "broker.conf": text_of({**_lines(node), **lines}),
+            "broker-logback.xml": LOGBACK.format(file=f"{node.home}/log/broker.log"),
+            f"{STORE}/config/topics.json": topics(setup),
+        },
+        keep=(f"{STORE}/dledger-*/currterm", f"{STORE}/epochFileCheckpoint"),
+        command=java(node, jars, "broker", "org.apache.rocketmq.broker.BrokerStartup", "-Xmx256m"),
+    )  # fmt: skip
 
 
-def configuration(setup: Setup, name: str) -> str:
-    """The text of ``broker.conf``."""
-    node = setup.node(name)
+def java(node: Machine, jars: MavenJars, name: str, main: str, *flags: str) -> tuple[str, ...]:
+    """The command line of one of RocketMQ's programs, whose files begin with ``name``."""
+    return ("java", *FLAGS, *flags, f"-Duser.home={node.home}/log/{name}", f"-Drocketmq.home.dir={node.home}",
+            f"-Drmq.logback.configurationFile={node.home}/{name}-logback.xml",
+            "-cp", f"{on_node(node, jars)}/*", main, "-c", f"{name}.conf")  # fmt: skip
+
+
+def text_of(lines: Mapping[str, object]) -> str:
+    return "".join(f"{key}={value}\n" for key, value in lines.items())
+
+
+def _lines(node: Machine) -> dict[str, object]:
     store = f"{node.home}/{STORE}"
-    lines = {
+    return {
         "brokerClusterName": "harness",
         "brokerName": "harness",
         "brokerIP1": node.address,
@@ -48,11 +50,6 @@ def configuration(setup: Setup, name: str) -> str:
         "listenPort": PORT,
         "storePathRootDir": store,
         "storePathCommitLog": f"{store}/commitlog",
-        "enableDLegerCommitLog": "true",
-        "dLegerGroup": GROUP,
-        "dLegerPeers": ";".join(f"{one.name}-{one.address}:{RAFT_PORT}" for one in setup.nodes),
-        "dLegerSelfId": name,
-        "sendMessageThreadPoolNums": 4,
         "slaveReadEnable": "true",
         "autoCreateTopicEnable": "false",
         # Small files, so that a run crosses their ends, and no clean-up by the fill of this machine's disk.
@@ -63,7 +60,6 @@ def configuration(setup: Setup, name: str) -> str:
         "timerWheelEnable": "false",
         "diskMaxUsedSpaceRatio": 95,
     }
-    return "".join(f"{key}={value}\n" for key, value in lines.items())
 
 
 def topics(setup: Setup) -> str:
@@ -75,26 +71,6 @@ def topics(setup: Setup) -> str:
         for name, number in queues.items()
     }  # fmt: skip
     return json.dumps({"dataVersion": {"counter": 1, "timestamp": 1}, "topicConfigTable": table})
-
-
-def roles(setup: Setup) -> list[Role]:
-    """One broker a node."""
-    return [
-        Role(
-            node=node.name, name="broker", data=(STORE,), ready=answers,
-            files={
-                "broker.conf": configuration(setup, node.name),
-                "logback.xml": LOGBACK.format(file=f"{node.home}/log/broker.log"),
-                f"{STORE}/config/topics.json": topics(setup),
-            },
-            keep=(f"{STORE}/dledger-*/currterm",),
-            command=("java", *FLAGS, "-Xmx256m", f"-Duser.home={node.home}/log", f"-Drocketmq.home.dir={node.home}",
-                     f"-Drmq.logback.configurationFile={node.home}/logback.xml",
-                     "-cp", f"{on_node(node, jars(setup))}/*",
-                     "org.apache.rocketmq.broker.BrokerStartup", "-c", "broker.conf"),
-        )
-        for node in setup.nodes
-    ]  # fmt: skip
 
 
 def answers(shell: Shell) -> bool:
@@ -114,10 +90,3 @@ def leads(setup: Setup) -> str | None:
         except (OSError, ValueError):
             continue
     return None
-
-
-def surface(setup: Setup) -> Surface:  # noqa: ARG001 (the same of all versions)
-    """The properties that faults rely on."""
-    return Surface(
-        peer_ports=(RAFT_PORT,), client_port=PORT, store=STORE, store_files=FILES, heartbeat=HEARTBEAT, notices_s=10.0
-    )

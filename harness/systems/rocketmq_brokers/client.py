@@ -13,17 +13,16 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Mapping
 from itertools import cycle, islice
 from typing import Any, Final
 
 from harness.clients.wire import NoAnswerError
 from harness.systems.api import Machine, Setup
-from harness.systems.dledger.remoting import GROUP, METADATA, SUCCESS
 from harness.systems.law import LOST, NOT_SENT, Law, Outcome, Rule
 from harness.systems.remoting import Answer, Connection
 from harness.systems.rocketmq_brokers.messages import (
     BUSY,
+    END,
     MESSAGE_ILLEGAL,
     NO_PERMISSION,
     NO_QUEUE,
@@ -33,18 +32,16 @@ from harness.systems.rocketmq_brokers.messages import (
     OK,
     PORT,
     PULL,
-    RUNTIME,
     SEND,
     Page,
     body_of,
+    end_header,
     page_in,
     pull_header,
     send_header,
 )
-from harness.systems.rocketmq_brokers.queues import BOOTED
 from harness.workloads import Invocation
 
-RAFT_PORT: Final = 40911
 LAW: Final = Law(
     Rule("done", "0; of a pull also 19 and 21: no message there, and where the queue ends", "ok"),
     Rule("not-leader", "2 [REJECTREQUEST]: it is no leader, or not ready to lead; the request was not looked at",
@@ -56,8 +53,8 @@ LAW: Final = Law(
     reads=("pull", "read"),
 )  # fmt: skip
 REFUSED: Final = frozenset({MESSAGE_ILLEGAL, NO_PERMISSION, NO_TOPIC, NO_QUEUE})
-#: A read of a whole queue asks again for a place below the end at which there is nothing, for so long (s).
-PATIENCE_S: Final = 1.0
+#: A read of a whole queue asks again for what its broker does not have, for so long (s).
+PATIENCE_S: Final = 2.0
 AGAIN_S: Final = 0.1
 
 
@@ -126,16 +123,30 @@ class Client:
         return page_in(answer)
 
     async def _whole(self, key: str, deadline: float) -> dict[str, Any]:
-        """The queue from 0 to its end: to the first place below it at which there is nothing, if there is one."""
+        """The queue from 0 on, to the end that the broker names and that another one named before.
+
+        That other one took the last message: a replica may be behind it for a moment.
+        """
+        wanted = await self._end(key, deadline)
         pages = [await self._page(key, 0, deadline)]
         patience = time.monotonic() + PATIENCE_S
-        while (place := sum(len(page.messages) for page in pages)) < pages[-1].end:
+        while (place := sum(len(page.messages) for page in pages)) < max(pages[-1].end, wanted):
             if not pages[-1].messages:
                 if time.monotonic() >= patience:
                     break
                 await asyncio.sleep(AGAIN_S)
             pages.append(await self._page(key, place, deadline))
         return shown(0, pages)
+
+    async def _end(self, key: str, deadline: float) -> int:
+        """The end of a queue by the broker that took the last message; 0 if it does not say, or is the own one."""
+        if self._order[0] == self.home:
+            return 0
+        try:
+            answer = await self._connections[self._order[0]].ask(END, ext=end_header(key), timeout=_left(deadline) / 2)
+            return int(answer.ext["offset"]) if answer.code == OK else 0
+        except (NoAnswerError, KeyError, ValueError):
+            return 0
 
 
 class _RefusedError(Exception):
@@ -174,44 +185,6 @@ def _said(answer: Answer) -> str:
 def clients(setup: Setup, number: int) -> list[Client]:
     """Make this many clients, each at a node of its own as far as there are."""
     return [Client(home, setup) for home in islice(cycle(setup.nodes), number)]
-
-
-class Prober:
-    """Asks one broker for the leader that it knows, and how far its log is committed and its queues are built.
-
-    Positions are bytes of the log, which are the same on all nodes.  In DLedger mode the end of the commit log that a
-    broker reports is the committed one, and consume queues are built up to it.
-    """
-
-    def __init__(self, node: Machine) -> None:
-        self._name = node.name
-        self._raft = Connection((node.address, RAFT_PORT))
-        self._broker = Connection((node.address, PORT))
-
-    async def ask(self, timeout: float) -> Mapping[str, Any]:
-        metadata = await self._raft.ask(METADATA, {"group": GROUP, "remoteId": self._name}, timeout=timeout)
-        runtime = await self._broker.ask(RUNTIME, timeout=timeout)
-        return figures(self._name, metadata, runtime)
-
-    async def close(self) -> None:
-        self._raft.close()
-        self._broker.close()
-
-
-def figures(name: str, metadata: Answer, runtime: Answer) -> dict[str, Any]:
-    """The figures in both answers.  Raises ValueError when they hold none."""
-    known, table = metadata.json(), runtime.json()
-    if not isinstance(known, dict) or known.get("code") != SUCCESS:
-        raise ValueError(f"code {metadata.code}: {metadata.remark}")
-    if not isinstance(table, dict) or not isinstance(table.get("table"), dict):
-        raise ValueError(f"code {runtime.code}: {runtime.remark}")
-    leader = known.get("leaderId")
-    committed = int(table["table"].get("commitLogMaxOffset", ""))
-    behind = int(table["table"].get("dispatchBehindBytes", ""))
-    role = "leader" if leader == name else "follower" if leader else "unknown"
-    booted = int(table["table"].get("bootTimestamp", ""))
-    applied = committed - max(0, behind)
-    return {"role": role, "leader": leader, "committed": committed, "applied": applied, BOOTED: booted}
 
 
 def _left(deadline: float) -> float:

@@ -39,8 +39,9 @@ from history.records.finding import Kind, contradictions
 from history.records.text import counted
 from history.records.verdicts import KeyVerdict, worst
 
+LOST: Final = "lost-message"
 KINDS: Final[Mapping[str, str]] = {
-    "lost-message": "a message that was acknowledged or read is on no replica at the end",
+    LOST: "a message that was acknowledged or read is on no replica at the end",
     "missing-on-replica": "a replica that has caught up lacks a message at the end that was acknowledged or read",
     "hole": "a replica holds nothing at a place below the end of its queue",
     "misplaced": "a message stands at another place of its queue than the offset that it has by its own word",
@@ -52,7 +53,7 @@ WORDS: Final = {
     "in doubt": "a send without an answer that proves what became of it: it may be in its queue or not",
     "kept": "of sends in doubt, those that a reader found",
 }
-_SEVERITIES: Final = (Kind("lost-message", "data lost"), Kind("missing-on-replica", "missing on nodes"))
+_SEVERITIES: Final = (Kind(LOST, "data lost"), Kind("missing-on-replica", "missing on nodes"))
 _ASKED: Final = (
     "each queue is one log: what is acknowledged is at its offset on every replica, once, and no offset ever shows two "
     "messages; and no replica has a hole, a message at another place than its own, or an end that goes back"
@@ -84,7 +85,7 @@ def queues_check(evidence: Evidence) -> Check:
         examples += [*queue.recorded(judged), *_first_of_each_kind(queue.comparisons(lives))]
     acknowledged = sum(one.f == "send" and one.outcome == "ok" for one in evidence.operations)
     verdicts += [] if acknowledged else ["unknown"]
-    examples.sort(key=lambda one: one.completed_at)
+    examples.sort(key=lambda one: (one.kind != LOST, one.completed_at))
     gone = [f"{counted(lost, 'message')} lost"] if lost else []
     wrong = [f"{len(examples)} wrong: {examples[0].sentence}"] if examples else []
     seen = "; ".join([*gone, *wrong, *unknown, _counts(queues)])
@@ -197,7 +198,7 @@ class Queue:
             read = max(self.last.values(), key=lambda read: read.end_index)
             others = f" (and {len(lost) - 1} more)" if len(lost) > 1 else ""
             text = f"{_saw(one)}, and at the end no replica holds it{others}"
-            yield self._broken("lost-message", text, (one.by, _shows(one)), (read, f"lacks {one.payload}, as all do"))
+            yield self._broken(LOST, text, (one.by, _shows(one)), (read, f"lacks {one.payload}, as all do"))
 
     def _missing(self) -> Iterator[Counterexample]:
         furthest = max((_end(read) for read in self.last.values()), default=0)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import socket
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack
@@ -15,8 +14,8 @@ from harness.systems import Machine, Setup
 from harness.systems.law import LOST, NOT_SENT, Outcome
 from harness.systems.remoting import Answer
 from harness.systems.rocketmq_brokers import DLEDGER, client
-from harness.systems.rocketmq_brokers.client import LAW, REFUSED, Client, Prober, case_of
-from harness.systems.rocketmq_brokers.messages import PULL, RUNTIME, SEND, body_of
+from harness.systems.rocketmq_brokers.client import LAW, REFUSED, Client, case_of
+from harness.systems.rocketmq_brokers.messages import END, PULL, SEND, body_of
 from harness.workloads import Invocation
 from tests.support.harness.controller_socket import HANG_UP, SILENCE, ControllerSocket, answer, listening
 from tests.support.harness.stored_messages import stored
@@ -34,19 +33,16 @@ def page(end: int, *messages: tuple[int, int], code: int = 0) -> tuple[Any, ...]
 
 
 @pytest.fixture(autouse=True)
-def ports(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Ports that are free at every address: other tests, and brokers of other runs, have theirs."""
-    for name in ("PORT", "RAFT_PORT"):
-        with socket.socket() as free:
-            free.bind(("", 0))
-            monkeypatch.setattr(client, name, free.getsockname()[1])
+def port(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A port that is free at every address: other tests, and brokers of other runs, have theirs."""
+    with socket.socket() as free:
+        free.bind(("", 0))
+        monkeypatch.setattr(client, "PORT", free.getsockname()[1])
     monkeypatch.setattr(client, "PATIENCE_S", 0.3)
     monkeypatch.setattr(client, "AGAIN_S", 0.01)
 
 
-def scene(
-    sockets: Sequence[ControllerSocket | None], talk: Callable[[Client], Awaitable[Any]], name: str = "PORT"
-) -> Any:
+def scene(sockets: Sequence[ControllerSocket | None], talk: Callable[[Client], Awaitable[Any]]) -> Any:
     """The result of a talk of a client that is at home at the first of these brokers; None is one that is down."""
 
     async def run() -> Any:
@@ -55,7 +51,7 @@ def scene(
         async with AsyncExitStack() as stack:
             for one, node in zip(sockets, NODES, strict=False):
                 if one is not None:
-                    await stack.enter_async_context(listening(one.serve, node.address, getattr(client, name)))
+                    await stack.enter_async_context(listening(one.serve, node.address, vars(client)["PORT"]))
             stack.push_async_callback(made.close)
             return await talk(made)
 
@@ -178,44 +174,18 @@ def test_a_hole_is_answered_after_a_while() -> None:
     assert (ended.type, ended.value) == ("ok", {"first": 0, "payloads": [5], "end": 3})
 
 
-# -- probes ------------------------------------------------------------------------------------------------------------
+def test_a_replica_is_given_time_to_reach_the_end_of_the_broker_that_took_the_last_message() -> None:
+    home = ControllerSocket({SEND: [REJECTED], PULL: [page(1, (0, 5)), page(1, code=19), page(2, (1, 6))]})
+    other = ControllerSocket({SEND: [TAKEN], END: [answer(0, {"offset": "2"})]})
+    _, ended = perform([home, other], SENT, READ)
+    assert ended.value == {"first": 0, "payloads": [5, 6], "end": 2}
+    home = ControllerSocket({SEND: [REJECTED], PULL: [page(1, (0, 5)), page(1, code=19)]})
+    _, ended = perform([home, ControllerSocket({SEND: [TAKEN], END: [answer(0, {"offset": "2"})]})], SENT, READ)
+    assert ended.value == {"first": 0, "payloads": [5], "end": 1}
 
 
-def runtime(**table: str) -> tuple[Any, ...]:
-    return answer(0, body=json.dumps({"table": table}))
-
-
-FIGURES = {"commitLogMaxOffset": "819", "dispatchBehindBytes": "19", "bootTimestamp": "5"}
-
-
-@pytest.mark.parametrize(
-    ("leader", "role"), [({"leaderId": "n1"}, "leader"), ({"leaderId": "n2"}, "follower"), ({}, "unknown")]
-)
-def test_what_a_broker_says_of_itself(leader: dict[str, str], role: str) -> None:
-    metadata = Answer(200, "", {}, json.dumps({"code": 200, **leader}).encode(), 1)
-    table = Answer(0, "", {}, json.dumps({"table": FIGURES}).encode(), 1)
-    stated = client.figures("n1", metadata, table)
-    assert stated == {"role": role, "leader": leader.get("leaderId"), "committed": 819, "applied": 800, "booted": 5}
-
-
-@pytest.mark.parametrize(
-    ("metadata", "table"),
-    [(b'{"code":404}', b'{"table":{}}'), (b'{"code":200}', b"{}"), (b'{"code":200}', b'{"table":{}}'), (b"[]", b"{}")],
-)
-def test_one_that_says_nothing(metadata: bytes, table: bytes) -> None:
-    with pytest.raises(ValueError, match=r"code|int"):
-        client.figures("n1", Answer(200, "", {}, metadata, 1), Answer(0, "", {}, table, 1))
-
-
-def test_one_that_is_down() -> None:
-    async def probe(_: Client) -> Any:
-        prober = Prober(NODES[0])
-        try:
-            return await prober.ask(0.5)
-        finally:
-            await prober.close()
-
-    with pytest.raises(OSError, match="connection"):
-        scene([None], probe)
-    with pytest.raises(OSError, match="connection"):
-        scene([ControllerSocket({RUNTIME: [runtime(**FIGURES)]})], probe)
+@pytest.mark.parametrize("given", [answer(1), answer(0), HANG_UP])
+def test_an_end_that_is_not_said_is_not_waited_for(given: Any) -> None:
+    home = ControllerSocket({SEND: [REJECTED], PULL: [page(1, (0, 5))]})
+    _, ended = perform([home, ControllerSocket({SEND: [TAKEN], END: [given]})], SENT, READ)
+    assert ended.value == {"first": 0, "payloads": [5], "end": 1}

@@ -1,0 +1,101 @@
+"""What RocketMQ's brokers say of themselves, and when those with elected masters have caught up."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import Any
+
+import pytest
+
+from harness.systems import Machine
+from harness.systems.remoting import Answer
+from harness.systems.rocketmq_brokers.probes import END, DLedgerProber, HaProber, of_ha, on_dledger, one_master
+from history import Probe
+
+FIGURES = {"commitLogMaxOffset": "819", "dispatchBehindBytes": "19", "bootTimestamp": "5"}
+RUNTIME = Answer(0, "", {}, json.dumps({"table": FIGURES}).encode(), 1)
+
+
+def said(content: Any, code: int = 0) -> Answer:
+    return Answer(code, "", {}, json.dumps(content).encode(), 1)
+
+
+@pytest.mark.parametrize(
+    ("leader", "role"), [({"leaderId": "n1"}, "leader"), ({"leaderId": "n2"}, "follower"), ({}, "unknown")]
+)
+def test_a_broker_on_dledger(leader: dict[str, str], role: str) -> None:
+    stated = on_dledger("n1", said({"code": 200, **leader}), RUNTIME)
+    assert stated == {"role": role, "leader": leader.get("leaderId"), "committed": 819, "applied": 800, "booted": 5}
+
+
+def test_a_master_and_a_slave() -> None:
+    epochs = said({"epochList": [{"epoch": 1, "startOffset": 0}, {"epoch": 4, "startOffset": 90}], "maxOffset": 819})
+    stated = of_ha(said({"master": True, "inSyncSlaveNums": 2}), epochs, RUNTIME)
+    assert stated == {"role": "leader", "epoch": 4, "applied": 800, "log_bytes": 819, "booted": 5, "in_sync_slaves": 2}
+    stated = of_ha(said({"master": False, "inSyncSlaveNums": 0}), said({"epochList": []}), RUNTIME)
+    assert stated == {"role": "follower", "epoch": -1, "applied": 800, "log_bytes": 819, "booted": 5}
+
+
+@pytest.mark.parametrize(
+    ("metadata", "table"),
+    [({"code": 404}, {"table": {}}), ({"code": 200}, {}), ({"code": 200}, {"table": {}}), ([], {})],
+)
+def test_one_that_says_nothing(metadata: Any, table: Any) -> None:
+    with pytest.raises(ValueError, match=r"code|int"):
+        on_dledger("n1", said(metadata), said(table))
+    with pytest.raises(ValueError, match=r"code|int"):
+        of_ha(said(metadata), said({}), said(table))
+
+
+@pytest.mark.parametrize("prober", [DLedgerProber, HaProber])
+def test_one_that_is_down(prober: Any) -> None:
+    async def probe() -> Any:
+        made = prober(Machine("n1", "127.0.79.9"))
+        try:
+            return await made.ask(0.5)
+        finally:
+            await made.close()
+
+    with pytest.raises(OSError, match="connection"):
+        asyncio.run(probe())
+
+
+def probes(*answers: tuple[int, str, int, str]) -> list[Probe]:
+    return [
+        Probe(time, node, role="leader" if role == "leader" else "follower", applied=end, own={END: end})
+        for time, node, end, role in answers
+    ]
+
+
+BOTH = ("n1", "n2")
+
+
+@pytest.mark.parametrize(
+    ("answers", "recovered"),
+    [
+        (probes((1, "n1", 90, "leader"), (1, "n2", 80, ""), (2, "n1", 95, "leader"), (2, "n2", 90, "")), True),
+        (probes((1, "n1", 90, "leader"), (1, "n2", 80, ""), (2, "n1", 95, "leader"), (2, "n2", 89, "")), False),
+        (probes((1, "n1", 90, "leader"), (1, "n2", 90, "leader")), False),
+        (probes((1, "n1", 90, ""), (1, "n2", 90, "")), False),
+        (probes((1, "n1", 90, "leader")), False),
+        (probes((0, "n2", 90, ""), (1, "n1", 90, "leader")), False),
+        ([*probes((1, "n1", 90, "leader")), Probe(1, "n2", error="down")], False),
+        ([], False),
+    ],
+    ids=["caught up", "behind", "two masters", "no master", "one is silent", "only before", "down", "nothing"],
+)  # fmt: skip
+def test_when_brokers_with_an_elected_master_have_caught_up(answers: list[Probe], recovered: bool) -> None:
+    assert one_master(answers, BOTH, 1) == recovered
+
+
+def test_each_node_is_asked_for_by_itself_too() -> None:
+    answers = probes((1, "n1", 90, "leader"), (1, "n2", 80, ""), (2, "n1", 95, "leader"), (2, "n2", 89, ""))
+    assert one_master(answers, ["n1"], 1)
+    assert not one_master(answers, ["n2"], 1)
+    assert one_master([*answers, *probes((3, "n2", 90, ""))], ["n2"], 1)
+
+
+def test_queues_that_are_not_built_have_not_caught_up() -> None:
+    late = Probe(1, "n2", role="follower", applied=50, own={END: 90})
+    assert not one_master([*probes((1, "n1", 90, "leader")), late], BOTH, 1)
