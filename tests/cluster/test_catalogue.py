@@ -65,4 +65,4 @@ def test_a_broken_twin_is_found(
     installed: Installed, make_cluster: MakeCluster, system: str, fault: str, twin: tuple[str, ...]
 ) -> None:
     code, said = run(installed, make_cluster(), system, fault, *twin)
-    assert (code, "✕ linearizable " in said) == (1, True), said
+    assert (code, "✕ linearizable" in said) == (1, True), said

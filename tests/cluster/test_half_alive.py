@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -34,7 +35,8 @@ def test_what_comes_back_by_half_has_not_recovered(
          "--store", tmp_path, "--planted-bug", bug, *WORDS],
         text=True, capture_output=True, check=False,
     )  # fmt: skip
-    said = " ".join((done.stdout + done.stderr).split())
-    assert done.returncode == 1, said
-    assert seen in said
-    assert f"the planted bug {bug} was found" in said.lower()
+    assert done.returncode == 1, done.stdout + done.stderr
+    results = json.loads((tmp_path / "latest" / "results.json").read_text())
+    (recovery,) = [check for check in results["checks"] if check["name"] == "recovery"]
+    assert seen in recovery["seen"]
+    assert results["sentence"].startswith(f"the planted bug {bug} was found")
