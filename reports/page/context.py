@@ -54,6 +54,7 @@ from reports.story.planted_bug import (
     verdict_shown,
     word_of,
 )
+from reports.story.scope import scope_of
 from reports.style.format import compact, lead, leaves, one_line, short
 from reports.text import recovery as recovery_text
 from reports.text.summary import known_text
@@ -120,6 +121,7 @@ def head_context(drawn: Drawn) -> dict[str, Any]:
         "about": about_of(run),
         "places": part("headlines", lambda: places_of(run, diagnosis, sections), {}),
         "meaning": meaning_of(run),
+        "scope": None if diagnosis or run.failure else part("what was tested", lambda: scope_of(drawn), None),
         "failed_beside": failed_beside(run),
         "next_step": next_step(run),
         "recovery_title": next(

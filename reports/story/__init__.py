@@ -3,6 +3,7 @@
 ===================  =======================================================================================
 ``diagnosis``        all of them; each is one of ``breaks``
 ``planted_bug``           what a verdict means, also with a planted bug
+``scope``            what a run without a violation tested, and what it did not
 ``headline``         the answer of a counterexample; ``other_reads``: whether another node has what it lacks
 ``lost_elements``    what nodes' last reads of sets lack
 ``no_recovery``      a cluster that did not recover

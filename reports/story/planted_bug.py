@@ -14,7 +14,7 @@ from reports.load.run import HARNESS_FAILURE, Run, beside_violation, quoted_comm
 from reports.story.breaks import Break
 
 MEANINGS: Final = {
-    "valid": "Every check passed, and the run was worth something: every gate was met.",
+    "valid": "",
     "invalid": "",
     "unknown": "This run proves nothing, for the system or against it.",
     HARNESS_FAILURE: "The harness broke down. This says nothing about the system under test.",

@@ -13,6 +13,7 @@ from reports.load.run import HARNESS_FAILURE, about_of, commands_of
 from reports.load.staleness import STALE, is_stale
 from reports.story.diagnosis import diagnosis_of
 from reports.story.planted_bug import failed_beside, grouped, longer, meaning_of, next_step, verdict_shown, word_of
+from reports.story.scope import scope_of
 from reports.style.format import lead, one_line, printable
 from reports.text.summary import MARKS, Paint, known_text, wrapped
 from reports.text.terminal import columns_of, painted, sparklines
@@ -68,6 +69,8 @@ def _verdict(drawn: Drawn, columns: int, paint: Paint) -> str:
     says = [f"{f'{title}: ' if title else ''}{first.title}: {lead(one_line(first.text, 420))[0]}"] if first else []
     if broke or not first:
         says.append(meaning_of(run) if planted and not broke else one_line(run.sentence, 420))
+    if run.verdict == "valid":
+        says.append(scope_of(drawn).sentence)
     says += [lead(cut)[0]] if cut else []
     says += [failed_beside(run)] if not broke and run.failure else []
     lines += [wrapped(text, columns, hang="  ") for text in says if text]

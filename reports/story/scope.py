@@ -1,0 +1,93 @@
+"""What a run without a violation tested: the faults that stood, the operations under them, and what was left out."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import NamedTuple
+
+import numpy as np
+
+from history.codes import OK
+from history.columns.operations import NONE
+from history.records.check_records import check_records
+from history.records.finding import Alarms, findings_in
+from history.records.text import counted
+from reports.analysis.findings import Drawn
+from reports.load.check_rows import checks_of
+from reports.load.cut_record import is_cut
+from reports.style.format import number
+
+
+class Scope(NamedTuple):
+    """``sentence``: what a valid verdict rests on; ``rows``: title and text of what was tested, and what was not."""
+
+    sentence: str
+    rows: tuple[tuple[str, str], ...]
+
+
+def scope_of(drawn: Drawn) -> Scope:
+    """Say what the run tested, by its receipts, its operations and its checks."""
+    run = drawn.run
+    stood = [window for window in drawn.windows if window.installed]
+    times = Counter(window.fault for window in stood)
+    faults = ", ".join(f"{fault} {count}" for fault, count in times.most_common())
+    share, rows = None, [("faults that stood", faults)]
+    if stood and len(run.operations) and not is_cut(run):
+        share, under = _under_faults(drawn)
+        rows += [("operations under a fault", under), ("reads after each heal", _reads_after(drawn))]
+    absent = Counter((window.fault, window.state) for window in drawn.windows if not window.installed)
+    left_out = [f"{fault} ({state}: {count})" for (fault, state), count in absent.items()]
+    left_out += [f"{row['name']} ({row['seen']})" for row in checks_of(run) if row["state"] == "skipped"]
+    notes = [
+        note
+        for check in check_records(run.results)
+        for finding in findings_in(check)
+        if isinstance(finding, Alarms)
+        for note in finding.notes
+    ]
+    rows += [("not tested", "; ".join(left_out)), ("alarms that prove nothing", "; ".join(notes))]
+    return Scope(_sentence(drawn, len(stood), share), tuple((title, text) for title, text in rows if text))
+
+
+def _sentence(drawn: Drawn, stood: int, share: float | None) -> str:
+    operations = counted(len(drawn.run.operations), "operation")
+    if not stood:
+        why = f"of {counted(len(drawn.windows), 'fault')} none stood" if drawn.windows else "no fault was injected"
+        return f"{why[:1].upper()}{why[1:]}: this shows only how the system does undisturbed, in {operations}."
+    which = f"{counted(stood, 'fault')} stood"
+    return f"No violation was found in {operations}; {which}{'' if share is None else f', over {share:.0%} of them'}."
+
+
+def _under_faults(drawn: Drawn) -> tuple[float, str]:
+    """The share of the operations that were open while a fault stood, and how many, and how many of these were ok."""
+    operations, end = drawn.run.operations, drawn.run.end
+    returned = np.where(operations.returned == NONE, end, operations.returned) / 1e9
+    under = np.zeros(len(operations), dtype=bool)
+    for window in drawn.windows:
+        if window.installed:
+            stop = end / 1e9 if window.heal_started is None else window.heal_started
+            start = window.started if window.stood is None else window.stood
+            under |= (operations.invoked / 1e9 < stop) & (returned > start)
+    many, ok = int(under.sum()), int((under & operations.which(OK)).sum())
+    return many / len(operations), f"{number(many)} of {number(len(operations))}, {number(ok)} of them ok"
+
+
+def _reads_after(drawn: Drawn) -> str:
+    """How many reads began and were answered ok from each heal to the beginning of the next fault."""
+    operations = drawn.run.operations
+    reads = operations.which(OK) & (operations.f.codes == operations.f.code("read"))
+    if not reads.any():
+        return ""
+    invoked = operations.invoked[reads] / 1e9
+    found = []
+    for window in drawn.windows:
+        if window.installed and window.healed is not None:
+            later = [one.started for one in drawn.windows if one.started > window.healed]
+            until = min(later, default=drawn.run.end / 1e9)
+            found.append((int(((invoked > window.healed) & (invoked < until)).sum()), window.name))
+    if not found:
+        return ""
+    fewest, name = min(found)
+    return (
+        f"{number(fewest)} after {name}, the fewest, to {number(max(found)[0])}" if len(found) > 1 else number(fewest)
+    )

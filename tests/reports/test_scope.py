@@ -1,0 +1,69 @@
+"""What a run without a violation says of itself: by its receipts and its history, counted by hand."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import reports
+from history import RunFiles
+from reports.analysis.findings import prepare
+from reports.load.run import read_run
+from reports.story.scope import scope_of
+from reports.style.format import number
+from tests.support.reports.made import Maker
+from tests.support.reports.raw import Raw, S
+from tests.support.reports.recorded_runs import recorded_run
+
+
+def test_operations_under_faults_are_counted_by_the_history(tmp_path: Path) -> None:
+    root = recorded_run("stuck-in-ring", tmp_path)
+    receipts = json.loads((root / "results.json").read_text())["receipts"]
+    spans = [(one["stood"] / S, one["heal_started"] / S) for one in receipts if one["state"] == "installed"]
+    operations, open_ones = [], dict[Any, float]()
+    raw = Raw(root)
+    for event in raw.events:
+        if event["process"] == "nemesis":
+            continue
+        if event["type"] == "invoke":
+            open_ones[event["process"]] = event["time"] / S
+        else:
+            operations.append((open_ones.pop(event["process"]), event["time"] / S, event["type"]))
+    operations += [(begun, raw.end, "info") for begun in open_ones.values()]
+    under = [one for one in operations if any(one[0] < stop and one[1] > start for start, stop in spans)]
+    ok = sum(kind == "ok" for *_, kind in under)
+    found = scope_of(prepare(read_run(RunFiles(root))))
+    rows = dict(found.rows)
+    assert len(spans) == 3
+    assert rows["faults that stood"] == "partition-majorities-ring 3"
+    assert rows["operations under a fault"] == (
+        f"{number(len(under))} of {number(len(operations))}, {number(ok)} of them ok"
+    )
+    assert f"over {len(under) / len(operations):.0%} of them" in found.sentence
+
+
+def test_a_run_without_a_fault_shows_only_that(fresh: Maker) -> None:
+    """And of a fault that was asked for and never stood nothing is claimed either."""
+    files = fresh("valid")
+    drawn = prepare(read_run(files))
+    assert "none" not in scope_of(drawn).sentence
+    drawn.windows.clear()
+    assert scope_of(drawn).sentence.startswith("No fault was injected: this shows only ")
+    assert "faults that stood" not in dict(scope_of(drawn).rows)
+
+
+@pytest.mark.parametrize(("kind", "told"), [("valid", True), ("invalid", False)])
+def test_a_page_says_what_was_tested_where_nothing_was_found(fresh: Maker, kind: str, told: bool) -> None:
+    files = fresh(kind)
+    results = json.loads(files.results.read_text())
+    skipped = {"name": "read-back", "kind": "gate", "verdict": "valid", "asked": "asked", "seen": "nothing to read"}
+    why = {"type": "Skipped", "check": "read-back", "why": "nothing to read"}
+    results["checks"].append({**skipped, "findings": [why]})
+    files.results.write_text(json.dumps(results))
+    reports.write_report(files)
+    page = files.report.read_text()
+    assert ("<dt>not tested</dt>" in page) == told
+    assert ("read-back (nothing to read)" in page) == told
