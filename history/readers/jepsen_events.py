@@ -56,7 +56,7 @@ def keyed_events(events: list[Event], wrong: Wrong) -> list[Event]:
 
     Runs of the harness have keys in a field of their own, and their reads ask for null.
     """
-    if any(event.key is not None for event in events):
+    if any(event.key is not None for event in events) or not any(isinstance(event.value, list) for event in events):
         return events
     records = [{"process": e.process, "type": e.type, "f": e.f, "value": e.value} for e in events]
     # A cas to null is whole, and no key with nothing.

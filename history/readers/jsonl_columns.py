@@ -5,8 +5,10 @@ As strict as ``read_history`` and ``pair``: the same mistakes raise the same err
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,6 +40,11 @@ class ColumnFile:
     torn: bool
 
 
+#: A client's function that no register has, in a line as our writer writes it.
+_OTHER_FUNCTION: Final = re.compile(rb'"process":\d+,"f":"(?!(?:read|write|cas)")([^"\\]*)"')
+_LOOKED_AT: Final = 1 << 16
+
+
 def read_columns(path: Path) -> ColumnFile:
     """Read a history by columns.
 
@@ -48,6 +55,9 @@ def read_columns(path: Path) -> ColumnFile:
     if not data.size or data[newline] != 10:
         raise FormatError(str(path), "line 1", "expected a history header, found no whole line")
     header = parse_header(parse_object(data[: newline + 1].tobytes(), path, 1), path)
+    # Of another object the first lines say so, before any compiled code is loaded.
+    if (other := _OTHER_FUNCTION.search(data[newline : newline + _LOOKED_AT].tobytes())) is not None:
+        raise NotColumnarError(f"the function {other[1].decode(errors='replace')!r}")
     scanned = Scan(data, newline + 1, path)
     return ColumnFile(header, scanned.columns(), bool(data[-1] != 10))
 

@@ -16,6 +16,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import re
 from dataclasses import dataclass, field
 from operator import attrgetter
 from pathlib import Path
@@ -131,7 +132,9 @@ def read_history(path: Path) -> HistoryFile:
     lines = data.split(b"\n")
     torn = bool(lines.pop())
     header = header_of(lines[0] + b"\n" if lines else b"", path)
-    events = [read_event(line, path, number) for number, line in enumerate(lines[1:], start=2)]
+    events = plain_events(data[len(lines[0]) + 1 : data.rindex(b"\n") + 1], lines[1:])
+    if events is None:
+        events = [read_event(line, path, number) for number, line in enumerate(lines[1:], start=2)]
     for position, event in enumerate(events):
         if event.index != position:
             raise FormatError(str(path), f"line {position + 2}", f"expected index {position}, found {event.index}")
@@ -241,6 +244,8 @@ def parse_header(record: dict[str, Any], path: Path) -> Header:
 _EVENTS: Final = msgspec.json.Decoder(Event)
 _OPTIONAL: Final = attrgetter("key", "node", "error", "phase", "intended")
 _DOUBTFUL: Final = (b"\\", b'" ', b'"\t', b'"\r', b'"\n')
+#: One object behind another in a line, which ``decode_lines`` takes for two lines.
+_TWO_OBJECTS: Final = re.compile(rb"\}[ \t\r]*\{")
 
 
 def read_event(line: bytes, path: Path, number: int) -> Event:
@@ -267,6 +272,31 @@ def _is_plain(line: bytes, event: Event) -> bool:
         and not any(mark in line for mark in _DOUBTFUL)
         and not (len(line) > MOST_LEVELS and nests_deeper(line, event.value, MOST_LEVELS - 1))
     )
+
+
+def plain_events(body: bytes, lines: list[bytes]) -> list[Event] | None:
+    """Read all ``lines`` of ``body`` at once, in a sixth of the time; None if one of them may not be plain.
+
+    The same questions as ``_is_plain``'s.  No line has fewer names than its event has fields, so if together they have
+    as many, each has.  No line has the begins of two events, so if there are as many of both, there is one in each.
+    """
+    if any(mark in body for mark in _DOUBTFUL) or _TWO_OBJECTS.search(body) is not None:
+        return None
+    try:
+        events = _EVENTS.decode_lines(body)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return None
+    absent = sum(_OPTIONAL(event).count(None) for event in events)
+    if len(events) != len(lines) or body.count(b'":') != 11 * len(events) - absent:
+        return None
+    if body.count(b'"value":') != len(events):
+        return None
+    nested = (
+        len(line) > MOST_LEVELS and nests_deeper(line, event.value, MOST_LEVELS - 1)
+        for line, event in zip(lines, events, strict=True)
+        if isinstance(event.value, (list, dict))
+    )
+    return None if any(nested) else events
 
 
 def parse_event(record: dict[str, Any], path: Path, number: int) -> Event:

@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from history import Event, FormatError, Header, HistoryWriter, read_history
-from history.records.events import parse_event, parse_object, read_event
+from history.records.events import parse_event, parse_object, plain_events, read_event
 from history.records.writer import MAX_BUFFERED, UnwritableError
 
 HEADER = Header("demo", "register", 7, "2026-01-01T00:00:00+00:00", {"nodes": ["n1", "n2"]})
@@ -381,3 +381,36 @@ def test_the_quick_reader_takes_nothing_that_the_strict_one_refuses_and_reads_it
         assert repr(found) == repr(strict), line
         quick += isinstance(found, Event)
     assert quick > 500
+
+
+def strict_events(lines: list[bytes]) -> list[Event] | None:
+    try:
+        return [parse_event(parse_object(line, Path("h"), 2), Path("h"), 2) for line in lines]
+    except FormatError:
+        return None
+
+
+def test_lines_read_at_once_are_those_that_the_strict_reader_reads() -> None:
+    """Also where objects share a line, one goes over several, or one line makes up for what another one lacks."""
+    rng, quick, refused = Random(2), 0, 0
+    cuts = [b"\n", b"\n", b"\n", b"\n", b"", b" ", b"\n\n", b" \n", b"\r\n", b"\n \n"]
+    for _ in range(6000):
+        body = b""
+        for _ in range(rng.randint(1, 4)):
+            fields = list(PLAIN.items())
+            for _ in range(rng.choice([0, 0, 0, 1, 2])):
+                place = rng.randrange(len(fields))
+                if rng.random() < 0.3:
+                    fields.pop(place)
+                else:
+                    fields.insert(place, (rng.choice(FRAGMENTS), rng.choice([*VALUES, "{}", "\n{}", "\n5", '"}{"'])))
+            text = ",".join(f'"{name}":{value}' for name, value in fields)
+            body += f"{{{text}}}".encode() + (rng.choice(cuts) if rng.random() < 0.3 else b"\n")
+        if not body.endswith(b"\n"):
+            body += b"\n"
+        lines = body.split(b"\n")[:-1]
+        found, strict = plain_events(body, lines), strict_events(lines)
+        assert found is None or repr(found) == repr(strict), body
+        quick += found is not None
+        refused += found is None and strict is None
+    assert min(quick, refused) > 1000
