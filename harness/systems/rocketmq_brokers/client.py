@@ -22,7 +22,6 @@ from harness.systems.law import LOST, NOT_SENT, Law, Outcome, Rule
 from harness.systems.remoting import Answer, Connection
 from harness.systems.rocketmq_brokers.messages import (
     BUSY,
-    END,
     MESSAGE_ILLEGAL,
     NO_PERMISSION,
     NO_QUEUE,
@@ -35,7 +34,6 @@ from harness.systems.rocketmq_brokers.messages import (
     SEND,
     Page,
     body_of,
-    end_header,
     page_in,
     pull_header,
     send_header,
@@ -53,7 +51,7 @@ LAW: Final = Law(
     reads=("pull", "read"),
 )  # fmt: skip
 REFUSED: Final = frozenset({MESSAGE_ILLEGAL, NO_PERMISSION, NO_TOPIC, NO_QUEUE})
-#: A read of a whole queue asks again for what its broker does not have, for so long (s).
+#: A read of a whole queue asks again for a place below the end at which there is nothing, for so long (s).
 PATIENCE_S: Final = 2.0
 AGAIN_S: Final = 0.1
 
@@ -123,30 +121,16 @@ class Client:
         return page_in(answer)
 
     async def _whole(self, key: str, deadline: float) -> dict[str, Any]:
-        """The queue from 0 on, to the end that the broker names and that another one named before.
-
-        That other one took the last message: a replica may be behind it for a moment.
-        """
-        wanted = await self._end(key, deadline)
+        """The queue from 0 to its end: to the first place below it at which there is nothing, if there is one."""
         pages = [await self._page(key, 0, deadline)]
         patience = time.monotonic() + PATIENCE_S
-        while (place := sum(len(page.messages) for page in pages)) < max(pages[-1].end, wanted):
+        while (place := sum(len(page.messages) for page in pages)) < pages[-1].end:
             if not pages[-1].messages:
                 if time.monotonic() >= patience:
                     break
                 await asyncio.sleep(AGAIN_S)
             pages.append(await self._page(key, place, deadline))
         return shown(0, pages)
-
-    async def _end(self, key: str, deadline: float) -> int:
-        """The end of a queue by the broker that took the last message; 0 if it does not say, or is the own one."""
-        if self._order[0] == self.home:
-            return 0
-        try:
-            answer = await self._connections[self._order[0]].ask(END, ext=end_header(key), timeout=_left(deadline) / 2)
-            return int(answer.ext["offset"]) if answer.code == OK else 0
-        except (NoAnswerError, KeyError, ValueError):
-            return 0
 
 
 class _RefusedError(Exception):

@@ -22,7 +22,6 @@ READY_TOPIC: Final = "ready"
 SEND: Final = 10
 PULL: Final = 11
 RUNTIME: Final = 28
-END: Final = 30
 HA_STATUS: Final = 907
 EPOCHS: Final = 1007
 
@@ -79,10 +78,6 @@ def pull_header(key: str, offset: int) -> dict[str, object]:
     return {"consumerGroup": "harness", "topic": TOPIC, "queueId": _queue(key), "queueOffset": offset,
             "maxMsgNums": PAGE, "sysFlag": _SUBSCRIPTION, "commitOffset": 0, "suspendTimeoutMillis": 0,
             "subscription": "*", "subVersion": 0, "expressionType": "TAG"}  # fmt: skip
-
-
-def end_header(key: str) -> dict[str, object]:
-    return {"topic": TOPIC, "queueId": _queue(key)}
 
 
 def _queue(key: str) -> int:

@@ -16,8 +16,10 @@ two payloads at one offset, two offsets of one payload, offsets that contradict 
 can fill, and messages that were never sent, or whose send failed.  What a replica does not show is no get without an
 entry, since it may be behind.  Beside it are comparisons in linear time:
 
-- ``lost-message``: what was acknowledged, or was read, is on no replica at the end, when all have caught up.
-- ``missing-on-replica``: at the end one replica's queue is shorter than another's, and both have caught up.
+- ``lost-message``: what was acknowledged or read before the last heal, or before the restart of all brokers at the end
+  of a run, is on no replica then, when all have caught up.
+- ``missing-on-replica``: what was acknowledged or read before that is beyond the end of one replica that has caught up,
+  and not beyond another's.
 - ``hole``: a replica holds nothing at a place below the end that it names, in the read at the end, for a second.
 - ``misplaced``: a message stands at a place of the queue that is not its offset.
 - ``end-went-back``: a replica named an end, and then a lower one, by the same process.
@@ -25,6 +27,7 @@ entry, since it may be behind.  Beside it are comparisons in linear time:
 
 from __future__ import annotations
 
+import math
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -73,7 +76,7 @@ def queues_check(evidence: Evidence) -> Check:
     verdicts: list[Verdict] = []
     unknown: list[str] = []
     for key, mine in queues.items():
-        queue = Queue(str(key), mine, evidence.nodes, evidence.recovered)
+        queue = Queue(str(key), mine, evidence)
         judged = check_operations(list(queue.as_log()), "log")
         verdicts.append(judged.verdict)
         if judged.verdict == "unknown":
@@ -127,14 +130,13 @@ class Queue:
     ``last`` is each node's last read of the whole queue, ``seen`` what was first shown where.
     """
 
-    def __init__(self, key: str, operations: Sequence[Operation], nodes: Sequence[str], recovered: Sequence[str]):
+    def __init__(self, key: str, operations: Sequence[Operation], evidence: Evidence) -> None:
         self.key = key
         self.operations = operations
         self.reads = [one for one in operations if one.f != "send" and one.outcome == "ok"]
-        self.last = {one.node: one for one in self.reads if one.f == "read" and one.node in nodes}
-        self._recovered = recovered
-        self._nodes = nodes
+        self.last = {str(one.node): one for one in self.reads if one.f == "read" and one.node in evidence.nodes}
         self.seen = self._seen()
+        self._evidence = evidence
         #: More than the gets that are made of one operation: the places of their events in the log's history.
         self._apart = 2 + max((len(one.result["payloads"]) for one in self.reads), default=0)
 
@@ -184,13 +186,24 @@ class Queue:
     def _broken(self, kind: str, sentence: str, *said: tuple[Operation, str]) -> Counterexample:
         return Counterexample.of_promise(kind, f"{self.key}: {sentence}", *said)
 
+    def _settled(self, read: Operation) -> int:
+        """The time (ns) up to which all that was shown must be in this last read; 0 if its replica had not caught up.
+
+        A replica that has caught up has what was there at the heal, and after a restart of all what was there before.
+        """
+        moments = self._evidence.moments
+        if read.invoked >= moments.get("restarting", math.inf):
+            return moments["restarting"] if read.invoked >= moments.get("restarted-recovered", math.inf) else 0
+        caught_up = read.node in self._evidence.recovered and read.invoked >= moments.get("final-reads", math.inf)
+        return moments.get("healed", 0) if caught_up else 0
+
     def lost(self) -> list[_Seen]:
-        """What no replica holds at the end; nothing where one was not read then, or has not caught up."""
-        if set(self.last) != set(self._nodes) or not set(self._nodes) <= set(self._recovered):
+        """What no replica holds at the end; nothing where one was not read then, or had not caught up."""
+        if set(self.last) != set(self._evidence.nodes):
             return []
         held = {payload for read in self.last.values() for payload in read.result["payloads"]}
-        begun = min(read.invoke_index for read in self.last.values())
-        return [one for one in self.seen if one.payload not in held and one.by.end_index < begun]
+        settled = min(map(self._settled, self.last.values()))
+        return [one for one in self.seen if one.payload not in held and one.by.ended < settled]
 
     def _lost(self) -> Iterator[Counterexample]:
         lost = self.lost()
@@ -202,10 +215,10 @@ class Queue:
 
     def _missing(self) -> Iterator[Counterexample]:
         furthest = max((_end(read) for read in self.last.values()), default=0)
-        caught_up = [read for node, read in self.last.items() if node in self._recovered]
-        for read in caught_up:
+        for read in self.last.values():
+            settled = self._settled(read)
             for one in self.seen:
-                if _end(read) <= one.place < furthest and one.by.end_index < read.invoke_index:
+                if _end(read) <= one.place < furthest and one.by.ended < settled:
                     other = f"that of another replica at {furthest}"
                     text = f"{_saw(one)}, and at the end the queue of {read.node} ends at {_end(read)}, {other}"
                     yield self._broken("missing-on-replica", text, (one.by, _shows(one)), (read, _ends(read)))

@@ -15,7 +15,7 @@ from harness.systems.law import LOST, NOT_SENT, Outcome
 from harness.systems.remoting import Answer
 from harness.systems.rocketmq_brokers import DLEDGER, client
 from harness.systems.rocketmq_brokers.client import LAW, REFUSED, Client, case_of
-from harness.systems.rocketmq_brokers.messages import END, PULL, SEND, body_of
+from harness.systems.rocketmq_brokers.messages import PULL, SEND, body_of
 from harness.workloads import Invocation
 from tests.support.harness.controller_socket import HANG_UP, SILENCE, ControllerSocket, answer, listening
 from tests.support.harness.stored_messages import stored
@@ -172,20 +172,3 @@ def test_a_whole_queue_is_read_by_places_that_the_client_counts() -> None:
 def test_a_hole_is_answered_after_a_while() -> None:
     (ended,) = perform([ControllerSocket({PULL: [page(3, (0, 5)), page(3, code=19)]})], READ)
     assert (ended.type, ended.value) == ("ok", {"first": 0, "payloads": [5], "end": 3})
-
-
-def test_a_replica_is_given_time_to_reach_the_end_of_the_broker_that_took_the_last_message() -> None:
-    home = ControllerSocket({SEND: [REJECTED], PULL: [page(1, (0, 5)), page(1, code=19), page(2, (1, 6))]})
-    other = ControllerSocket({SEND: [TAKEN], END: [answer(0, {"offset": "2"})]})
-    _, ended = perform([home, other], SENT, READ)
-    assert ended.value == {"first": 0, "payloads": [5, 6], "end": 2}
-    home = ControllerSocket({SEND: [REJECTED], PULL: [page(1, (0, 5)), page(1, code=19)]})
-    _, ended = perform([home, ControllerSocket({SEND: [TAKEN], END: [answer(0, {"offset": "2"})]})], SENT, READ)
-    assert ended.value == {"first": 0, "payloads": [5], "end": 1}
-
-
-@pytest.mark.parametrize("given", [answer(1), answer(0), HANG_UP])
-def test_an_end_that_is_not_said_is_not_waited_for(given: Any) -> None:
-    home = ControllerSocket({SEND: [REJECTED], PULL: [page(1, (0, 5))]})
-    _, ended = perform([home, ControllerSocket({SEND: [TAKEN], END: [given]})], SENT, READ)
-    assert ended.value == {"first": 0, "payloads": [5], "end": 1}

@@ -63,7 +63,13 @@ def run(bug: str = "", most: int = 1200) -> tuple[Simulated, Evidence]:
             )
             operations.append(made)
     evidence = Evidence(
-        setup=SETUP, nodes=NODES, operations=operations, probes=(), receipts=(), moments={}, recovered=NODES
+        setup=SETUP,
+        nodes=NODES,
+        operations=operations,
+        probes=(),
+        receipts=(),
+        recovered=NODES,
+        moments={"healed": at, "final-reads": at},
     )
     return main, evidence
 
