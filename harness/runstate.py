@@ -52,7 +52,7 @@ class RunState:
     standstills: list[tuple[int, int]] = field(default_factory=list)
     pace: dict[str, float] = field(default_factory=dict)
     lag_ms: list[float] = field(default_factory=list)
-    ended_roles: dict[str, str] = field(default_factory=dict)
+    ended_roles: dict[str, list[str]] = field(default_factory=dict)
     restart_failed: str | None = None
     logless: list[str] = field(default_factory=list)
     _saved: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)

@@ -11,6 +11,7 @@ from io import BytesIO, TextIOWrapper
 from pathlib import Path
 from typing import Any, BinaryIO, Final, Generic, TypeVar, overload
 
+import msgspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 
@@ -140,10 +141,10 @@ class Recording:
         """What was concluded, as in ``results.json``."""
         return self._document(self.files.results)
 
-    def conclude(self, content: bytes) -> None:
-        """Use this as the content of ``results.json`` from now on, whether it was written or not."""
+    def conclude(self, results: dict[str, Any], content: bytes = b"") -> None:
+        """Use these as ``results.json`` from now on, whether its ``content`` is written or not."""
         self._digests[self.files.results] = sha256(content).digest()
-        self.kept["results"] = (load_object(content), None)
+        self.kept["results"] = (msgspec.to_builtins(results, str_keys=True), None)
 
     def _document(self, path: Path) -> dict[str, Any]:
         """Read a JSON object; a byte that is not UTF-8 costs a character and not the file."""

@@ -83,17 +83,17 @@ def conclude(run: Recording, session: Callable[[], SparkSession] | None) -> Conc
         raise CheckError(f"{run.files.root} is not a whole run: {error.filename} is missing") from None
     log.info("seconds: %s", timings)
     results = _with_failure(judge(recorded, tables.key_verdicts, tables.faults, timings), unwritten)
-    run.conclude(json_bytes(results.to_json()))
     drawn = None
     if any(check.verdict == "invalid" for check in results.checks):
+        run.conclude(results.to_json())
         known = _try("the known defects", lambda: _known_defects(run, recorded.plan.system), [])
         if known is not None:
             results = replace(results, known_defects=known[0], not_known=known[1])
-            run.conclude(json_bytes(results.to_json()))
+            run.conclude(results.to_json())
         drawn = _try("the headlines", lambda: _prepared(run), [])
         results = replace(results, **_headlines(drawn))
     content = json_bytes(results.to_json())
-    run.conclude(content)
+    run.conclude(results.to_json(), content)
     try:
         with replacing(run.files.root, run.files.results, sync=True) as file:
             file.write(content)

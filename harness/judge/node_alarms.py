@@ -150,7 +150,7 @@ def _ended_for_good(recorded: Recorded) -> list[str]:
     if state.restart_failed or state.interrupted or state.failures:  # each of them said elsewhere
         return []
     return [
-        f"the {roles} of {node} did not run any more at the end"
+        f"the {', '.join(roles)} of {node} did not run any more at the end"
         + (f" (its last answer was at {answers[node] / 1e9:.1f} s)" if node in answers else "")
         + ", and no fault had left it so"
         for node, roles in sorted(state.ended_roles.items())

@@ -33,7 +33,7 @@ class Screen(Protocol):
 
     def ended(self, cell: Cell, attempt: Attempt, *, again: bool) -> None: ...
 
-    def skipped(self, cell: Cell, why: str) -> None: ...
+    def skipped(self, cell: Cell, why: str, outcome: str = "skipped") -> None: ...
 
 
 @dataclass(slots=True)
@@ -63,7 +63,7 @@ class Runner:
                 if not self.why_ended:
                     self._attempt(cell, overheads)
             if self.why_ended and not self.journal.of(cell):
-                self.screen.skipped(cell, f"not run: {self.why_ended}")
+                self.screen.skipped(cell, f"not run: {self.why_ended}", "not-run")
 
     def _refuse_what_ends_too_late(self, cell: Cell, began: float, overheads: list[float]) -> None:
         likely = likely_seconds(cell.plan, median(overheads) if overheads else OVERHEAD_S)

@@ -296,11 +296,11 @@ class Deployment:
             dead += [role for role in together if not answers[role.node].stdout.strip()]
         return dead
 
-    def ended(self) -> dict[str, str]:
+    def ended(self) -> dict[str, list[str]]:
         """The names of the roles that do not run, by node; empty when all do."""
-        found: dict[str, str] = {}
+        found: dict[str, list[str]] = {}
         for role in self._dead([role for stage in self.stages for role in stage if not role.task]):
-            found[role.node] = f"{found[role.node]}, {role.name}" if role.node in found else role.name
+            found.setdefault(role.node, []).append(role.name)
         return found
 
     def _last_words(self, name: str) -> str:

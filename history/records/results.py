@@ -94,19 +94,3 @@ class Results:
         record["checks"] = [check.to_json() for check in self.checks]
         record["keys"] = [key.to_json() for key in self.keys]
         return {"format": "harness-results", "version": RESULTS_VERSION, **record}
-
-
-def headlines_of(results: Mapping[str, Any], plan: Mapping[str, Any]) -> list[str]:
-    """List the sentences about what broke, by ``results.json``; empty where none are recorded.
-
-    Of a run with a planted bug the first says what became of that, as the verdict's sentence does; earlier releases
-    recorded headlines that do not say what is the bug's, and of those none are listed.
-    """
-    found = results.get("headlines")
-    listed = [str(one) for one in found] if isinstance(found, list | tuple) else []
-    if not plan.get("planted_bug"):
-        return listed
-    if not listed or not all(one.startswith((BY_PLANTED_BUG, BESIDE_PLANTED_BUG)) for one in listed):
-        return []
-    became = str(results.get("sentence") or "").partition(";")[0]
-    return [f"{became[:1].upper()}{became[1:]}.", *listed]

@@ -252,6 +252,16 @@ def planted_bug_outcome(plan: Mapping[str, Any], results: Mapping[str, Any]) -> 
     return "found" if checks_looking(plan) & failed else "missed"
 
 
+def headlines_of(results: Mapping[str, Any], plan: Mapping[str, Any]) -> list[str]:
+    """List the sentences about what broke; of a run with a planted bug the first says what became of that."""
+    found = results.get("headlines")
+    listed = [str(one) for one in found] if isinstance(found, list | tuple) else []
+    if not listed or not (bug := plan.get("planted_bug")):
+        return listed
+    became = "found, as intended" if planted_bug_outcome(plan, results) == "found" else "not found"
+    return [f"The planted bug {bug} was {became}.", *listed]
+
+
 def shown_verdict(verdict: str, planted_bug: str) -> str:
     """The verdict as it is shown wherever runs are: one that is valid though a bug was planted is *missed*."""
     return MISSED if (verdict, planted_bug) == ("valid", "missed") else verdict

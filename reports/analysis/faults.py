@@ -224,13 +224,7 @@ def _asked_after(operations: Operations, healed: int | None) -> frozenset[str]:
 
 def summaries_of(windows: Sequence[FaultWindow]) -> list[tuple[str, str]]:
     """List what each fault does, once for each that it was aimed at."""
-    return list(dict.fromkeys((one.fault, one_line(_aimed(one.summary), 200)) for one in windows if one.summary))
-
-
-def _aimed(summary: str) -> str:
-    """Put the targets that a plan chose first, as releases do now: before, a *random* one was *here aimed at n5*."""
-    own, _, aimed = summary.rpartition("; here ")
-    return f"here {aimed}; left to itself: {own}" if own else summary
+    return list(dict.fromkeys((one.fault, one_line(one.summary, 200)) for one in windows if one.summary))
 
 
 def late_of(run: Run) -> dict[int, str]:

@@ -89,7 +89,7 @@ class Moment:
 
 @dataclass(frozen=True, slots=True)
 class InvariantViolation:
-    """One failed check.  ``facts``: the clauses of its own sentence; ``nodes``: those that it is about.
+    """One failed check.  ``text``: its own sentence, and what became of entries; ``nodes``: those that it is about.
 
     ``picture``: the ends of the logs, or None, as where they are ``drawn_in`` the section of another check.
 
@@ -100,7 +100,7 @@ class InvariantViolation:
 
     name: str
     asked: str
-    facts: list[str]
+    text: str
     moments: list[Moment]
     nodes: tuple[str, ...]
     picture: Sketch | None
@@ -241,7 +241,7 @@ def _invariant_violation(drawn: Drawn, row: Mapping[str, Any], record: Mapping[s
     return InvariantViolation(
         name=row["name"],
         asked=row["asked"],
-        facts=[*(clause for clause in row["seen"].split("; ") if clause), *_lost(drawn, about)],
+        text="; ".join([row["seen"], *_lost(drawn, about)]),
         moments=moments,
         nodes=tuple(sorted(nodes)),
         picture=None,

@@ -22,14 +22,15 @@ from history.records.caveats import is_least
 from history.records.check_records import check_records
 from history.records.layout import start_of
 from history.records.plans import faults_of, nemesis_name, system_version
-from history.records.results import headlines_of
 from history.records.settings import machine_of, options_of, settings_of
 from history.records.violations import (
+    LINEARIZABLE,
     Violation,
     beside_planted_bug,
     checks_looking,
     counts_of,
     finding_name,
+    headlines_of,
     listed_verdict,
     planted_bug_outcome,
     violations_of,
@@ -52,7 +53,7 @@ class RunRow:
     whether a planted bug was found, and ``beside`` the worst finding that it does not explain.
     ``recovery_s`` is the longest time until the rate was back after a fault, ``never`` after how many it was not,
     ``gap_s`` the longest stretch without an ok around any fault.  ``checks`` holds (name, verdict).  ``settings`` is a
-    digest of those that move the figures; ``machine`` is None in runs of earlier releases, and ``system`` empty.
+    digest of those that move the figures; ``machine`` is None where it is not recorded.
     ``options`` are those of the run's system, as ``name=value``.
     ``least``: there may be more ``violations`` than were looked for.  ``failure`` is what failed on our side; beside a
     violation, which is proven all the same, the verdict is invalid.
@@ -121,7 +122,6 @@ def _faults(nemesis: str) -> tuple[str, ...]:
 
 
 #: How the sentence on a run begins whose clients saw nothing wrong.
-FINE: Final = ("linearizable: yes", "isolation: yes")
 #: Before the sentence of a run of which rate, gap and recovery are not given.
 _CUT: Final = "(its history was cut: no rates) "
 
@@ -222,7 +222,7 @@ def _unknown(results: Mapping[str, Any]) -> str:
 
 
 def _describe(results: Mapping[str, Any], plan: Mapping[str, Any], violations: Sequence[Violation]) -> str:
-    """Return the headlines; where an earlier release recorded none, the sentence.
+    """Return the headlines; where none are recorded, the sentence.
 
     Of that failed checks come in front of what is fine, since a list shows only its beginning.
     """
@@ -235,10 +235,11 @@ def _describe(results: Mapping[str, Any], plan: Mapping[str, Any], violations: S
     failed = [check for check in recorded if check.get("verdict") == "invalid"]
     checks = sorted(failed, key=lambda check: worst.index(str(check.get("name", ""))))
     checks += [check for check in recorded if check.get("verdict") == "unknown"]
-    if not checks or not sentence.startswith(FINE):
+    of_clients = next((check for check in recorded if check.get("name") in LINEARIZABLE), {})
+    if not checks or plan.get("planted_bug") or of_clients.get("verdict") != "valid":
         return sentence
     wrong = [f"{check.get('name')}: {_no(check)}{check.get('seen')}" for check in checks]
-    return "; ".join([*wrong, sentence.partition(";")[0]])
+    return "; ".join([*wrong, f"{of_clients['name']}: yes"])
 
 
 def _no(check: Mapping[str, Any]) -> str:

@@ -11,8 +11,7 @@ from typing import Any, Final
 from history.records.caveats import caveats_of, violations_counted
 from history.records.finding import known_defects_in
 from history.records.indexes import epoch_bits_in
-from history.records.results import headlines_of
-from history.records.violations import in_shown_order, verdict_words
+from history.records.violations import headlines_of, in_shown_order, verdict_words
 from reports.errors import Notes
 from reports.load.check_rows import DIFFER, check_rows, worst_first
 from reports.load.cut_record import counts_cut

@@ -102,7 +102,7 @@ def test_results_that_were_concluded_stand_for_those_on_the_disk(root: Path) -> 
     run = Recording(root)
     assert run.results["verdict"] == "invalid"
     before = run.digest(run.files.results)
-    run.conclude(b'{"verdict": "valid"}')
+    run.conclude({"verdict": "valid"}, b'{"verdict": "valid"}')
     assert run.results == {"verdict": "valid"}
     assert run.digest(run.files.results) != before
 

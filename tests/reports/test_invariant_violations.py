@@ -230,7 +230,7 @@ def test_a_forgotten_term_is_reported_with_its_moment(fresh: Maker) -> None:
 def test_a_check_without_evidence_is_reported_in_its_own_words(fresh: Maker, findings: Any) -> None:
     drawn = with_checks(fresh("valid"), {"name": "node-logs", "seen": "3 times 'x'; on n1", "findings": findings})
     (broken,) = invariant_violations(drawn)
-    assert (broken.moments, broken.facts) == ([], ["3 times 'x'", "on n1"])
+    assert (broken.moments, broken.text) == ([], "3 times 'x'; on n1")
 
 
 def test_checks_with_sections_of_their_own_and_good_ones_are_not_listed(made: Maker) -> None:

@@ -46,7 +46,7 @@ def test_the_list_and_the_summary_lead_with_what_broke(tmp_path: Path) -> None:
     assert page.index("2 of 5 replicas stopped applying") < page.index(SYMPTOM)
 
 
-def test_a_planted_bug_is_reported_first_and_an_earlier_release_recorded_no_story(tmp_path: Path) -> None:
+def test_a_planted_bug_is_reported_first(tmp_path: Path) -> None:
     planted = with_story("stale-reads", tmp_path)
     results, plan = json.loads(planted.results.read_text()), json.loads(planted.plan.read_text())
     assert plan["planted_bug"]
@@ -58,9 +58,6 @@ def test_a_planted_bug_is_reported_first_and_an_earlier_release_recorded_no_stor
             "The planted bug stale-reads was found, as intended. Intended: inconsistent: stale-read"
         )
     assert "Also found: log truncated: Committed entries were deleted from logs; first on n3 by 9.3 s" in said
-    unled = {**results, "headlines": [one.partition(": ")[2] for one in results["headlines"]]}
-    planted.results.write_text(json.dumps(unled))
-    assert row_of(planted).sentence.startswith(results["sentence"][:60]), "as recorded by earlier releases"
     older = RunFiles(recorded_run("replica-behind", tmp_path))
     assert SYMPTOM in row_of(older).sentence
 

@@ -179,7 +179,7 @@ def test_a_process_that_a_healing_found_gone_is_a_doubt_of_a_system_without_prob
 
 def test_a_process_that_does_not_run_at_the_end_is_a_doubt_unless_a_fault_left_it_so() -> None:
     def ended(*receipts: Receipt, probes: tuple[Probe, ...] = (), **changes: Any) -> Check:
-        state = replace(good().state, ended_roles={"n2": "server"}, **changes)
+        state = replace(good().state, ended_roles={"n2": ["server"]}, **changes)
         return check_of(with_probes(*probes, receipts=receipts or (receipt(),), state=state))
 
     check = ended()

@@ -29,7 +29,7 @@ class Screen:
     def ended(self, cell: Cell, attempt: Attempt, *, again: bool) -> None:
         self.lines.append(f"ended {cell.name} {attempt.outcome}{' again' if again else ''}")
 
-    def skipped(self, cell: Cell, why: str) -> None:
+    def skipped(self, cell: Cell, why: str, outcome: str = "skipped") -> None:
         self.lines.append(f"skipped {cell.name}: {why}")
 
 

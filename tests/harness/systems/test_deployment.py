@@ -258,7 +258,7 @@ def test_a_server_that_hides_is_found_paused_and_killed_whole(scene: Scene, kind
     scene.signal("KILL")
     assert scene.states() == {}
     assert scene.pid() is None
-    assert scene.system.ended() == {"n1": "server"}
+    assert scene.system.ended() == {"n1": ["server"]}
 
 
 def test_kill_ends_what_outlived_the_process_that_was_started(scene: Scene) -> None:
@@ -266,7 +266,7 @@ def test_kill_ends_what_outlived_the_process_that_was_started(scene: Scene) -> N
     pids = serve_titled(scene)
     os.kill(pids[0], SIGKILL)
     scene.eventually(lambda: set(scene.states()) == set(pids[1:]))
-    assert scene.system.ended() == {"n1": "server"}
+    assert scene.system.ended() == {"n1": ["server"]}
     scene.system.kill(["n1"])
     assert scene.states() == {}
     (scene.home / "pids").unlink()
@@ -278,7 +278,7 @@ def test_a_role_is_hit_alone(scene: Scene) -> None:
     scene.system.start(["n1"])
     scene.eventually(lambda: scene.system.ended() == {})
     scene.signal("KILL")
-    assert scene.system.ended() == {"n1": "server"}
+    assert scene.system.ended() == {"n1": ["server"]}
 
 
 @pytest.mark.parametrize("groups", [True, False])
@@ -310,7 +310,7 @@ def test_a_program_that_goes_to_the_background_is_refused_and_is_ended_all_the_s
     with pytest.raises(NotReadyError, match=r"server on n1 is ready, and the process (?s:.*)stay in the foreground"):
         scene.system.start(["n1"])
     daemon = int((scene.home / "daemon").read_text())
-    assert scene.system.ended() == {"n1": "server"}
+    assert scene.system.ended() == {"n1": ["server"]}
     scene.system.kill(["n1"])
     assert not _alive(daemon)
 
@@ -478,7 +478,7 @@ def test_the_roles_that_ended_are_named(scene: Scene) -> None:
     assert scene.system.ended() == {}
     os.kill(int((scene.home / "run" / "helper.pid").read_text().split()[0]), 9)
     scene.eventually(scene.system.ended)
-    assert scene.system.ended() == {"n1": "helper"}
+    assert scene.system.ended() == {"n1": ["helper"]}
 
 
 def test_members_are_the_nodes_of_the_roles_that_store_or_all_on_which_something_runs(
