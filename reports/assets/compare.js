@@ -1,11 +1,12 @@
-(()=>{var View={from:0,to:1,start:0,end:1,cursor:null,selected:null,listeners:[],cursorListeners:[],pending:!1,reset(end,start=0){this.from=this.start=start,this.to=this.
-end=end},set(from,to){let span=Math.min(Math.max(to-from,1e-4),this.end-this.start),start=Math.min(Math.max(from,this.start),this.end-span);!Number.isFinite(start)||
-!Number.isFinite(span)||Math.abs(start-this.from)<1e-9&&Math.abs(start+span-this.to)<1e-9||(this.from=start,this.to=start+span,this.changed())},changed(){this.pending||
-(this.pending=!0,requestAnimationFrame(()=>{this.pending=!1;for(let listener of this.listeners)listener()}))},whole(){this.set(this.start,this.end)},zoom(factor,at){
-this.set(at-(at-this.from)*factor,at+(this.to-at)*factor)},move(seconds){this.set(this.from+seconds,this.to+seconds)},point(seconds){if(seconds!==this.cursor){this.
-cursor=seconds;for(let listener of this.cursorListeners)listener(seconds)}}},ViewKeys={ArrowLeft:()=>View.move((View.from-View.to)/8),ArrowRight:()=>View.move((View.
-to-View.from)/8),"+":()=>View.zoom(1/1.5,(View.from+View.to)/2),"=":()=>View.zoom(1/1.5,(View.from+View.to)/2),"-":()=>View.zoom(1.5,(View.from+View.to)/2),0:()=>View.
-whole(),Home:()=>View.whole()};var GUTTER=64,MARGIN=24,Ink={},INKS="paper ink quiet rule mark link ok info fail ok-ink info-ink fail-ink run-a run-b".split(" ");function readInk(){let style=getComputedStyle(
+(()=>{var View={from:0,to:1,start:0,end:1,cursor:null,selected:null,listeners:[],cursorListeners:[],pending:!1,past:[],changedAt:-1/0,reset(end,start=0){this.from=this.
+start=start,this.to=this.end=end},set(from,to){let span=Math.min(Math.max(to-from,1e-4),this.end-this.start),start=Math.min(Math.max(from,this.start),this.end-span);
+!Number.isFinite(start)||!Number.isFinite(span)||Math.abs(start-this.from)<1e-9&&Math.abs(start+span-this.to)<1e-9||(performance.now()-this.changedAt>400&&this.
+past.push([this.from,this.to]),this.changedAt=performance.now(),this.from=start,this.to=start+span,this.changed())},back(){this.past.length&&([this.from,this.to]=
+this.past.pop(),this.changedAt=-1/0,this.changed())},changed(){this.pending||(this.pending=!0,requestAnimationFrame(()=>{this.pending=!1;for(let listener of this.
+listeners)listener()}))},whole(){this.set(this.start,this.end)},zoom(factor,at){this.set(at-(at-this.from)*factor,at+(this.to-at)*factor)},move(seconds){this.set(
+this.from+seconds,this.to+seconds)},point(seconds){if(seconds!==this.cursor){this.cursor=seconds;for(let listener of this.cursorListeners)listener(seconds)}}},ViewKeys={
+ArrowLeft:()=>View.move((View.from-View.to)/8),ArrowRight:()=>View.move((View.to-View.from)/8),"+":()=>View.zoom(1/1.5,(View.from+View.to)/2),"=":()=>View.zoom(
+1/1.5,(View.from+View.to)/2),"-":()=>View.zoom(1.5,(View.from+View.to)/2),0:()=>View.whole(),Home:()=>View.whole()};var GUTTER=64,MARGIN=24,Ink={},INKS="paper ink quiet rule mark link ok info fail ok-ink info-ink fail-ink run-a run-b".split(" ");function readInk(){let style=getComputedStyle(
 document.documentElement);for(let name of INKS)Ink[name]=style.getPropertyValue(`--${name}`).trim();Ink.dark=luminance(Ink.paper)<.5,Ink.font=`12px ${style.getPropertyValue(
 "--sans").trim()}`}function luminance(colour){let hex=colour.replace("#","");return(parseInt(hex.slice(0,2),16)*.3+parseInt(hex.slice(2,4),16)*.59+parseInt(hex.
 slice(4,6),16)*.11)/255}function prepareCanvas(canvas,height){let width=Math.max(canvas.parentElement.clientWidth,120),ratio=window.devicePixelRatio||1;canvas.style.
@@ -55,16 +56,20 @@ context.stroke())}context.restore()}function namePhases(context,data,toX,left,ri
 paper,context.lineWidth=3*ratio,context.lineJoin="round",context.setLineDash([]),context.font=Ink.font.replace("12px",`${12*ratio}px`),context.textBaseline="top";
 for(let{name,start}of data.phases){let x=toX(start),room=right-x>context.measureText(name).width+6*ratio;if(x<left||x>right)continue;let at=[x+(room?3:-3)*ratio,
 top+(data.findings?.length||data.violations?.length?11:1)*ratio];context.textAlign=room?"left":"right",context.strokeText(name,...at),context.fillText(name,...at)}
-context.restore()}var BAR=2;function drawViolationMarks(context,data,toX,left,right,top,height,ratio){context.save(),context.strokeStyle=Ink.mark,context.lineWidth=
-ratio,context.setLineDash([]);let marked=[...(data.further?.findings??[]).map(at=>[at,!0]),...(data.findings??[]).map(({at})=>[at,!0]),...(data.further?.violations??
-[]).map(at=>[at,!1]),...(data.violations??[]).map(({at})=>[at,!1])];context.fillStyle=Ink.mark;for(let{at,until}of data.findings??[]){let[a,b]=[Math.max(toX(at),
-left),Math.min(toX(until??at),right)];b>a&&context.fillRect(a,top,b-a,BAR*ratio)}for(let[at,hollow]of marked){let x=toX(at);x<left||x>right||(context.globalAlpha=
-.4,context.beginPath(),context.moveTo(x,top),context.lineTo(x,top+height),context.stroke(),context.globalAlpha=1,triangle(context,x,top+(hollow?7:6)*ratio,4*ratio,
-hollow))}context.restore()}function dots(context,from,to,y){context.fillStyle=Ink.quiet;for(let x=from;x<to;x+=5)context.fillRect(x,y-.5,Math.min(2,to-x),1)}function drawAvailable(context,value,colour,from,to,top,step){
-if(value!==1&&value!==2){dots(context,from,to,top+step/2);return}context.fillStyle=value===1?colour:Ink["fail-ink"];let inset=value===1?5:3;context.fillRect(from,
-top+inset,to-from,step-2*inset)}function triangle(context,x,y,size,hollow=!1){context.beginPath(),context.moveTo(x,y),context.lineTo(x-size,y-size*1.5),context.
-lineTo(x+size,y-size*1.5),context.closePath(),context.strokeStyle=Ink.paper,context.lineWidth=3,context.stroke(),context.fillStyle=hollow?Ink.paper:Ink.mark,context.
-strokeStyle=Ink.mark,context.lineWidth=1.25,context.fill(),hollow&&context.stroke(),context.lineWidth=1}var HOLD_MS=450,STILL=8,Fingers={down:new Map};function wireTouch(element,secondsAt,read,moves){let hold=0,pinch=null,span=()=>{let[a,b]=[...Fingers.down.values()];return{wide:Math.max(Math.abs(a.x-b.x),20),
+context.restore()}function nameFaults(context,data,toX,left,right,bottom,ratio){context.save(),context.fillStyle=Ink.quiet,context.font=Ink.font.replace("12px",
+`${11*ratio}px`),context.textAlign="left",context.textBaseline="bottom";let free=left;for(let fault of[...data.faults].sort((a,b)=>a.start-b.start)){let from=Math.
+max(toX(fault.start),free)+2*ratio,room=Math.min(toX(fault.end),right)-from,text=(fault.state==="installed"?[`#${fault.id} ${fault.fault}`,`#${fault.id}`]:[]).find(
+one=>context.measureText(one).width<=room);text&&(context.fillText(text,from,bottom-2*ratio),free=from+context.measureText(text).width)}context.restore()}var BAR=2;
+function drawViolationMarks(context,data,toX,left,right,top,height,ratio){context.save(),context.strokeStyle=Ink.mark,context.lineWidth=ratio,context.setLineDash(
+[]);let marked=[...(data.further?.findings??[]).map(at=>[at,!0]),...(data.findings??[]).map(({at})=>[at,!0]),...(data.further?.violations??[]).map(at=>[at,!1]),
+...(data.violations??[]).map(({at})=>[at,!1])];context.fillStyle=Ink.mark;for(let{at,until}of data.findings??[]){let[a,b]=[Math.max(toX(at),left),Math.min(toX(until??
+at),right)];b>a&&context.fillRect(a,top,b-a,BAR*ratio)}for(let[at,hollow]of marked){let x=toX(at);x<left||x>right||(context.globalAlpha=.4,context.beginPath(),context.
+moveTo(x,top),context.lineTo(x,top+height),context.stroke(),context.globalAlpha=1,triangle(context,x,top+(hollow?7:6)*ratio,4*ratio,hollow))}context.restore()}function dots(context,from,to,y){
+context.fillStyle=Ink.quiet;for(let x=from;x<to;x+=5)context.fillRect(x,y-.5,Math.min(2,to-x),1)}function drawAvailable(context,value,colour,from,to,top,step){if(value!==
+1&&value!==2){dots(context,from,to,top+step/2);return}context.fillStyle=value===1?colour:Ink["fail-ink"];let inset=value===1?5:3;context.fillRect(from,top+inset,
+to-from,step-2*inset)}function triangle(context,x,y,size,hollow=!1){context.beginPath(),context.moveTo(x,y),context.lineTo(x-size,y-size*1.5),context.lineTo(x+size,
+y-size*1.5),context.closePath(),context.strokeStyle=Ink.paper,context.lineWidth=3,context.stroke(),context.fillStyle=hollow?Ink.paper:Ink.mark,context.strokeStyle=
+Ink.mark,context.lineWidth=1.25,context.fill(),hollow&&context.stroke(),context.lineWidth=1}var HOLD_MS=450,STILL=8,Fingers={down:new Map};function wireTouch(element,secondsAt,read,moves){let hold=0,pinch=null,span=()=>{let[a,b]=[...Fingers.down.values()];return{wide:Math.max(Math.abs(a.x-b.x),20),
 at:(a.at+b.at)/2}},forget=event=>{clearTimeout(hold),Fingers.down.delete(event.pointerId),pinch=null};element.style.touchAction="pan-y",element.addEventListener(
 "pointerdown",event=>{event.pointerType==="touch"&&(Fingers.down.set(event.pointerId,{x:event.clientX,first:event.clientX,at:secondsAt(event)}),clearTimeout(hold),
 Fingers.down.size===1&&(hold=setTimeout(()=>{View.point(secondsAt(event)),read(event)},HOLD_MS)),pinch=Fingers.down.size===2?{...span(),from:View.from,to:View.to}:
@@ -80,18 +85,19 @@ points:{show:!more.scatter},y:!!more.scatter,...more.stepped?{dataIdx:stepAt}:{}
 0,Math.max(high,1)*1.05]}},axes:axes(more.axis),series:[{label:"second",value:(_,v)=>v==null?"–":v.toFixed(2)},...series],legend:{show:!more.scatter,live:!0},
 hooks:{drawClear:[u=>{let ratio=uPlot.pxRatio,context=u.ctx,{left,top,width,height:height2}=u.bbox,toX=seconds=>u.valToPos(seconds,"x",!0);(more.background??drawBands)(
 context,data,toX,left,left+width,top,height2),drawPhases(context,data,toX,left,left+width,top,height2,ratio),more.scatter&&(context.save(),more.scatter(u,context,
-ratio),context.restore())}],draw:[u=>{let{left,top,width,height:height2}=u.bbox,toX=seconds=>u.valToPos(seconds,"x",!0);namePhases(u.ctx,data,toX,left,left+width,
-top,uPlot.pxRatio),drawViolationMarks(u.ctx,data,toX,left,left+width,top,height2,uPlot.pxRatio)}],setSelect:[u=>{u.select.width>4&&View.set(u.posToVal(u.select.
-left,"x"),u.posToVal(u.select.left+u.select.width,"x")),u.setSelect({left:0,top:0,width:0,height:0},!1)}],setCursor:[u=>{Charts.syncing||!u.over.matches(":hover")||
-(Charts.syncing=!0,View.point(u.cursor.left>=0?u.posToVal(u.cursor.left,"x"):null),Charts.syncing=!1)}]}},values,host);plot.over.addEventListener("click",event=>{
-let box=plot.over.getBoundingClientRect();event.clientY-box.top<=MARKS_HEIGHT&&Charts.onMark?.(plot.posToVal(event.clientX-box.left,"x"),(View.to-View.from)/box.
-width)});let secondsAt=event=>plot.posToVal(event.clientX-plot.over.getBoundingClientRect().left,"x");return wireTouch(plot.over,secondsAt,()=>{},!0),plot.over.
-addEventListener("dblclick",()=>View.whole()),plot.over.addEventListener("pointerleave",()=>View.point(null)),Charts.plots.push({plot,host,height}),drawKeys(plot),
-plot}function drawKeys(plot){plot.root.querySelectorAll(".u-legend .u-series").forEach((row,place)=>{let{stroke,dash,width}=plot.series[place],marker=row.querySelector(
-".u-marker");if(!marker||typeof stroke!="function")return;let picture=svg("svg",{viewBox:"0 0 28 10",class:"line-key","aria-hidden":"true"}),drawn=svg("line",{x1:0,
-x2:28,y1:5,y2:5,stroke:stroke(plot,place),"stroke-width":width,"stroke-dasharray":(dash??[]).join(" ")||"none"});picture.append(drawn),marker.replaceChildren(picture)})}
-function line(label,colour,more){return{label,stroke:colour,width:1.25,points:{show:!1},spanGaps:!1,value:(_,v)=>figure(v,Number.isInteger(v)?0:1),...more}}function logScale(){
-return{distr:3,range:(_,low,high)=>[Math.max(10**Math.floor(Math.log10(Math.max(low,.01))),.01),10**Math.ceil(Math.log10(Math.max(high,1.01)))]}}var decades=(_,ticks)=>ticks.map(tick=>Math.abs(Math.log10(tick)%1)<1e-6?tick:null),logText=tick=>tick<1?String(tick):figure(tick,0),logAxis={filter:decades,grid:{
+ratio),context.restore())}],draw:[u=>{let{left,top,width,height:height2}=u.bbox,toX=seconds=>u.valToPos(seconds,"x",!0);nameFaults(u.ctx,data,toX,left,left+width,
+top+height2,uPlot.pxRatio),namePhases(u.ctx,data,toX,left,left+width,top,uPlot.pxRatio),drawViolationMarks(u.ctx,data,toX,left,left+width,top,height2,uPlot.pxRatio)}],
+setSelect:[u=>{u.select.width>4&&View.set(u.posToVal(u.select.left,"x"),u.posToVal(u.select.left+u.select.width,"x")),u.setSelect({left:0,top:0,width:0,height:0},
+!1)}],setCursor:[u=>{Charts.syncing||!u.over.matches(":hover")||(Charts.syncing=!0,View.point(u.cursor.left>=0?u.posToVal(u.cursor.left,"x"):null),Charts.syncing=
+!1)}]}},values,host);plot.over.addEventListener("click",event=>{let box=plot.over.getBoundingClientRect();event.clientY-box.top<=MARKS_HEIGHT&&Charts.onMark?.(plot.
+posToVal(event.clientX-box.left,"x"),(View.to-View.from)/box.width)});let secondsAt=event=>plot.posToVal(event.clientX-plot.over.getBoundingClientRect().left,"x");
+return wireTouch(plot.over,secondsAt,()=>{},!0),plot.over.addEventListener("dblclick",()=>View.whole()),plot.over.addEventListener("pointerleave",()=>View.point(
+null)),Charts.plots.push({plot,host,height}),drawKeys(plot),plot}function drawKeys(plot){plot.root.querySelectorAll(".u-legend .u-series").forEach((row,place)=>{
+let{stroke,dash,width}=plot.series[place],marker=row.querySelector(".u-marker");if(!marker||typeof stroke!="function")return;let picture=svg("svg",{viewBox:"0 0\
+ 28 10",class:"line-key","aria-hidden":"true"}),drawn=svg("line",{x1:0,x2:28,y1:5,y2:5,stroke:stroke(plot,place),"stroke-width":width,"stroke-dasharray":(dash??
+[]).join(" ")||"none"});picture.append(drawn),marker.replaceChildren(picture)})}function line(label,colour,more){return{label,stroke:colour,width:1.25,points:{show:!1},
+spanGaps:!1,value:(_,v)=>figure(v,Number.isInteger(v)?0:1),...more}}function logScale(){return{distr:3,range:(_,low,high)=>[Math.max(10**Math.floor(Math.log10(Math.
+max(low,.01))),.01),10**Math.ceil(Math.log10(Math.max(high,1.01)))]}}var decades=(_,ticks)=>ticks.map(tick=>Math.abs(Math.log10(tick)%1)<1e-6?tick:null),logText=tick=>tick<1?String(tick):figure(tick,0),logAxis={filter:decades,grid:{
 stroke:()=>Ink.rule,width:1,filter:decades},values:(_,ticks)=>ticks.map(tick=>Math.abs(Math.log10(tick)%1)<1e-6?logText(tick):null)};function shareView(){View.listeners.
 push(()=>{for(let{plot}of Charts.plots)plot.setScale("x",{min:View.from,max:View.to})}),View.cursorListeners.push(seconds=>{if(!(Charts.syncing||!Charts.plots.length)){
 Charts.syncing=!0;for(let{plot}of Charts.plots)plot.setCursor(seconds===null?{left:-10,top:-10}:{left:plot.valToPos(seconds,"x"),top:10},!1);Charts.syncing=!1}})}

@@ -1,11 +1,12 @@
-(()=>{var View={from:0,to:1,start:0,end:1,cursor:null,selected:null,listeners:[],cursorListeners:[],pending:!1,reset(end,start2=0){this.from=this.start=start2,this.to=
-this.end=end},set(from,to){let span=Math.min(Math.max(to-from,1e-4),this.end-this.start),start2=Math.min(Math.max(from,this.start),this.end-span);!Number.isFinite(
-start2)||!Number.isFinite(span)||Math.abs(start2-this.from)<1e-9&&Math.abs(start2+span-this.to)<1e-9||(this.from=start2,this.to=start2+span,this.changed())},changed(){
-this.pending||(this.pending=!0,requestAnimationFrame(()=>{this.pending=!1;for(let listener of this.listeners)listener()}))},whole(){this.set(this.start,this.end)},
-zoom(factor,at){this.set(at-(at-this.from)*factor,at+(this.to-at)*factor)},move(seconds){this.set(this.from+seconds,this.to+seconds)},point(seconds){if(seconds!==
-this.cursor){this.cursor=seconds;for(let listener of this.cursorListeners)listener(seconds)}}},ViewKeys={ArrowLeft:()=>View.move((View.from-View.to)/8),ArrowRight:()=>View.
-move((View.to-View.from)/8),"+":()=>View.zoom(1/1.5,(View.from+View.to)/2),"=":()=>View.zoom(1/1.5,(View.from+View.to)/2),"-":()=>View.zoom(1.5,(View.from+View.
-to)/2),0:()=>View.whole(),Home:()=>View.whole()};function textOfValue(data,letter,i){let{ops,names}=data,kind=ops[`${letter}k`][i],a=ops[`${letter}a`][i],b=ops[`${letter}b`][i];return kind===1?String(a):kind===
+(()=>{var View={from:0,to:1,start:0,end:1,cursor:null,selected:null,listeners:[],cursorListeners:[],pending:!1,past:[],changedAt:-1/0,reset(end,start2=0){this.from=this.
+start=start2,this.to=this.end=end},set(from,to){let span=Math.min(Math.max(to-from,1e-4),this.end-this.start),start2=Math.min(Math.max(from,this.start),this.end-
+span);!Number.isFinite(start2)||!Number.isFinite(span)||Math.abs(start2-this.from)<1e-9&&Math.abs(start2+span-this.to)<1e-9||(performance.now()-this.changedAt>400&&
+this.past.push([this.from,this.to]),this.changedAt=performance.now(),this.from=start2,this.to=start2+span,this.changed())},back(){this.past.length&&([this.from,
+this.to]=this.past.pop(),this.changedAt=-1/0,this.changed())},changed(){this.pending||(this.pending=!0,requestAnimationFrame(()=>{this.pending=!1;for(let listener of this.
+listeners)listener()}))},whole(){this.set(this.start,this.end)},zoom(factor,at){this.set(at-(at-this.from)*factor,at+(this.to-at)*factor)},move(seconds){this.set(
+this.from+seconds,this.to+seconds)},point(seconds){if(seconds!==this.cursor){this.cursor=seconds;for(let listener of this.cursorListeners)listener(seconds)}}},ViewKeys={
+ArrowLeft:()=>View.move((View.from-View.to)/8),ArrowRight:()=>View.move((View.to-View.from)/8),"+":()=>View.zoom(1/1.5,(View.from+View.to)/2),"=":()=>View.zoom(
+1/1.5,(View.from+View.to)/2),"-":()=>View.zoom(1.5,(View.from+View.to)/2),0:()=>View.whole(),Home:()=>View.whole()};function textOfValue(data,letter,i){let{ops,names}=data,kind=ops[`${letter}k`][i],a=ops[`${letter}a`][i],b=ops[`${letter}b`][i];return kind===1?String(a):kind===
 2?`${a} → ${b}`:kind===3?names.texts[a]??"…":kind===4?`absent → ${b}`:""}function nameOf(data,column2,i){let code=data.ops[column2][i];return code<0?"":data.
 names[column2][code]}function plainKey(text){return text.length>1&&text[0]==='"'&&text.at(-1)==='"'?text.slice(1,-1):text}var OUTCOMES=["ok","info","fail"];function lowerBound(array,value){
 let low=0,high=array.length;for(;low<high;){let middle=low+high>>1;array[middle]<value?low=middle+1:high=middle}return low}var Timeline={data:null,canvas:null,row:null,
@@ -190,17 +191,20 @@ context.stroke())}context.restore()}function namePhases(context,data,toX,left,ri
 paper,context.lineWidth=3*ratio,context.lineJoin="round",context.setLineDash([]),context.font=Ink.font.replace("12px",`${12*ratio}px`),context.textBaseline="top";
 for(let{name,start:start2}of data.phases){let x=toX(start2),room=right-x>context.measureText(name).width+6*ratio;if(x<left||x>right)continue;let at=[x+(room?3:-3)*
 ratio,top+(data.findings?.length||data.violations?.length?11:1)*ratio];context.textAlign=room?"left":"right",context.strokeText(name,...at),context.fillText(name,
-...at)}context.restore()}var BAR=2;function drawViolationMarks(context,data,toX,left,right,top,height,ratio){context.save(),context.strokeStyle=Ink.mark,context.
-lineWidth=ratio,context.setLineDash([]);let marked=[...(data.further?.findings??[]).map(at=>[at,!0]),...(data.findings??[]).map(({at})=>[at,!0]),...(data.further?.
-violations??[]).map(at=>[at,!1]),...(data.violations??[]).map(({at})=>[at,!1])];context.fillStyle=Ink.mark;for(let{at,until}of data.findings??[]){let[a,b]=[Math.
-max(toX(at),left),Math.min(toX(until??at),right)];b>a&&context.fillRect(a,top,b-a,BAR*ratio)}for(let[at,hollow]of marked){let x=toX(at);x<left||x>right||(context.
-globalAlpha=.4,context.beginPath(),context.moveTo(x,top),context.lineTo(x,top+height),context.stroke(),context.globalAlpha=1,triangle(context,x,top+(hollow?7:6)*
-ratio,4*ratio,hollow))}context.restore()}function dots(context,from,to,y){context.fillStyle=Ink.quiet;for(let x=from;x<to;x+=5)context.fillRect(x,y-.5,Math.min(
-2,to-x),1)}function drawAvailable(context,value,colour,from,to,top,step2){if(value!==1&&value!==2){dots(context,from,to,top+step2/2);return}context.fillStyle=value===
-1?colour:Ink["fail-ink"];let inset=value===1?5:3;context.fillRect(from,top+inset,to-from,step2-2*inset)}function triangle(context,x,y,size,hollow=!1){context.beginPath(),
-context.moveTo(x,y),context.lineTo(x-size,y-size*1.5),context.lineTo(x+size,y-size*1.5),context.closePath(),context.strokeStyle=Ink.paper,context.lineWidth=3,context.
-stroke(),context.fillStyle=hollow?Ink.paper:Ink.mark,context.strokeStyle=Ink.mark,context.lineWidth=1.25,context.fill(),hollow&&context.stroke(),context.lineWidth=
-1}var HOLD_MS=450,STILL=8,Fingers={down:new Map};function severalFingers(){return Fingers.down.size>1}function wireTouch(element,secondsAt,read,moves){let hold=0,
+...at)}context.restore()}function nameFaults(context,data,toX,left,right,bottom,ratio){context.save(),context.fillStyle=Ink.quiet,context.font=Ink.font.replace(
+"12px",`${11*ratio}px`),context.textAlign="left",context.textBaseline="bottom";let free=left;for(let fault of[...data.faults].sort((a,b)=>a.start-b.start)){let from=Math.
+max(toX(fault.start),free)+2*ratio,room=Math.min(toX(fault.end),right)-from,text=(fault.state==="installed"?[`#${fault.id} ${fault.fault}`,`#${fault.id}`]:[]).find(
+one=>context.measureText(one).width<=room);text&&(context.fillText(text,from,bottom-2*ratio),free=from+context.measureText(text).width)}context.restore()}var BAR=2;
+function drawViolationMarks(context,data,toX,left,right,top,height,ratio){context.save(),context.strokeStyle=Ink.mark,context.lineWidth=ratio,context.setLineDash(
+[]);let marked=[...(data.further?.findings??[]).map(at=>[at,!0]),...(data.findings??[]).map(({at})=>[at,!0]),...(data.further?.violations??[]).map(at=>[at,!1]),
+...(data.violations??[]).map(({at})=>[at,!1])];context.fillStyle=Ink.mark;for(let{at,until}of data.findings??[]){let[a,b]=[Math.max(toX(at),left),Math.min(toX(until??
+at),right)];b>a&&context.fillRect(a,top,b-a,BAR*ratio)}for(let[at,hollow]of marked){let x=toX(at);x<left||x>right||(context.globalAlpha=.4,context.beginPath(),context.
+moveTo(x,top),context.lineTo(x,top+height),context.stroke(),context.globalAlpha=1,triangle(context,x,top+(hollow?7:6)*ratio,4*ratio,hollow))}context.restore()}function dots(context,from,to,y){
+context.fillStyle=Ink.quiet;for(let x=from;x<to;x+=5)context.fillRect(x,y-.5,Math.min(2,to-x),1)}function drawAvailable(context,value,colour,from,to,top,step2){
+if(value!==1&&value!==2){dots(context,from,to,top+step2/2);return}context.fillStyle=value===1?colour:Ink["fail-ink"];let inset=value===1?5:3;context.fillRect(from,
+top+inset,to-from,step2-2*inset)}function triangle(context,x,y,size,hollow=!1){context.beginPath(),context.moveTo(x,y),context.lineTo(x-size,y-size*1.5),context.
+lineTo(x+size,y-size*1.5),context.closePath(),context.strokeStyle=Ink.paper,context.lineWidth=3,context.stroke(),context.fillStyle=hollow?Ink.paper:Ink.mark,context.
+strokeStyle=Ink.mark,context.lineWidth=1.25,context.fill(),hollow&&context.stroke(),context.lineWidth=1}var HOLD_MS=450,STILL=8,Fingers={down:new Map};function severalFingers(){return Fingers.down.size>1}function wireTouch(element,secondsAt,read,moves){let hold=0,
 pinch=null,span=()=>{let[a,b]=[...Fingers.down.values()];return{wide:Math.max(Math.abs(a.x-b.x),20),at:(a.at+b.at)/2}},forget=event=>{clearTimeout(hold),Fingers.
 down.delete(event.pointerId),pinch=null};element.style.touchAction="pan-y",element.addEventListener("pointerdown",event=>{event.pointerType==="touch"&&(Fingers.
 down.set(event.pointerId,{x:event.clientX,first:event.clientX,at:secondsAt(event)}),clearTimeout(hold),Fingers.down.size===1&&(hold=setTimeout(()=>{View.point(secondsAt(
@@ -217,28 +221,28 @@ y:!1,setScale:!1},points:{show:!more.scatter},y:!!more.scatter,...more.stepped?{
 {range:(_,_low,high)=>[0,Math.max(high,1)*1.05]}},axes:axes(more.axis),series:[{label:"second",value:(_,v)=>v==null?"–":v.toFixed(2)},...series],legend:{show:!more.
 scatter,live:!0},hooks:{drawClear:[u=>{let ratio=uPlot.pxRatio,context=u.ctx,{left,top,width,height:height2}=u.bbox,toX=seconds=>u.valToPos(seconds,"x",!0);(more.
 background??drawBands)(context,data,toX,left,left+width,top,height2),drawPhases(context,data,toX,left,left+width,top,height2,ratio),more.scatter&&(context.save(),
-more.scatter(u,context,ratio),context.restore())}],draw:[u=>{let{left,top,width,height:height2}=u.bbox,toX=seconds=>u.valToPos(seconds,"x",!0);namePhases(u.ctx,
-data,toX,left,left+width,top,uPlot.pxRatio),drawViolationMarks(u.ctx,data,toX,left,left+width,top,height2,uPlot.pxRatio)}],setSelect:[u=>{u.select.width>4&&View.
-set(u.posToVal(u.select.left,"x"),u.posToVal(u.select.left+u.select.width,"x")),u.setSelect({left:0,top:0,width:0,height:0},!1)}],setCursor:[u=>{Charts.syncing||
-!u.over.matches(":hover")||(Charts.syncing=!0,View.point(u.cursor.left>=0?u.posToVal(u.cursor.left,"x"):null),Charts.syncing=!1)}]}},values,host);plot.over.addEventListener(
-"click",event=>{let box=plot.over.getBoundingClientRect();event.clientY-box.top<=MARKS_HEIGHT&&Charts.onMark?.(plot.posToVal(event.clientX-box.left,"x"),(View.to-
-View.from)/box.width)});let secondsAt=event=>plot.posToVal(event.clientX-plot.over.getBoundingClientRect().left,"x");return wireTouch(plot.over,secondsAt,()=>{},
-!0),plot.over.addEventListener("dblclick",()=>View.whole()),plot.over.addEventListener("pointerleave",()=>View.point(null)),Charts.plots.push({plot,host,height}),
-drawKeys(plot),plot}function drawKeys(plot){plot.root.querySelectorAll(".u-legend .u-series").forEach((row,place)=>{let{stroke,dash,width}=plot.series[place],marker=row.
-querySelector(".u-marker");if(!marker||typeof stroke!="function")return;let picture=svg("svg",{viewBox:"0 0 28 10",class:"line-key","aria-hidden":"true"}),drawn=svg(
-"line",{x1:0,x2:28,y1:5,y2:5,stroke:stroke(plot,place),"stroke-width":width,"stroke-dasharray":(dash??[]).join(" ")||"none"});picture.append(drawn),marker.replaceChildren(
-picture)})}function line(label,colour,more){return{label,stroke:colour,width:1.25,points:{show:!1},spanGaps:!1,value:(_,v)=>figure(v,Number.isInteger(v)?0:1),...more}}
-function logScale(){return{distr:3,range:(_,low,high)=>[Math.max(10**Math.floor(Math.log10(Math.max(low,.01))),.01),10**Math.ceil(Math.log10(Math.max(high,1.01)))]}}
-var LARGE=1e7,indexScale={range:(_,low,high)=>high>=LARGE?[low,Math.max(high,low+1)]:[0,Math.max(high,1)*1.05]};function indexTexts(ticks){let known=ticks.filter(
-tick=>tick!==null);if(Math.max(0,...known)<LARGE)return{base:0,texts:ticks.map(tick=>figure(tick,Number.isInteger(tick)?0:1))};if(known.every(tick=>tick%1e6===0))
-return{base:0,texts:ticks.map(tick=>`${figure(tick/1e6,0)} M`)};let base=Math.floor(known[0]/1e6)*1e6;return{base,texts:ticks.map(tick=>`+${figure(tick-base,0)}`)}}
-var indexAxis={values:(u,ticks)=>{let{base,texts}=indexTexts(ticks),said=u.root.closest(".chart")?.querySelector(".axis-base");return said&&(said.textContent=base?
-`, above ${figure(base,0)}`:""),texts}},decades=(_,ticks)=>ticks.map(tick=>Math.abs(Math.log10(tick)%1)<1e-6?tick:null),logText=tick=>tick<1?String(tick):figure(
-tick,0),logAxis={filter:decades,grid:{stroke:()=>Ink.rule,width:1,filter:decades},values:(_,ticks)=>ticks.map(tick=>Math.abs(Math.log10(tick)%1)<1e-6?logText(tick):
-null)};function shareView(){View.listeners.push(()=>{for(let{plot}of Charts.plots)plot.setScale("x",{min:View.from,max:View.to})}),View.cursorListeners.push(seconds=>{
-if(!(Charts.syncing||!Charts.plots.length)){Charts.syncing=!0;for(let{plot}of Charts.plots)plot.setCursor(seconds===null?{left:-10,top:-10}:{left:plot.valToPos(
-seconds,"x"),top:10},!1);Charts.syncing=!1}})}function resizeCharts(){for(let{plot,host,height}of Charts.plots)plot.setSize({width:Math.max(host.clientWidth,200),
-height}),drawKeys(plot)}function scatterChart(data){let{ops}=data,count=ops.t.length;if(!count){document.getElementById("c-scatter").parentElement.hidden=!0;return}let top=1,bottom=1/0;
+more.scatter(u,context,ratio),context.restore())}],draw:[u=>{let{left,top,width,height:height2}=u.bbox,toX=seconds=>u.valToPos(seconds,"x",!0);nameFaults(u.ctx,
+data,toX,left,left+width,top+height2,uPlot.pxRatio),namePhases(u.ctx,data,toX,left,left+width,top,uPlot.pxRatio),drawViolationMarks(u.ctx,data,toX,left,left+width,
+top,height2,uPlot.pxRatio)}],setSelect:[u=>{u.select.width>4&&View.set(u.posToVal(u.select.left,"x"),u.posToVal(u.select.left+u.select.width,"x")),u.setSelect({
+left:0,top:0,width:0,height:0},!1)}],setCursor:[u=>{Charts.syncing||!u.over.matches(":hover")||(Charts.syncing=!0,View.point(u.cursor.left>=0?u.posToVal(u.cursor.
+left,"x"):null),Charts.syncing=!1)}]}},values,host);plot.over.addEventListener("click",event=>{let box=plot.over.getBoundingClientRect();event.clientY-box.top<=
+MARKS_HEIGHT&&Charts.onMark?.(plot.posToVal(event.clientX-box.left,"x"),(View.to-View.from)/box.width)});let secondsAt=event=>plot.posToVal(event.clientX-plot.over.
+getBoundingClientRect().left,"x");return wireTouch(plot.over,secondsAt,()=>{},!0),plot.over.addEventListener("dblclick",()=>View.whole()),plot.over.addEventListener(
+"pointerleave",()=>View.point(null)),Charts.plots.push({plot,host,height}),drawKeys(plot),plot}function drawKeys(plot){plot.root.querySelectorAll(".u-legend .u-\
+series").forEach((row,place)=>{let{stroke,dash,width}=plot.series[place],marker=row.querySelector(".u-marker");if(!marker||typeof stroke!="function")return;let picture=svg(
+"svg",{viewBox:"0 0 28 10",class:"line-key","aria-hidden":"true"}),drawn=svg("line",{x1:0,x2:28,y1:5,y2:5,stroke:stroke(plot,place),"stroke-width":width,"stroke\
+-dasharray":(dash??[]).join(" ")||"none"});picture.append(drawn),marker.replaceChildren(picture)})}function line(label,colour,more){return{label,stroke:colour,width:1.25,
+points:{show:!1},spanGaps:!1,value:(_,v)=>figure(v,Number.isInteger(v)?0:1),...more}}function logScale(){return{distr:3,range:(_,low,high)=>[Math.max(10**Math.floor(
+Math.log10(Math.max(low,.01))),.01),10**Math.ceil(Math.log10(Math.max(high,1.01)))]}}var LARGE=1e7,indexScale={range:(_,low,high)=>high>=LARGE?[low,Math.max(high,
+low+1)]:[0,Math.max(high,1)*1.05]};function indexTexts(ticks){let known=ticks.filter(tick=>tick!==null);if(Math.max(0,...known)<LARGE)return{base:0,texts:ticks.
+map(tick=>figure(tick,Number.isInteger(tick)?0:1))};if(known.every(tick=>tick%1e6===0))return{base:0,texts:ticks.map(tick=>`${figure(tick/1e6,0)} M`)};let base=Math.
+floor(known[0]/1e6)*1e6;return{base,texts:ticks.map(tick=>`+${figure(tick-base,0)}`)}}var indexAxis={values:(u,ticks)=>{let{base,texts}=indexTexts(ticks),said=u.
+root.closest(".chart")?.querySelector(".axis-base");return said&&(said.textContent=base?`, above ${figure(base,0)}`:""),texts}},decades=(_,ticks)=>ticks.map(tick=>Math.
+abs(Math.log10(tick)%1)<1e-6?tick:null),logText=tick=>tick<1?String(tick):figure(tick,0),logAxis={filter:decades,grid:{stroke:()=>Ink.rule,width:1,filter:decades},
+values:(_,ticks)=>ticks.map(tick=>Math.abs(Math.log10(tick)%1)<1e-6?logText(tick):null)};function shareView(){View.listeners.push(()=>{for(let{plot}of Charts.plots)
+plot.setScale("x",{min:View.from,max:View.to})}),View.cursorListeners.push(seconds=>{if(!(Charts.syncing||!Charts.plots.length)){Charts.syncing=!0;for(let{plot}of Charts.
+plots)plot.setCursor(seconds===null?{left:-10,top:-10}:{left:plot.valToPos(seconds,"x"),top:10},!1);Charts.syncing=!1}})}function resizeCharts(){for(let{plot,host,
+height}of Charts.plots)plot.setSize({width:Math.max(host.clientWidth,200),height}),drawKeys(plot)}function scatterChart(data){let{ops}=data,count=ops.t.length;if(!count){document.getElementById("c-scatter").parentElement.hidden=!0;return}let top=1,bottom=1/0;
 for(let i=0;i<count;i++)ops.d[i]>0&&(top=Math.max(top,ops.d[i]),bottom=Math.min(bottom,ops.d[i]));let scale={distr:3,range:()=>[10**Math.floor(Math.log10(Math.max(
 bottom/1e3,.01))),10**Math.ceil(Math.log10(Math.max(top/1e3,1.01)))]},plot=makePlot(data,"c-scatter",240,[{label:"latency",show:!0,points:{show:!1},paths:()=>null}],
 [[0,View.end],[Math.max(bottom,10)/1e3,top/1e3]],{scale,axis:logAxis,scatter:(u,context,ratio)=>drawScatter(data,u,context,ratio)});scatterPointer(data,plot)}function scatterAt(data,u,x,y){
@@ -279,23 +283,23 @@ markHits()}function fillFilters(data){addOptions("f-key",data.names.k,!0),addOpt
 getElementById(id)?.addEventListener("click",action);form.addEventListener("submit",event=>{event.preventDefault(),search(1)});for(let[,id]of FILTERS)document.getElementById(
 id).addEventListener("input",filter);document.getElementById("f-rows").addEventListener("input",event=>{groupRows(event.target.value),View.changed()}),on("b-nex\
 t",()=>step(1,isError)),on("b-prev",()=>step(-1,isError)),on("b-next-violation",()=>stepViolation(1)),on("b-prev-violation",()=>stepViolation(-1)),on("b-next-hi\
-t",()=>stepHit(1)),on("b-prev-hit",()=>stepHit(-1)),on("b-reset",()=>View.whole()),on("b-clear",()=>{clearFilters(),filter()});for(let id of["b-next-violation",
-"b-prev-violation"])document.getElementById(id).hidden=!data.violations.length;document.getElementById("f-search").addEventListener("keydown",event=>{event.key===
-"Enter"&&(event.preventDefault(),search(event.shiftKey?-1:1))})}function wireButtons(){for(let id of["b-keys","b-close-keys"])document.getElementById(id).addEventListener(
-"click",showKeys);for(let button2 of document.querySelectorAll(".copy"))button2.addEventListener("click",async()=>{let text=button2.parentElement.querySelector(
-"code").textContent;try{await navigator.clipboard.writeText(text),button2.textContent="Copied"}catch{getSelection().selectAllChildren(button2.parentElement.querySelector(
-"code"))}});for(let button2 of document.querySelectorAll("button.go"))button2.addEventListener("click",()=>go(button2));for(let row of document.querySelectorAll(
+t",()=>stepHit(1)),on("b-prev-hit",()=>stepHit(-1)),on("b-reset",()=>View.whole()),on("b-back",()=>View.back()),on("b-clear",()=>{clearFilters(),filter()});for(let id of[
+"b-next-violation","b-prev-violation"])document.getElementById(id).hidden=!data.violations.length;document.getElementById("f-search").addEventListener("keydown",
+event=>{event.key==="Enter"&&(event.preventDefault(),search(event.shiftKey?-1:1))})}function wireButtons(){for(let id of["b-keys","b-close-keys"])document.getElementById(
+id).addEventListener("click",showKeys);for(let button2 of document.querySelectorAll(".copy"))button2.addEventListener("click",async()=>{let text=button2.parentElement.
+querySelector("code").textContent;try{await navigator.clipboard.writeText(text),button2.textContent="Copied"}catch{getSelection().selectAllChildren(button2.parentElement.
+querySelector("code"))}});for(let button2 of document.querySelectorAll("button.go"))button2.addEventListener("click",()=>go(button2));for(let row of document.querySelectorAll(
 ".faults tbody tr"))row.addEventListener("click",event=>{!event.target.closest("button, a, summary, details")&&!String(getSelection())&&row.querySelector("butto\
 n.go").click()})}function wireWords(){for(let link of document.querySelectorAll('a[href="#words"]'))link.addEventListener("click",()=>{document.querySelector("#\
 words details").open=!0})}function go(button2){let{from,to,violation,chart,index}=button2.dataset,kind=document.getElementById("progress-kind");if(violation!==void 0&&
 Timeline.data){showViolation(Number(violation));return}View.set(Number(from),Number(to)),index&&kind&&(kind.value=index,kind.dispatchEvent(new Event("input")));
 let shown=chart&&document.getElementById(chart);(shown&&!shown.hidden?shown:document.getElementById("charts")).scrollIntoView()}function showKeys(){let keys=document.
 getElementById("keys");keys.open?keys.close():keys.showModal()}var Keys={n:()=>step(1,isError),p:()=>step(-1,isError),v:()=>stepViolation(1),V:()=>stepViolation(
--1),h:()=>stepHit(1),H:()=>stepHit(-1),0:()=>View.whole(),Home:()=>View.whole(),"/":()=>{let box=document.getElementById("f-search");box.scrollIntoView({block:"\
-center"}),box.focus()},"?":()=>showKeys(),Escape:()=>{unpinAll(),Timeline.range=null,document.activeElement===Timeline.canvas&&Timeline.canvas.blur()}},TimelineKeys={
-...ViewKeys,Enter:()=>{View.selected!==null&&pin(View.selected)}};function wireKeys(){addEventListener("keydown",event=>{if(event.ctrlKey||event.metaKey||event.
-altKey||!(Timeline.data||event.key==="?")||document.getElementById("keys").open&&event.key!=="?"||event.key!=="Escape"&&/^(INPUT|SELECT|TEXTAREA)$/.test(event.target.
-tagName))return;let action=Keys[event.key]??(event.target===Timeline.canvas?TimelineKeys[event.key]:void 0);action&&(event.preventDefault(),action())})}function bytesOfBase64(text){if(Uint8Array.fromBase64)return Uint8Array.fromBase64(text);let raw=atob(text),bytes=new Uint8Array(raw.length);for(let i=0;i<raw.length;i++)
+-1),h:()=>stepHit(1),H:()=>stepHit(-1),b:()=>View.back(),0:()=>View.whole(),Home:()=>View.whole(),"/":()=>{let box=document.getElementById("f-search");box.scrollIntoView(
+{block:"center"}),box.focus()},"?":()=>showKeys(),Escape:()=>{unpinAll(),Timeline.range=null,document.activeElement?.blur()}},TimelineKeys={...ViewKeys,Enter:()=>{
+View.selected!==null&&pin(View.selected)}};function wireKeys(){addEventListener("keydown",event=>{if(event.ctrlKey||event.metaKey||event.altKey||!(Timeline.data||
+event.key==="?")||document.getElementById("keys").open&&event.key!=="?"||event.key!=="Escape"&&/^(INPUT|SELECT|TEXTAREA)$/.test(event.target.tagName))return;let action=Keys[event.
+key]??(event.target===Timeline.canvas?TimelineKeys[event.key]:void 0);action&&(event.preventDefault(),action())})}function bytesOfBase64(text){if(Uint8Array.fromBase64)return Uint8Array.fromBase64(text);let raw=atob(text),bytes=new Uint8Array(raw.length);for(let i=0;i<raw.length;i++)
 bytes[i]=raw.charCodeAt(i);return bytes}async function inflate(bytes){let stream=new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));return new Uint8Array(
 await new Response(stream).arrayBuffer())}function column(entry,bytes,offset){let{n,width,delta}=entry;if(width>4||entry.wide)return wideColumn(entry,bytes,offset);
 let out=new Int32Array(n),at=plane=>bytes.subarray(offset+plane*n,offset+(plane+1)*n),[a,b,c,d]=[0,1,2,3].map(plane=>plane<width?at(plane):null);if(width===1)for(let i=0;i<
@@ -367,21 +371,22 @@ left,y+CAPTION/2),context.fillText(shown,area.left,y+CAPTION/2),context.lineWidt
 let{context}=area,from=rates.time.map(time=>toX(time-rates.width/2)),sums=rates.time.map((_,i)=>rates.rows.reduce((sum,row)=>sum+row[i],0)),most=Math.max(highest(
 sums),1),wide=Math.max(toX(rates.width)-toX(0),1),seen=OUTCOMES.filter((_,row)=>rates.rows[row].some(v=>v>0));caption(area,`completions a second: ${seen.join(",\
  ")}`,y);let base=y+CAPTION+RATE,below=sums.map(()=>0);return OUTCOMES.forEach((name,row)=>{context.fillStyle=name==="ok"?Ink.ok:Ink[`${name}-ink`],rates.rows[row].
-forEach((value,i)=>{let height=value/most*RATE;height>0&&context.fillRect(from[i],base-below[i]-height,wide,height),below[i]+=height})}),axisOf(area,most,y+CAPTION,
-RATE),base}function drawLeaders(data,area,toX,y){let{context}=area;caption(area,data.led.some(([,term])=>term>=0)?"leader and term":"leader",y);for(let[place,term,
-from,to]of data.led){let{name,colour}=data.nodes[place],a=toX(from),b=Math.min(Math.max(toX(to),a+1.5),area.right);context.fillStyle=colour,context.fillRect(a,y+
-CAPTION,b-a,LEADERS-4),context.fillStyle=luminance(colour)>.5?"#000":"#fff",context.textAlign="left",context.textBaseline="middle";let text=[`${name}${termText(
-term)}`,name].find(one=>context.measureText(one).width<=b-a-8);text&&context.fillText(text,a+4,y+CAPTION+LEADERS/2-2)}return y+CAPTION+LEADERS}function drawLacking(data,{
-name,rows,most},area,toX,y){let{context}=area,top=y+CAPTION,toY=value=>top+LACKING-value/Math.max(most,1)*(LACKING-4);caption(area,name,y),axisOf(area,most,top,
-LACKING);let ends=[];rows.forEach(([times,values],i)=>{context.strokeStyle=context.fillStyle=data.nodes[i].colour,context.lineWidth=2,context.beginPath();let last=null;
-times.forEach((time,at)=>{let[x,value]=[toX(time),values[at]];last!==null&&context.lineTo(x,toY(last)),value===null?last=null:(last===null?context.moveTo(x,toY(
-value)):context.lineTo(x,toY(value)),last=value)}),context.stroke(),times.length&&last&&(context.fillRect(toX(times.at(-1))-3,toY(last)-3,6,6),ends.push({text:`${data.
-nodes[i].name} ${figure(last,0)}`,x:toX(times.at(-1))-8,y:toY(last)+8}))}),context.lineWidth=3,context.textAlign="right",context.textBaseline="middle",context.strokeStyle=
-Ink.paper,context.fillStyle=Ink.ink;let named=ends.sort((a,b)=>a.y-b.y).slice(0,Math.floor(LACKING/LABEL));return named.forEach((end,place)=>{let lowest=top+LACKING-
-LABEL/2-(named.length-1-place)*LABEL;end.y=Math.min(Math.max(end.y,place?named[place-1].y+LABEL:top),lowest),context.strokeText(end.text,end.x,end.y),context.fillText(
-end.text,end.x,end.y)}),context.lineWidth=1,top+LACKING}function drawAxis(area,toX,y,end){let{context}=area,rough=end/Math.max(2,(area.right-area.left)/90),power=10**
-Math.floor(Math.log10(rough)),step2=[1,2,2.5,5,10].map(factor=>factor*power).find(one=>one>=rough);context.fillStyle=Ink.quiet,context.textAlign="center",context.
-textBaseline="top";for(let tick=0;tick<=end*1.000001;tick+=step2)context.fillText(`${Number(tick.toFixed(3))}${tick===0?" s":""}`,toX(tick),y+6)}var LEVELS=["logged","warned","logged an error","its dispatcher"],ARROWS=["election","lost entries","cut its log"],[ELECTION,LOST]=[0,1],MOST_ARROWS=40,REACH2=5,
+forEach((value,i)=>{let height=value/most*RATE;height>0&&context.fillRect(from[i],base-below[i]-height,Math.min(wide,area.right-from[i]),height),below[i]+=height})}),
+axisOf(area,most,y+CAPTION,RATE),base}function drawLeaders(data,area,toX,y){let{context}=area;caption(area,data.led.some(([,term])=>term>=0)?"leader and term":"\
+leader",y);for(let[place,term,from,to]of data.led){let{name,colour}=data.nodes[place],a=toX(from),b=Math.min(Math.max(toX(to),a+1.5),area.right);context.fillStyle=
+colour,context.fillRect(a,y+CAPTION,b-a,LEADERS-4),context.fillStyle=luminance(colour)>.5?"#000":"#fff",context.textAlign="left",context.textBaseline="middle";let text=[
+`${name}${termText(term)}`,name].find(one=>context.measureText(one).width<=b-a-8);text&&context.fillText(text,a+4,y+CAPTION+LEADERS/2-2)}return y+CAPTION+LEADERS}
+function drawLacking(data,{name,rows,most},area,toX,y){let{context}=area,top=y+CAPTION,toY=value=>top+LACKING-value/Math.max(most,1)*(LACKING-4);caption(area,name,
+y),axisOf(area,most,top,LACKING);let ends=[];rows.forEach(([times,values],i)=>{context.strokeStyle=context.fillStyle=data.nodes[i].colour,context.lineWidth=2,context.
+beginPath();let last=null;times.forEach((time,at)=>{let[x,value]=[toX(time),values[at]];last!==null&&context.lineTo(x,toY(last)),value===null?last=null:(last===
+null?context.moveTo(x,toY(value)):context.lineTo(x,toY(value)),last=value)}),context.stroke(),times.length&&last&&(context.fillRect(toX(times.at(-1))-3,toY(last)-
+3,6,6),ends.push({text:`${data.nodes[i].name} ${figure(last,0)}`,x:toX(times.at(-1))-8,y:toY(last)+8}))}),context.lineWidth=3,context.textAlign="right",context.
+textBaseline="middle",context.strokeStyle=Ink.paper,context.fillStyle=Ink.ink;let named=ends.sort((a,b)=>a.y-b.y).slice(0,Math.floor(LACKING/LABEL));return named.
+forEach((end,place)=>{let lowest=top+LACKING-LABEL/2-(named.length-1-place)*LABEL;end.y=Math.min(Math.max(end.y,place?named[place-1].y+LABEL:top),lowest),context.
+strokeText(end.text,end.x,end.y),context.fillText(end.text,end.x,end.y)}),context.lineWidth=1,top+LACKING}function drawAxis(area,toX,y,end){let{context}=area,rough=end/
+Math.max(2,(area.right-area.left)/90),power=10**Math.floor(Math.log10(rough)),step2=[1,2,2.5,5,10].map(factor=>factor*power).find(one=>one>=rough);context.fillStyle=
+Ink.quiet,context.textAlign="center",context.textBaseline="top";for(let tick=0;tick<=end*1.000001;tick+=step2)context.fillText(`${Number(tick.toFixed(3))}${tick===
+0?" s":""}`,toX(tick),y+6)}var LEVELS=["logged","warned","logged an error","its dispatcher"],ARROWS=["election","lost entries","cut its log"],[ELECTION,LOST]=[0,1],MOST_ARROWS=40,REACH2=5,
 rowOf=(data,place)=>place<0?data.nodes.length:place;function hasHarnessLines(data){return!!data.track?.lines.some(([,place])=>place<0)}function drawTrack(data,area,toX,step2){
 if(!data.track)return;let{context}=area,inks=[Ink.quiet,Ink["info-ink"],Ink.mark,Ink.link];for(let level of[0,3,1,2]){context.fillStyle=inks[level];for(let[seconds,
 place,what]of data.track.lines){let x=toX(seconds);if(what!==level||x<area.left||x>area.right)continue;let tall=level===2?7:4;context.fillRect(x-.5,(rowOf(data,

@@ -11,12 +11,13 @@ let bytes=await inflate(bytesOfBase64(text.trim())),length=new DataView(bytes.bu
 4+length))),columns={},offset=4+length;for(let entry of head.columns)laterColumn(columns,entry,bytes,offset),offset+=entry.n*entry.width;return{ops:columns,...head.
 data}}function el(name,text,className){let made=document.createElement(name);return text!=null&&(made.textContent=text),className&&(made.className=className),made}function figure(value,digits){
 return value==null||value===""?"–":Number(value).toLocaleString("en",{minimumFractionDigits:digits,maximumFractionDigits:digits})}function option(value,text){
-let made=el("option",text);return made.value=value,made}function button(name,action){let made=el("button",name);return made.type="button",made.addEventListener("click",action),made}var View={from:0,to:1,start:0,end:1,cursor:null,selected:null,listeners:[],cursorListeners:[],pending:!1,reset(end,start=0){this.from=this.start=start,this.to=this.
-end=end},set(from,to){let span=Math.min(Math.max(to-from,1e-4),this.end-this.start),start=Math.min(Math.max(from,this.start),this.end-span);!Number.isFinite(start)||
-!Number.isFinite(span)||Math.abs(start-this.from)<1e-9&&Math.abs(start+span-this.to)<1e-9||(this.from=start,this.to=start+span,this.changed())},changed(){this.pending||
-(this.pending=!0,requestAnimationFrame(()=>{this.pending=!1;for(let listener of this.listeners)listener()}))},whole(){this.set(this.start,this.end)},zoom(factor,at){
-this.set(at-(at-this.from)*factor,at+(this.to-at)*factor)},move(seconds){this.set(this.from+seconds,this.to+seconds)},point(seconds){if(seconds!==this.cursor){this.
-cursor=seconds;for(let listener of this.cursorListeners)listener(seconds)}}};var ON_PAPER="details.excerpt, details.further, #words details, #faults details.costs, .checks td > details:not(.elements)";function wirePrint(redraw){let root=document.
+let made=el("option",text);return made.value=value,made}function button(name,action){let made=el("button",name);return made.type="button",made.addEventListener("click",action),made}var View={from:0,to:1,start:0,end:1,cursor:null,selected:null,listeners:[],cursorListeners:[],pending:!1,past:[],changedAt:-1/0,reset(end,start=0){this.from=this.
+start=start,this.to=this.end=end},set(from,to){let span=Math.min(Math.max(to-from,1e-4),this.end-this.start),start=Math.min(Math.max(from,this.start),this.end-span);
+!Number.isFinite(start)||!Number.isFinite(span)||Math.abs(start-this.from)<1e-9&&Math.abs(start+span-this.to)<1e-9||(performance.now()-this.changedAt>400&&this.
+past.push([this.from,this.to]),this.changedAt=performance.now(),this.from=start,this.to=start+span,this.changed())},back(){this.past.length&&([this.from,this.to]=
+this.past.pop(),this.changedAt=-1/0,this.changed())},changed(){this.pending||(this.pending=!0,requestAnimationFrame(()=>{this.pending=!1;for(let listener of this.
+listeners)listener()}))},whole(){this.set(this.start,this.end)},zoom(factor,at){this.set(at-(at-this.from)*factor,at+(this.to-at)*factor)},move(seconds){this.set(
+this.from+seconds,this.to+seconds)},point(seconds){if(seconds!==this.cursor){this.cursor=seconds;for(let listener of this.cursorListeners)listener(seconds)}}};var ON_PAPER="details.excerpt, details.further, #words details, #faults details.costs, .checks td > details:not(.elements)";function wirePrint(redraw){let root=document.
 documentElement,theme=null,opened=[],begin=()=>{if(theme===null){theme=root.dataset.theme??"",root.dataset.theme="light",root.classList.add("paper"),opened=[...document.
 querySelectorAll(ON_PAPER)].filter(fold=>!fold.open);for(let fold of opened)fold.open=!0;drawNow(redraw)}},end=()=>{if(theme!==null){theme?root.dataset.theme=theme:
 delete root.dataset.theme,theme=null,root.classList.remove("paper");for(let fold of opened)fold.open=!1;drawNow(redraw)}};addEventListener("beforeprint",begin),

@@ -205,7 +205,7 @@ def test_paper_has_the_folds_that_are_evidence_open_and_no_empty_widgets(tmp_pat
         assert found.js(ON_PAPER[0]) == before
 
 
-@pytest.mark.parametrize(("width", "drawn"), [(560, "slim"), (768, "broad")])
+@pytest.mark.parametrize(("width", "drawn"), [(560, "slim"), (768, "slim"), (1024, "broad")])
 def test_a_counterexample_is_drawn_for_a_phone_on_a_phone_alone(
     width: int, drawn: str, tmp_path: Path, browser: Any
 ) -> None:

@@ -160,6 +160,30 @@ def test_drag_on_a_chart_zooms_all_of_them_and_double_click_goes_back(shown: Tab
     assert view(shown) == (0, shown.js("page.View.end"))
 
 
+def test_back_returns_to_each_window_before(shown: Tab) -> None:
+    shown.js("page.View.set(2, 6)")
+    shown.page.wait_for_timeout(450)
+    for start in (3, 3.1, 3.2):  # at once, as by a wheel: one step
+        shown.js(f"page.View.set({start}, 4)")
+    assert view(shown) == (3.2, 4)
+    shown.page.keyboard.press("b")
+    assert view(shown) == (2, 6)
+    shown.page.click("#b-back")
+    assert view(shown) == (0, shown.js("page.View.end"))
+    shown.page.keyboard.press("b")
+    assert view(shown) == (0, shown.js("page.View.end"))
+
+
+def test_escape_leaves_the_search_field(shown: Tab) -> None:
+    shown.page.keyboard.press("/")
+    assert shown.js("document.activeElement.id") == "f-search"
+    shown.page.keyboard.press("Escape")
+    assert shown.js("document.activeElement.id") != "f-search"
+    shown.page.keyboard.press("?")
+    assert shown.page.locator("#keys").is_visible()
+    shown.page.keyboard.press("Escape")
+
+
 def test_minimap_moves_the_view(shown: Tab) -> None:
     shown.js("page.View.set(2, 4)")
     x, y = middle(shown, "#c-minimap")

@@ -45,6 +45,7 @@ export function fillFilters(data) {
   on("b-next-hit", () => stepHit(1));
   on("b-prev-hit", () => stepHit(-1));
   on("b-reset", () => View.whole());
+  on("b-back", () => View.back());
   on("b-clear", () => {
     clearFilters();
     filter();
@@ -117,6 +118,7 @@ const Keys = {
   V: () => stepViolation(-1),
   h: () => stepHit(1),
   H: () => stepHit(-1),
+  b: () => View.back(),
   0: () => View.whole(),
   Home: () => View.whole(),
   "/": () => {
@@ -128,7 +130,7 @@ const Keys = {
   Escape: () => {
     unpinAll();
     Timeline.range = null;
-    if (document.activeElement === Timeline.canvas) Timeline.canvas.blur();
+    document.activeElement?.blur();
   },
 };
 

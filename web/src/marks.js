@@ -73,6 +73,26 @@ export function namePhases(context, data, toX, left, right, top, ratio) {
   context.restore();
 }
 
+// The name of each fault at the foot of its band, or its number, where there is room for it.
+export function nameFaults(context, data, toX, left, right, bottom, ratio) {
+  context.save();
+  context.fillStyle = Ink.quiet;
+  context.font = Ink.font.replace("12px", `${11 * ratio}px`);
+  context.textAlign = "left";
+  context.textBaseline = "bottom";
+  let free = left;
+  for (const fault of [...data.faults].sort((a, b) => a.start - b.start)) {
+    const from = Math.max(toX(fault.start), free) + 2 * ratio;
+    const room = Math.min(toX(fault.end), right) - from;
+    const texts = fault.state === "installed" ? [`#${fault.id} ${fault.fault}`, `#${fault.id}`] : [];
+    const text = texts.find((one) => context.measureText(one).width <= room);
+    if (!text) continue;
+    context.fillText(text, from, bottom - 2 * ratio);
+    free = from + context.measureText(text).width;
+  }
+  context.restore();
+}
+
 const BAR = 2;
 
 // A triangle at the top and a thin line down where an operation that cannot be placed was invoked, and (hollow) where a

@@ -174,7 +174,7 @@ function drawRates({ rates }, area, toX, y) {
     context.fillStyle = name === "ok" ? Ink.ok : Ink[`${name}-ink`];
     rates.rows[row].forEach((value, i) => {
       const height = (value / most) * RATE;
-      if (height > 0) context.fillRect(from[i], base - below[i] - height, wide, height);
+      if (height > 0) context.fillRect(from[i], base - below[i] - height, Math.min(wide, area.right - from[i]), height);
       below[i] += height;
     });
   });

@@ -2,7 +2,7 @@
 
 import { GUTTER, Ink, MARGIN, timeText, timeTicks } from "./canvas.js";
 import { figure, svg } from "./dom.js";
-import { drawBands, drawPhases, drawViolationMarks, namePhases } from "./marks.js";
+import { drawBands, drawPhases, drawViolationMarks, nameFaults, namePhases } from "./marks.js";
 import { wireTouch } from "./touch.js";
 import { View } from "./view.js";
 
@@ -79,6 +79,7 @@ export function makePlot(data, id, height, series, values, more) {
           (u) => {
             const { left, top, width, height } = u.bbox;
             const toX = (seconds) => u.valToPos(seconds, "x", true);
+            nameFaults(u.ctx, data, toX, left, left + width, top + height, uPlot.pxRatio);
             namePhases(u.ctx, data, toX, left, left + width, top, uPlot.pxRatio);
             drawViolationMarks(u.ctx, data, toX, left, left + width, top, height, uPlot.pxRatio);
           },

@@ -1,5 +1,7 @@
 // One time window and one cursor, shared by every chart; charts subscribe to both.
 
+const APART_MS = 400;
+
 export const View = {
   from: 0,
   to: 1,
@@ -10,6 +12,9 @@ export const View = {
   listeners: [],
   cursorListeners: [],
   pending: false,
+  // Windows to go back to; a run of quick changes, as by a wheel, is one.
+  past: [],
+  changedAt: -Infinity,
 
   reset(end, start = 0) {
     this.from = this.start = start;
@@ -21,8 +26,17 @@ export const View = {
     const start = Math.min(Math.max(from, this.start), this.end - span);
     if (!Number.isFinite(start) || !Number.isFinite(span)) return;
     if (Math.abs(start - this.from) < 1e-9 && Math.abs(start + span - this.to) < 1e-9) return;
+    if (performance.now() - this.changedAt > APART_MS) this.past.push([this.from, this.to]);
+    this.changedAt = performance.now();
     this.from = start;
     this.to = start + span;
+    this.changed();
+  },
+
+  back() {
+    if (!this.past.length) return;
+    [this.from, this.to] = this.past.pop();
+    this.changedAt = -Infinity;
     this.changed();
   },
 
