@@ -51,6 +51,7 @@ def _lines(node: Machine) -> dict[str, object]:
         "storePathRootDir": store,
         "storePathCommitLog": f"{store}/commitlog",
         "slaveReadEnable": "true",
+        "offsetCheckInSlave": "true",  # or a slave says "ask again" of a place beyond the end, or before the begin
         "autoCreateTopicEnable": "false",
         # Small files, so that a run crosses their ends, and no clean-up by the fill of this machine's disk.
         "mappedFileSizeCommitLog": 16 << 20,
