@@ -9,6 +9,7 @@
 ``export``                 a run for other tools: a trace for Perfetto, CSV, Parquet
 ``story``                  the page's first sentences, from what was computed
 ``analysis``               computed from the records: timelines, faults, findings, trends, layout of pictures
+``words``                  the sentences that are made of findings
 ``load``                   reads those files of a run or a store that are there
 ``style``                  colours, and how numbers and hostile text are written
 ``assets``, ``templates``  styles, scripts and templates of the pages

@@ -37,7 +37,7 @@ LAYERS = {
     ],
     "nemesis": ["core", "faults", "schedule sweep", "deadman", "__init__"],
     "reports": [
-        "errors style vendor assets templates", "load", "analysis", "story",
+        "errors style vendor assets templates words", "load", "analysis", "story",
         "text plots export", "page", "write site", "__init__",
     ],
     "pipeline": ["errors", "tables", "spark", "warehouse", "tables_page __init__"],

@@ -9,6 +9,7 @@ from harness.judge.damage import NONE, Damages
 from history import Check, Probe
 from history.records.finding import Claim, StepBack, TermForgotten, TwoLeaders
 from history.records.text import and_listed, counted
+from reports.words.of_nodes import step_back_text
 
 
 def election_safety(probes: Sequence[Probe], damages: Damages = NONE) -> Check:
@@ -88,11 +89,7 @@ def check_terms(probes: Sequence[Probe], damages: Damages = NONE) -> Check:
             seen += f" ({', '.join(sorted(excused))} forgot a term whose file a fault of ours had destroyed)"
         return Check("terms-kept", "check", "valid", asked, seen)
     nodes = {moment.node: moment for moment in reversed(moments)}  # of each the first
-    seen = "; ".join(
-        f"{node} was in term {first.before} at {first.last / 1e9:.1f} s, "
-        f"and in term {first.term} at {first.time / 1e9:.1f} s"
-        for node, first in sorted(nodes.items())
-    )
+    seen = "; ".join(step_back_text(first) for _, first in sorted(nodes.items()))
     finding = TermForgotten(
         nodes=tuple(sorted(nodes)), since=moments[0].time, count=len(moments), moments=tuple(moments)
     )

@@ -16,9 +16,7 @@ from msgspec import structs
 from harness.judge.answers_by_process import last_answers, last_begins
 from harness.judge.damage import Damage, Damages
 from harness.judge.logs.committed_prefix import falls
-from harness.judge.logs.leader_complete import describe as of_leader
 from harness.judge.logs.leader_complete import short_leaders
-from harness.judge.logs.log_order import describe as of_order
 from harness.judge.logs.log_order import order_violations
 from harness.judge.node_alarms import setup_failures
 from harness.judge.recorded import Recorded
@@ -46,6 +44,7 @@ from history.records.finding import Comeback
 from history.records.indexes import index_text
 from history.records.probes import last_commit
 from history.records.text import and_listed
+from reports.words.of_nodes import beyond_text, short_leader_text
 
 #: What a node reached within the limit may be seen by a probe this much later (s).
 SLACK_S: Final = 1.0
@@ -365,11 +364,11 @@ def _lost(recorded: Recorded, recovery: Recovery) -> dict[str, str]:
     """
     if recovery.seconds is not None:
         return {}
-    lost = {one.node: of_leader(one) for one in reversed(short_leaders(recorded.probes))}
+    lost = {one.node: short_leader_text(one) for one in reversed(short_leaders(recorded.probes))}
     last = last_answers(recorded.probes)
     for violation in order_violations(recorded.probes):
         if violation.above == "committed" and violation.time >= last[violation.node] - _STANDS_NS:
-            lost.setdefault(violation.node, of_order(violation))
+            lost.setdefault(violation.node, beyond_text(violation))
     return dict(sorted(lost.items()))
 
 

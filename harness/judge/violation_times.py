@@ -10,7 +10,7 @@ from checker.per_key import by_key
 from history import KeyVerdict, Operation, Receipt
 from history.records.events import PHASES
 from history.records.finding import FaultCount, ViolationTimes
-from history.records.violation_times import violation_times_text
+from reports.words.violation_times import violation_times_text
 
 
 def violation_times(

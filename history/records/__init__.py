@@ -10,7 +10,7 @@
 ``verdicts``    verdicts on keys, with their counterexamples
 ``finding``     what checks and gates found, as data
 ``results``     ``results.json``: checks with their findings; ``check_records`` reads those of any release
-``violations``  the violations in it, the worst first; ``violation_times``, and ``caveats`` of the checker about them
+``violations``  the violations in it, the worst first, and ``caveats`` of the checker about them
 ``log_words``   the meaning of lines of a system's logs
 ``text``        numbers and lists of names as text
 ==============  =====================================================================================================

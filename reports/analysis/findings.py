@@ -13,7 +13,6 @@ from history.codes import INFO, OK
 from history.records.check_records import check_records
 from history.records.finding import Comeback, ViolationTimes
 from history.records.verdicts import MAX_COUNTEREXAMPLES
-from history.records.violation_times import violation_times_text
 from history.records.violations import LINEARIZABLE, Shown, counterexamples_of, counts_of, found_in, in_shown_order
 from reports.analysis import faults, node_timeline
 from reports.analysis.counterexample import Picture, label_of, labels_by_elements, picture_of
@@ -32,6 +31,7 @@ from reports.load.check_rows import checks_of
 from reports.load.nearby_operations import nearby_operations, set_bounds
 from reports.load.run import Run
 from reports.style.format import text_of
+from reports.words.violation_times import violation_times_text
 
 #: At most this many answers that a read could have had are listed.
 MAX_ANSWERS: Final = 8

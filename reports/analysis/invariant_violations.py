@@ -18,17 +18,13 @@ from history.records.finding import (
     Alarms,
     BeyondLog,
     CommitBeyondLog,
-    Digest,
     EntriesDeleted,
-    Fall,
     LeaderLacksCommitted,
     NodeMoment,
     OfNodes,
     ReplicasDiffer,
     ShortLeader,
     ShortLogs,
-    StepBack,
-    TermForgotten,
     TwoLeaders,
     findings_in,
     first_of,
@@ -42,6 +38,7 @@ from reports.analysis.sketch import Sketch, sketch_of
 from reports.load import logs
 from reports.load.alarm_lines import AlarmLine
 from reports.load.check_rows import checks_of
+from reports.words.of_nodes import entries_text, moment_text
 
 
 class Observation(NamedTuple):
@@ -57,15 +54,11 @@ class Observation(NamedTuple):
     answers: int = 1
 
 
-#: How an index is written.
-Write: TypeAlias = Callable[[int], str]
 #: Whether a node's later answer, by its place, still shows what a moment records of the answer at the first place.
 Stands: TypeAlias = Callable[[NodeTimeline, Any, int, int], bool]
 
 ELSEWHERE: Final = LINEARIZABLE | {"recovery"}
 MAX_MOMENTS: Final = 12
-#: Characters of a digest that are shown.
-DIGEST: Final = 12
 #: Seconds before and after a moment from which log lines are shown.
 ROOM_S: Final = (1.0, 0.5)
 
@@ -167,8 +160,8 @@ def _describe(drawn: Drawn, about: OfNodes, moments: Sequence[NodeMoment]) -> li
     if isinstance(about, TwoLeaders):
         since = min((one.time for one in moments), default=0) / 1e9
         return [one for one in _leaders(drawn, about) if one.at >= since]
-    say = _WORDING[type(about)]
-    found = [Observation(one.time / 1e9, one.node, say(one, drawn.run.index)) for one in moments]
+    said = [(one, moment_text(about, one, drawn.run.index)) for one in moments]
+    found = [Observation(one.time / 1e9, one.node, text) for one, text in said if text is not None]
     return _stretches(drawn, moments, found, _STANDS[type(about)]) if type(about) in _STANDS else found
 
 
@@ -238,10 +231,12 @@ def _invariant_violation(drawn: Drawn, row: Mapping[str, Any], record: Mapping[s
     moments = [_moment(drawn, one) for one in listed]
     dated, answers = {one.node for one in observed}, sum(one.answers for one in observed)
     nodes = dated | {node for one in findings_in(record) for node in one.nodes}
+    # A check of its own says so in its sentence.
+    entries = about.entries if isinstance(about, ShortLogs) and not isinstance(about, EntriesDeleted) else None
     return InvariantViolation(
         name=row["name"],
         asked=row["asked"],
-        text="; ".join([row["seen"], *_lost(drawn, about)]),
+        text="; ".join([row["seen"], *entries_text(entries, drawn.run.index)]),
         moments=moments,
         nodes=tuple(sorted(nodes)),
         picture=None,
@@ -253,16 +248,6 @@ def _invariant_violation(drawn: Drawn, row: Mapping[str, Any], record: Mapping[s
         what=_COUNTED.get(type(about), "moments"),
         unlisted=tuple(sorted(nodes - dated)) if observed else (),
     )
-
-
-def _lost(drawn: Drawn, about: OfNodes | None) -> list[str]:
-    """Say which entries were in no log any more, where a check's own words do not."""
-    entries = about.entries if isinstance(about, ShortLogs) and not isinstance(about, EntriesDeleted) else None
-    if entries is None or entries.fate != "lost":
-        return []
-    write = drawn.run.index
-    which = f"entries {write(entries.longest + 1)} to {write(entries.index)}, which were committed"
-    return [f"{which}, were in no node's log at {entries.time / 1e9:.1f} s"]
 
 
 def _differences(drawn: Drawn, about: ReplicasDiffer, observed: Sequence[Observation]) -> list[Observation]:
@@ -296,44 +281,6 @@ def _listed(observed: Sequence[Observation]) -> list[Observation]:
     return [observed[place] for place in sorted(chosen)]
 
 
-def _deletion(moment: Fall, write: Write) -> str:
-    before = " before it was restarted" if moment.restarted else ""
-    text = f"{_log_end(moment.log_end, write)}, {write(moment.committed)} had been committed there{before}"
-    if fell := moment.index_fell:
-        text += f"; its commit index itself fell from {write(fell[0])} to {write(fell[1])}"
-    return text
-
-
-def _step_back(moment: StepBack, _: Write) -> str:
-    return f"in term {moment.term}, after term {moment.before}"
-
-
-def _beyond(moment: BeyondLog, write: Write) -> str:
-    held = _log_end(moment.bound, write) if moment.above == "committed" else f"committed at {write(moment.bound)}"
-    return f"{held}, {write(moment.index)} {moment.above} there"
-
-
-def _log_end(end: int, write: Write) -> str:
-    return f"log ends at {write(end)}" if end >= 0 else "log is empty"
-
-
-def _short_leader(moment: ShortLeader, write: Write) -> str:
-    held = f"{write(moment.log_end)} of {write(moment.committed)}"
-    return f"leads in term {moment.term} with {held} committed entries"
-
-
-def _contents(moment: Digest, write: Write) -> str:
-    return f"contents {moment.digest[:DIGEST]} at {moment.of} {write(moment.index)}"
-
-
-#: Type of finding -> writes in words what a node did at one of its moments.
-_WORDING: Final[Mapping[type, Callable[[Any, Write], str]]] = {
-    EntriesDeleted: _deletion,
-    TermForgotten: _step_back,
-    CommitBeyondLog: _beyond,
-    LeaderLacksCommitted: _short_leader,
-    ReplicasDiffer: _contents,
-}
 #: What is counted of a type of finding.
 _COUNTED: Final[Mapping[type, str]] = {
     EntriesDeleted: "falls of a log",

@@ -9,23 +9,13 @@ from typing import Final
 
 from harness.judge.answers_by_process import of_reporting, same_process
 from harness.judge.damage import NONE, Damages
-from harness.judge.logs.entry_fate import describe as described
 from harness.judge.logs.entry_fate import entry_fate
 from history import Check, Probe
 from history.records.finding import EntriesDeleted, Fall
 from history.records.text import and_listed, counted
+from reports.words.of_nodes import entries_text, fall_text
 
 _ASKED: Final = "no node removes committed entries from its log"
-
-
-def describe(fall: Fall) -> str:
-    """Text such as "n1's log ended at 218 at 7.3 s although 984 had been committed there"."""
-    where = "there before it was restarted" if fall.restarted else "there"
-    ended = f"{fall.node}'s log ended at {fall.log_end} at {fall.time / 1e9:.1f} s"
-    text = f"{ended} although {fall.committed} had been committed {where}"
-    if fall.index_fell is not None:
-        text += "; its commit index itself fell from {} to {}".format(*fall.index_fell)
-    return text
 
 
 @dataclass(slots=True)
@@ -116,11 +106,11 @@ def check_committed_prefix(probes: Sequence[Probe], damages: Damages = NONE) -> 
         return Check("committed-kept", "check", "valid", _ASKED, f"{counted(len(answers), 'node')} followed{left_out}")
     first = next(fall for fall in found if fall.proves)
     nodes = sorted({fall.node for fall in found})
-    seen = describe(first)
+    seen = fall_text(first)
     if others := len(found) - 1:
         seen += f", and {counted(others, 'more such fall')} ({_by_node(found, first)})"
     entries = entry_fate(probes, (fall.committed for fall in found), min(fall.time for fall in found))
-    seen += left_out + described(entries)
+    seen = "; ".join([seen + left_out, *entries_text(entries)])
     finding = EntriesDeleted(
         severity=entries.severity, nodes=tuple(nodes), since=first.time, count=len(found), moments=tuple(found),
         entries=entries,

@@ -17,14 +17,6 @@ from history import Probe
 from history.records.finding import EntryFate, Fate
 
 
-def describe(entries: EntryFate) -> str:
-    """Text to follow what was seen: empty where entries are not lost."""
-    if entries.fate != "lost":
-        return ""
-    which = f"entries {entries.longest + 1} to {entries.index}, which were committed, were"
-    return f"; {which} in no node's log at {entries.time / 1e9:.1f} s"
-
-
 class _Reach:
     """How far each node's log may have reached, from each answer to the next; ``ends`` are from ``times`` (ns) on."""
 

@@ -26,16 +26,11 @@ from harness.judge.logs.entry_fate import entry_fate
 from history import Check, Probe
 from history.records.finding import LeaderLacksCommitted, ShortLeader, Skipped
 from history.records.text import counted
+from reports.words.of_nodes import short_leader_text
 
 _ASKED: Final = "who leads holds every entry that was committed before"
 #: At most this many are listed, and the first of each node; all are counted.
 MOMENTS: Final = 100
-
-
-def describe(one: ShortLeader) -> str:
-    """Text such as "n4 led in term 7 at 31.2 s with a log that ended at 12 although 15 had been committed (on n1)"."""
-    ended = f"a log that ended at {one.log_end} although {one.committed} had been committed (on {one.told_by})"
-    return f"{one.node} led in term {one.term} at {one.time / 1e9:.1f} s with {ended}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,5 +116,5 @@ def leader_complete(probes: Sequence[Probe], damages: Damages) -> Check:
         severity=entries.severity, nodes=tuple(sorted(first)), since=found[0].time, count=len(found),
         moments=tuple(listed), entries=entries,
     )  # fmt: skip
-    seen = "; ".join(describe(one) for _, one in sorted(first.items()))
+    seen = "; ".join(short_leader_text(one) for _, one in sorted(first.items()))
     return Check("leader-complete", "check", "invalid", _ASKED, seen, (finding,))

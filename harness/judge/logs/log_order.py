@@ -35,18 +35,11 @@ from harness.judge.logs.entry_fate import entry_fate
 from history import Check, Probe
 from history.records.finding import BeyondLog, CommitBeyondLog
 from history.records.text import counted
+from reports.words.of_nodes import beyond_text
 
 _ASKED: Final = "on every node applied <= committed <= end of the log"
 #: At most this many violations are listed, and the first of each node; all are counted.
 MOMENTS: Final = 100
-
-
-def describe(one: BeyondLog) -> str:
-    """Text such as "n4's log ended at 4012 at 31.2 s with 13015 committed"."""
-    at = f"at {one.time / 1e9:.1f} s"
-    if one.above == "committed":
-        return f"{one.node}'s log ended at {one.bound} {at} with {one.index} committed"
-    return f"{one.node} had applied {one.index} {at} with {one.bound} committed"
 
 
 def order_violations(probes: Sequence[Probe]) -> list[BeyondLog]:
@@ -109,9 +102,9 @@ def log_order(probes: Sequence[Probe], damages: Damages) -> Check:
     first = {node: next(violation for violation in found if violation.node == node) for node in nodes}
     counts = {node: sum(violation.node == node for violation in found) for node in nodes}
     seen = f"broken in {len(found)} of {seen}: " + "; ".join(
-        f"{counts[node]} such answers, the first: {describe(first[node])}"
+        f"{counts[node]} such answers, the first: {beyond_text(first[node])}"
         if counts[node] > 1
-        else describe(first[node])
+        else beyond_text(first[node])
         for node in nodes
     )
     cut = [violation.index for violation in found if violation.above == "committed"]

@@ -6,9 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.judge.logs.entry_fate import describe, entry_fate
+from harness.judge.logs.entry_fate import entry_fate
 from history import Probe
 from history.records.finding import EntryFate, Fate
+from reports.words.of_nodes import entries_text
 
 S = 1_000_000_000
 NODES = ("n1", "n2", "n3")
@@ -28,7 +29,7 @@ def test_what_no_log_reaches_at_some_moment_is_lost_however_long_logs_are_later(
     found = entry_fate(long_logs(*short), [100], 0)
     # Until the answers of 2 s each log may have reached 100, and after those of 3 s 300.
     assert found == EntryFate("lost", 100, 2 * S, longest=60, nodes=3)
-    assert describe(found) == "; entries 61 to 100, which were committed, were in no node's log at 2.0 s"
+    assert entries_text(found) == ["entries 61 to 100, which were committed, were in no node's log at 2.0 s"]
 
 
 def test_a_node_that_does_not_answer_may_have_them() -> None:
@@ -41,7 +42,7 @@ def test_a_node_that_does_not_answer_may_have_them() -> None:
 def test_logs_that_are_short_at_the_end_are_named_beside_those_that_may_have_them() -> None:
     found = entry_fate(long_logs(answer(2, "n1", 40), answer(2, "n2", 50), answer(2, "n3", 100)), [100, 30], 0)
     assert found == EntryFate("missing", 100, 2 * S, short={"n1": 40, "n2": 50}, holders=("n3",), nodes=3)
-    assert describe(found) == ""
+    assert entries_text(found) == []
 
 
 def test_entries_lost_before_are_no_less_lost_for_higher_ones_that_are_not() -> None:

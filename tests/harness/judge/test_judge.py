@@ -18,7 +18,7 @@ from harness.judge.damage import NONE
 from harness.judge.fault_windows import quorum_left, windows_of
 from harness.judge.gates import required_count
 from harness.judge.judge import planted_bug_prefix
-from harness.judge.logs.committed_prefix import check_committed_prefix, describe, falls
+from harness.judge.logs.committed_prefix import check_committed_prefix, falls
 from harness.judge.recorded import Recorded
 from harness.judge.recovery import last_heal
 from harness.judge.recovery_check import recovery_of
@@ -29,6 +29,7 @@ from harness.systems.dledger.options import OPTIONS
 from history import Check, Counterexample, KeyVerdict, Operation, Probe, Receipt, Results
 from history.records.finding import Comeback, EntriesDeleted, Fall, TermForgotten, TwoLeaders
 from history.records.operations import UNAPPLIED
+from reports.words.of_nodes import fall_text
 from tests.support.harness.findings import only
 from tests.support.harness.good_run import (
     KEYS,
@@ -411,11 +412,11 @@ def test_a_commit_index_that_fell_is_no_restart_unless_the_pid_shows_one(pids: t
     now = Probe(6 * S, "n2", "follower", 2, log_end=3, committed=3, applied=3, pid=pids[1])
     (fall,) = falls([was, now])
     assert (fall.restarted, fall.index_fell, fall.committed, fall.proves) == (False, (27, 3), 27, False)
-    assert describe(fall).endswith("27 had been committed there; its commit index itself fell from 27 to 3")
+    assert fall_text(fall).endswith("27 had been committed there; its commit index itself fell from 27 to 3")
     assert check_committed_prefix([was, now]).verdict == "valid"
     (again,) = falls([replace(was, pid=7), replace(now, pid=8)])
     assert (again.restarted, again.index_fell) == (True, None)
-    assert describe(again).endswith("27 had been committed there before it was restarted")
+    assert fall_text(again).endswith("27 had been committed there before it was restarted")
 
 
 def test_a_fall_after_a_restart_alone_proves_nothing() -> None:
