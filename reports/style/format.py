@@ -59,7 +59,8 @@ def lead(text: str, words: int = HEADLINE) -> tuple[str, str]:
         return text, ""
     end = max(fitting, key=lambda place: (_RANK.index(text[place]), place))
     rest = text[end:].lstrip(_RANK)
-    return text[:end] + ".", rest[:1].upper() + rest[1:]
+    named = any(map(str.isdigit, rest.partition(" ")[0]))  # a node's name stays as it is
+    return text[:end] + ".", rest if named else rest[:1].upper() + rest[1:]
 
 
 def short(text: str, limit: int = LONGEST) -> str:
