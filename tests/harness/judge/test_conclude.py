@@ -75,5 +75,5 @@ def test_a_verdict_that_cannot_be_written_is_said(
     assert (document["exit_code"], document["verdict"]) == (code, "invalid" if code == 1 else "valid")
     assert document["harness_failure"] == f"not written: {FULL}"
     assert document["results"] == (str(run.results) if refused == "store_tables" else None)
-    assert ("lost-write" if code == 1 else "linearizable: yes") in output.err
+    assert code != 1 or "lost-write" in output.err
     assert f"harness failure: not written: {FULL}" in output.err
