@@ -14,7 +14,7 @@ import subprocess
 import sys
 import threading
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -25,7 +25,7 @@ import pytest
 
 from checker import check, per_key
 from harness.cli.main import run_command
-from history import Header, HistoryWriter
+from history import Header, HistoryWriter, Operation
 from history.readers import read_any
 from reports.site.serve import make
 
@@ -178,7 +178,7 @@ def test_a_checker_that_breaks_down_on_one_key_costs_no_verdict_on_another(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str],
     violated: bool, code: int, verdict: str, columns: bool,
 ) -> None:  # fmt: skip
-    path, checked = tmp_path / "history.jsonl", per_key.check_object
+    path = tmp_path / "history.jsonl"
     ticks = iter(range(100))
     writer = HistoryWriter(path, Header("t", "register", 1, ""), started_ns=0, clock=lambda: next(ticks))
     for key, read in (("bad", 1), ("odd", 2), ("good", 2)):
@@ -187,12 +187,16 @@ def test_a_checker_that_breaks_down_on_one_key_costs_no_verdict_on_another(
             writer.append("ok", 0, f, value=answered, key=key)
     writer.close()
 
-    def check_object(operations: Any, model: Any, options: Any) -> Any:
-        if operations[0].key == "odd":
-            raise ZeroDivisionError("a bug")
-        return checked(operations, model, options)
+    def breaking_on_odd(function: Callable[..., Any]) -> Callable[..., Any]:
+        def broken(operations: Sequence[Operation], *more: Any) -> Any:
+            if any(operation.key == "odd" for operation in operations):
+                raise ZeroDivisionError("a bug")
+            return function(operations, *more)
 
-    monkeypatch.setattr(per_key, "check_object", check_object)
+        return broken
+
+    for function in ("columns_of_list", "check_object"):
+        monkeypatch.setattr(per_key, function, breaking_on_odd(getattr(per_key, function)))
     if columns:
         monkeypatch.setattr("harness.files.check", lambda *_, **__: 1 // 0)
         monkeypatch.setattr("harness.files.read_any", partial(read_any, large=1))
