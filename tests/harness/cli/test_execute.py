@@ -68,7 +68,7 @@ class World:
         self.made_anew = False
         self.spark_is_warm = True
         self.orphaned = False
-        self.ended: dict[str, str] = {}
+        self.ended: dict[str, list[str]] = {}
         self.passing = False
         self.screen, self.paper = StringIO(), StringIO()
         self.nemesis: ToyNemesis | None = None
@@ -165,7 +165,7 @@ class ToySystem:
     def __getattr__(self, name: str) -> Callable[..., None]:
         return lambda *_: self._world.step(name)  # kill, wipe, install, start
 
-    def ended(self) -> dict[str, str]:
+    def ended(self) -> dict[str, list[str]]:
         return self._world.ended
 
     def await_leader(self) -> str:
@@ -467,7 +467,7 @@ def test_a_process_that_the_kernel_ended_is_no_finding_about_the_system(counting
 
 
 def test_a_process_that_has_ended_by_the_end_makes_the_run_unknown(world: World) -> None:
-    world.ended = {"n2": "server"}
+    world.ended = {"n2": ["server"]}
     assert world.run(LONGER) == 2, world.why
     (seen,) = [check["seen"] for check in world.results["checks"] if check["name"] == "node-logs"]
     assert "the server of n2 did not run any more at the end" in seen
