@@ -66,7 +66,7 @@ DLEDGER: Final = System(
 HA: Final = System(
     name="rocketmq-ha",
     title="RocketMQ's brokers with elected masters",
-    summary="Apache RocketMQ's brokers of one name, whose master controllers elect: queues that every replica serves",
+    summary="Apache RocketMQ's brokers with a master that controllers elect: queues that every replica serves",
     versions=tuple(ha.JARS),
     options=(
         QUEUES,

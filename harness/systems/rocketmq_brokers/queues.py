@@ -20,7 +20,7 @@ entry, since it may be behind.  Beside it are comparisons in linear time:
   of a run, is on no replica then, when all have caught up.
 - ``missing-on-replica``: what was acknowledged or read before that is beyond the end of one replica that has caught up,
   and not beyond another's.
-- ``hole``: a replica holds nothing at a place below the end that it names, in the read at the end, for a second.
+- ``hole``: a replica holds nothing at a place below the end that it names, in the read at the end, for two seconds.
 - ``misplaced``: a message stands at a place of the queue that is not its offset.
 - ``end-went-back``: a replica named an end, and then a lower one, by the same process.
 """
@@ -47,19 +47,19 @@ KINDS: Final[Mapping[str, str]] = {
     LOST: "a message that was acknowledged or read is on no replica at the end",
     "missing-on-replica": "a replica that has caught up lacks a message at the end that was acknowledged or read",
     "hole": "a replica holds nothing at a place below the end of its queue",
-    "misplaced": "a message stands at another place of its queue than the offset that it has by its own word",
-    "end-went-back": "the end of a queue went back in one process",
+    "misplaced": "a message stands at a place of its queue that differs from the offset stored in the message",
+    "end-went-back": "the end of a queue moved back while its process kept running",
 }
 WORDS: Final = {
-    "send": "a message with a number of its own, acknowledged with its offset in its queue",
-    "pull": "a read of one replica, from a place of a queue on; it may be old",
-    "in doubt": "a send without an answer that proves what became of it: it may be in its queue or not",
-    "kept": "of sends in doubt, those that a reader found",
+    "send": "a message with a unique number, acknowledged with its offset in the queue",
+    "pull": "a read of one replica, from a place in a queue onwards; it may be stale",
+    "in doubt": "a send without an answer that proves its outcome: the message may or may not be in the queue",
+    "kept": "sends in doubt whose messages a reader found",
 }
 _SEVERITIES: Final = (Kind(LOST, "data lost"), Kind("missing-on-replica", "missing on nodes"))
 _ASKED: Final = (
-    "each queue is one log: what is acknowledged is at its offset on every replica, once, and no offset ever shows two "
-    "messages; and no replica has a hole, a message at another place than its own, or an end that goes back"
+    "each queue is one log: an acknowledged message is at its offset on every replica, once, and no offset ever shows "
+    "two messages; no replica has a hole, a message at the wrong place, or an end that goes back"
 )
 #: The figure of probes that says when a node's process began (ms since 1970).
 BOOTED: Final = "booted"
