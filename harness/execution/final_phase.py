@@ -88,8 +88,8 @@ class FinalPhase:
                 return False
 
         late = self._run.standstills.deadline(self._plan.recovery_time)
-        stream = Stream(self._plan.rng("final load"))
-        light = light_load(self._reads(), self._operations, workload.reads, len(self._nodes), stream)
+        stream, homes = Stream(self._plan.rng("final load")), [worker.client.home for worker in load.workers]
+        light = light_load(self._reads(), self._operations, workload.reads, homes, stream)
         left = await follow(load, light, lambda: recovered() or late())
         self._operations = left_of(left)
         if not self._run.stopped() and recovered():

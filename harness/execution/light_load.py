@@ -21,6 +21,7 @@ from harness.generators import (
     Exhausted,
     Generator,
     Invocation,
+    Message,
     Op,
     Pending,
     Stream,
@@ -37,11 +38,17 @@ RECOVERY_RATE: Final = 20.0
 
 
 def light_load(
-    finals: Sequence[Invocation], workload: Generator, kinds_of_reads: Container[str], nodes: int, stream: Stream
+    finals: Sequence[Invocation],
+    workload: Generator,
+    kinds_of_reads: Container[str],
+    homes: Sequence[str],
+    stream: Stream,
 ) -> Generator:
-    """Final reads and what the workload has left, in turn; worker ``w`` is a client of node ``w % nodes``."""
+    """Final reads and what the workload has left, in turn; ``homes`` are the nodes of the workers."""
     children = operations(cycle(finals)), AsFinal(workload)
-    return stagger(RECOVERY_RATE, stream, Turns(children, kinds_of_reads, (False,) * nodes))
+    places = {home: place for place, home in enumerate(dict.fromkeys(homes))}
+    node_of = tuple(places[home] for home in homes)
+    return stagger(RECOVERY_RATE, stream, Turns(children, kinds_of_reads, node_of, (False,) * len(places)))
 
 
 def left_of(load: Generator) -> Generator:
@@ -62,12 +69,13 @@ class AsFinal(Around, frozen=True):
 class Turns(Struct, frozen=True):
     """Reads and changes in turn, for each node on its own.
 
-    ``children`` are the final reads and the workload, which may have reads of its own; ``changed`` says of each node
-    whether its clients' last operation was a change.
+    ``children`` are the final reads and the workload, which may have reads of its own.  ``node_of`` has the number of
+    each worker's node, and ``changed`` says of each node whether its clients' last operation was a change.
     """
 
     children: tuple[Generator, Generator]
     kinds_of_reads: Container[str]
+    node_of: tuple[int, ...]
     changed: tuple[bool, ...]
 
     def op(self, ctx: Context) -> tuple[Op, Generator]:
@@ -75,7 +83,7 @@ class Turns(Struct, frozen=True):
         for worker in ctx.free:
             # All that are free stay in view: some generators wait until nobody of a group is busy.
             others = tuple(other for other in ctx.free if other != worker)
-            wants_change = not self.changed[worker % len(self.changed)]
+            wants_change = not self.changed[self.node_of[worker]]
             for child in (wants_change, not wants_change):
                 op, after = children[child].op(replace(ctx, free=(worker, *others)))
                 if child and wants_change and others and self._is_read(op):
@@ -83,9 +91,11 @@ class Turns(Struct, frozen=True):
                     op, after = children[child].op(replace(ctx, free=(*reversed(others), worker)))
                 children[child] = after
                 if isinstance(op, Invocation):
-                    node = op.worker % len(self.changed)
+                    node = self.node_of[op.worker]
                     changed = (*self.changed[:node], not self._is_read(op), *self.changed[node + 1 :])
                     return op, replace(self, children=(children[0], children[1]), changed=changed)
+                if isinstance(op, Message):
+                    return op, replace(self, children=(children[0], children[1]))
                 waiting.append(op)
         if waiting and all(isinstance(op, Exhausted) for op in waiting):
             return EXHAUSTED, NOTHING

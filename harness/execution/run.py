@@ -230,7 +230,7 @@ class Run:
                 for line in system.collect(files.nodes):
                     self._state.warn(f"not collected: {line}")
                 try:
-                    system.kill(system.serving)
+                    system.kill(system.names)
                 except HarnessError as error:
                     self._state.warn(f"not stopped: {error}")
 

@@ -12,6 +12,7 @@ from typing import get_args
 
 from harness.systems.api import Evidence, Invariant
 from history import Check, Verdict
+from history.records.finding import Finding
 
 
 def own_checks(functions: Iterable[Invariant], evidence: Evidence, others: Iterable[Check]) -> list[Check]:
@@ -37,7 +38,13 @@ def _made(function: Invariant, evidence: Evidence) -> Check:
         return _unknown(name, f"{name} failed: {type(error).__name__}: {error}")
     if not isinstance(found, Check) or found.verdict not in get_args(Verdict):
         return _unknown(name, f"{name} returned no check: {str(found)[:100]}")
+    if not _are_findings(found.findings):
+        return _unknown(name, f"{name} returned findings of another type: {str(found.findings)[:100]}")
     return replace(found, kind="check")
+
+
+def _are_findings(findings: object) -> bool:
+    return isinstance(findings, tuple) and all(isinstance(one, Finding) for one in findings)
 
 
 def _unknown(name: str, seen: str) -> Check:

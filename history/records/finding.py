@@ -502,7 +502,9 @@ def findings_in(check: Mapping[str, Any]) -> tuple[Finding, ...]:
 def _finding(record: Any) -> Finding | None:
     if not isinstance(record, Mapping):
         return None
-    types = {one.__name__: one for one in types_below(Finding)}
+    types: dict[str, type[Finding]] = {}
+    for kind in types_below(Finding):  # ours come first: no other type takes their names
+        types.setdefault(kind.__name__, kind)
     try:
         if (known := types.get(str(record.get("type")))) is not None:
             return msgspec.convert(record, known, str_keys=True)
@@ -513,6 +515,7 @@ def _finding(record: Any) -> Finding | None:
 
 
 def types_below(kind: type[Finding]) -> Iterator[type[Finding]]:
-    """The types of findings that are recorded: those that are not a base of others."""
-    below = kind.__subclasses__()
-    yield from (one for each in below for one in types_below(each)) if below else (kind,)
+    """All types of findings below one, each before those below it."""
+    for below in kind.__subclasses__():
+        yield below
+        yield from types_below(below)

@@ -33,7 +33,7 @@ def lacking_of(operations: Operations, nodes: list[str]) -> list[list[list[float
     for node in nodes:
         own = reads[operations.node.codes[reads] == operations.node.code(node)]
         own = own[np.argsort(operations.returned[own], kind="stable")]
-        most = max(MAX_ELEMENTS // (len(adds) * len(nodes)), 20)
+        most = max(MAX_ELEMENTS // (len(adds) * len(nodes)), 2)
         own = own[np.unique(np.linspace(0, len(own) - 1, min(len(own), most)).astype(np.int64))] if len(own) else own
         times, lacking = [], []
         for row in own.tolist():

@@ -121,7 +121,6 @@ def _faults(nemesis: str) -> tuple[str, ...]:
     return tuple(sorted(faults_of(nemesis)))
 
 
-#: How the sentence on a run begins whose clients saw nothing wrong.
 #: Before the sentence of a run of which rate, gap and recovery are not given.
 _CUT: Final = "(its history was cut: no rates) "
 

@@ -76,7 +76,8 @@ def _reads_after(drawn: Drawn) -> str:
     """How many reads began and were answered ok from each heal to the beginning of the next fault."""
     operations = drawn.run.operations
     reads = operations.which(OK) & (operations.f.codes == operations.f.code("read"))
-    if not reads.any():
+    main = operations.phase.codes == operations.phase.code("main")
+    if not (reads & main).any():  # its reads have another name
         return ""
     invoked = operations.invoked[reads] / 1e9
     found = []

@@ -390,6 +390,15 @@ def strict_events(lines: list[bytes]) -> list[Event] | None:
         return None
 
 
+def test_a_line_without_a_value_is_refused_though_another_names_one_twice() -> None:
+    fields = {**PLAIN, "value": '{"value":3}'}
+    nested = ",".join(f'"{name}":{value}' for name, value in fields.items())
+    without = ",".join(f'"{name}":{value}' for name, value in PLAIN.items() if name != "value")
+    lines = [f"{{{nested}}}".encode(), f"{{{without}}}".encode()]
+    assert strict_events(lines) is None
+    assert plain_events(b"\n".join([*lines, b""]), lines) is None
+
+
 def test_lines_read_at_once_are_those_that_the_strict_reader_reads() -> None:
     """Also where objects share a line, one goes over several, or one line makes up for what another one lacks."""
     rng, quick, refused = Random(2), 0, 0

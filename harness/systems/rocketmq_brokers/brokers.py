@@ -60,6 +60,7 @@ def _lines(node: Machine) -> dict[str, object]:
         "maxIndexNum": 4000,
         "timerWheelEnable": "false",
         "diskMaxUsedSpaceRatio": 95,
+        "cleanFileForciblyEnable": "false",
     }
 
 

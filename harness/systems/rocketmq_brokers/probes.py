@@ -52,7 +52,11 @@ def on_dledger(name: str, metadata: Answer, runtime: Answer) -> dict[str, Any]:
 
 
 class HaProber:
-    """Asks a broker of the HA system for its role, the last epoch, and how far its log goes and queues are built."""
+    """Asks a broker of the HA system for its role, the last epoch, and how far its log goes and queues are built.
+
+    A broker tells how far its queues are behind the confirmed offset, and not that offset: ``applied`` is too high by
+    what its log holds beyond it.
+    """
 
     def __init__(self, node: Machine) -> None:
         self._broker = Connection((node.address, PORT))
@@ -91,10 +95,14 @@ _FIGURES: Final = ("commitLogMaxOffset", "dispatchBehindBytes", "bootTimestamp")
 
 
 def one_master(probes: Sequence[Probe], nodes: Sequence[str], since: int) -> bool:
-    """Whether one node leads since then, and these have queues up to where any log went when it first answered."""
+    """Whether one node leads since then, and these have queues up to where its log went when it first led.
+
+    A deposed leader's log may be longer: what nobody confirmed is cut off.
+    """
     answers = [probe for probe in probes if probe.time >= since and probe.answered and END in probe.own]
-    first = {probe.node: probe for probe in reversed(answers)}
     last = {probe.node: probe for probe in answers}
-    wanted = max((int(probe.own[END]) for probe in first.values()), default=0)
     masters = [node for node, probe in last.items() if probe.role == "leader"]
-    return len(masters) == 1 and all(node in last and last[node].applied >= wanted for node in nodes)
+    if len(masters) != 1:
+        return False
+    wanted = next(int(probe.own[END]) for probe in answers if (probe.node, probe.role) == (masters[0], "leader"))
+    return all(node in last and last[node].applied >= wanted for node in nodes)

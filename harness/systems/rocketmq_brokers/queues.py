@@ -16,8 +16,8 @@ two payloads at one offset, two offsets of one payload, offsets that contradict 
 can fill, and messages that were never sent, or whose send failed.  What a replica does not show is no get without an
 entry, since it may be behind.  Beside it are comparisons in linear time:
 
-- ``lost-message``: what was acknowledged or read before the last heal, or before the restart of all brokers at the end
-  of a run, is on no replica then, when all have caught up.
+- ``lost-message``: what was acknowledged or read before the nodes came to rest, or before the restart of all brokers at
+  the end of a run, is on no replica then, when all have caught up.
 - ``missing-on-replica``: what was acknowledged or read before that is beyond the end of one replica that has caught up,
   and not beyond another's.
 - ``hole``: a replica holds nothing at a place below the end that it names, in the read at the end, for two seconds.
@@ -201,9 +201,17 @@ class Queue:
         """What no replica holds at the end; nothing where one was not read then, or had not caught up."""
         if set(self.last) != set(self._evidence.nodes):
             return []
+        moments = self._evidence.moments
         held = {payload for read in self.last.values() for payload in read.result["payloads"]}
         settled = min(map(self._settled, self.last.values()))
-        return [one for one in self.seen if one.payload not in held and one.by.ended < settled]
+        if settled == moments.get("healed"):  # without faults, whoever acknowledged or showed a message still has it
+            settled = max(settled, moments.get("quiet", 0))
+        # A read ends at a hole: it does not show what stands behind it.
+        behind = [range(len(read.result["payloads"]), _end(read)) for read in self.last.values()]
+        return [
+            one for one in self.seen
+            if one.payload not in held and one.by.ended < settled and not any(one.place in places for places in behind)
+        ]  # fmt: skip
 
     def _lost(self) -> Iterator[Counterexample]:
         lost = self.lost()
@@ -226,7 +234,7 @@ class Queue:
 
     def _holes(self) -> Iterator[Counterexample]:
         for node, read in self.last.items():
-            if (place := len(read.result["payloads"])) < _end(read):
+            if self._settled(read) and (place := len(read.result["payloads"])) < _end(read):
                 text = f"{node} holds nothing at {place}, and names {_end(read)} as the end of the queue"
                 yield self._broken("hole", text, (read, f"nothing at {place}, end {_end(read)}"))
 

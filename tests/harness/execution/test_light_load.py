@@ -20,7 +20,9 @@ from harness.generators import (
     Op,
     Pending,
     Stream,
+    log,
     operations,
+    phases,
     simulate,
     time_limit,
 )
@@ -29,11 +31,12 @@ from history import Event
 
 READS = [Invocation("read", key) for key in "ab"]
 NODES = 3
+HOMES = ["n1", "n2", "n3"] * 3
 TIMEOUT_S = 2.4
 
 
 def load(workload: Generator) -> Generator:
-    return light_load(READS, workload, {"read"}, NODES, Stream(random.Random("load")))
+    return light_load(READS, workload, {"read"}, HOMES, Stream(random.Random("load")))
 
 
 def mixed() -> Iterable[Invocation]:
@@ -106,6 +109,12 @@ def test_of_a_workload_that_has_nothing_left_the_reads_go_on() -> None:
     run = simulate(time_limit(10, load(NOTHING)), answers=mute_node)
     assert {one.worker % NODES for one in run.issued} == {0, 1, 2}
     assert len(run.issued) > 50
+
+
+def test_lines_for_the_log_come_through() -> None:
+    run = simulate(time_limit(1, load(phases(log("now the writes"), operations(mixed())))))
+    assert run.messages == ["now the writes"]
+    assert any(one.f == "write" for one in run.issued)
 
 
 def test_of_nothing_nothing_is_left() -> None:

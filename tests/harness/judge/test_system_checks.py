@@ -80,6 +80,11 @@ def broken(_: Evidence) -> Check:
     raise KeyError("n7")
 
 
+def details(evidence: Evidence) -> Check:
+    """As a check was written before findings were typed."""
+    return Check("details", "check", "invalid", "asked", "seen", {"kind": "unlucky"})  # type: ignore[arg-type]
+
+
 def nothing(_: Evidence) -> Any:
     return True
 
@@ -95,7 +100,11 @@ def test_an_invariant_is_a_check_among_the_others(tested: Tested) -> None:
 
 @pytest.mark.parametrize(
     ("invariant", "seen"),
-    [(broken, "broken failed: KeyError: 'n7'"), (nothing, "nothing returned no check: True")],
+    [
+        (broken, "broken failed: KeyError: 'n7'"),
+        (nothing, "nothing returned no check: True"),
+        (details, "details returned findings of another type: {'kind': 'unlucky'}"),
+    ],
 )
 def test_an_invariant_that_fails_is_an_unknown_check_that_names_it(tested: Tested, invariant: Any, seen: str) -> None:
     results = judged(tested(invariants=(invariant, balanced)))

@@ -81,9 +81,11 @@ BOTH = ("n1", "n2")
         (probes((1, "n1", 90, "leader")), False),
         (probes((0, "n2", 90, ""), (1, "n1", 90, "leader")), False),
         ([*probes((1, "n1", 90, "leader")), Probe(1, "n2", error="down")], False),
+        (probes((1, "n2", 99, "leader"), (2, "n1", 90, "leader"), (3, "n2", 90, "")), True),
         ([], False),
     ],
-    ids=["caught up", "behind", "two masters", "no master", "one is silent", "only before", "down", "nothing"],
+    ids=["caught up", "behind", "two masters", "no master", "one is silent", "only before", "down",
+         "a longer log was cut", "nothing"],
 )  # fmt: skip
 def test_when_brokers_with_an_elected_master_have_caught_up(answers: list[Probe], recovered: bool) -> None:
     assert one_master(answers, BOTH, 1) == recovered

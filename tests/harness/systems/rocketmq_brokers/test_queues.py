@@ -130,6 +130,21 @@ def test_a_replica_that_has_not_caught_up_lacks_nothing() -> None:
     assert kinds([*TWO, whole(8, [10], "n1"), whole(9, [10], "n2")], recovered=["n1"]) == set()
 
 
+def test_what_was_acknowledged_after_the_heal_is_kept_too() -> None:
+    rest = {"healed": 6 * 10**8, "quiet": 13 * 10**8, "final-reads": 14 * 10**8}
+    late = [*TWO, send(4, 12, 2), pull(5, 2, [12], 3)]
+    assert kinds([*late, *LAST], moments=rest) == {"lost-message"}
+    assert kinds([*late, whole(8, [10, 11, 12], "n1"), whole(9, [10, 11, 12], "n2")], moments=rest) == set()
+
+
+def test_what_stands_behind_a_hole_is_not_lost() -> None:
+    assert kinds([*TWO, send(2, 12, 2), whole(8, [], "n1", 3), whole(9, [], "n2", 3)]) == {"hole"}
+
+
+def test_a_hole_counts_only_on_a_replica_that_has_caught_up() -> None:
+    assert kinds([*TWO, whole(4, [10], "n2", 2), LAST[0]], recovered=["n1"]) == set()
+
+
 @pytest.mark.parametrize(
     "operations", [[send(0, 10, None, "info"), *[whole(8, [], "n1"), whole(9, [], "n2")]], TWO, []]
 )
