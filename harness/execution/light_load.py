@@ -10,7 +10,6 @@ from collections.abc import Container, Sequence
 from itertools import cycle
 from typing import Final
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from harness.generators import (
@@ -28,10 +27,9 @@ from harness.generators import (
     operations,
     stagger,
 )
-from harness.generators.base import Around
+from harness.generators.base import Among, Around
 from harness.generators.pacing import Paced
 from harness.workloads.transactions import called
-from history import Event
 
 #: Operations a second.
 RECOVERY_RATE: Final = 20.0
@@ -66,14 +64,13 @@ class AsFinal(Around, frozen=True):
         return (replace(op, final=True) if isinstance(op, Invocation) else op), AsFinal(child)
 
 
-class Turns(Struct, frozen=True):
+class Turns(Among, frozen=True):
     """Reads and changes in turn, for each node on its own.
 
     ``children`` are the final reads and the workload, which may have reads of its own.  ``node_of`` has the number of
     each worker's node, and ``changed`` says of each node whether its clients' last operation was a change.
     """
 
-    children: tuple[Generator, Generator]
     kinds_of_reads: Container[str]
     node_of: tuple[int, ...]
     changed: tuple[bool, ...]
@@ -93,18 +90,14 @@ class Turns(Struct, frozen=True):
                 if isinstance(op, Invocation):
                     node = self.node_of[op.worker]
                     changed = (*self.changed[:node], not self._is_read(op), *self.changed[node + 1 :])
-                    return op, replace(self, children=(children[0], children[1]), changed=changed)
+                    return op, replace(self, children=tuple(children), changed=changed)
                 if isinstance(op, Message):
-                    return op, replace(self, children=(children[0], children[1]))
+                    return op, replace(self, children=tuple(children))
                 waiting.append(op)
         if waiting and all(isinstance(op, Exhausted) for op in waiting):
             return EXHAUSTED, NOTHING
         times = [op.until for op in waiting if isinstance(op, Pending) and op.until is not None]
-        return (Pending(min(times)) if times else PENDING), replace(self, children=(children[0], children[1]))
+        return (Pending(min(times)) if times else PENDING), replace(self, children=tuple(children))
 
     def _is_read(self, op: Op) -> bool:
         return isinstance(op, Invocation) and called(op.f, op.value) in self.kinds_of_reads
-
-    def update(self, ctx: Context, event: Event) -> Generator:
-        reads, workload = self.children
-        return replace(self, children=(reads.update(ctx, event), workload.update(ctx, event)))
