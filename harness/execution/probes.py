@@ -21,7 +21,7 @@ logger = logging.getLogger("harness.execution.probes")
 PERIOD_S: Final = 0.25
 TIMEOUT_S: Final = 1.0
 #: So much later than its timeout (s) a prober has not returned, and is not waited for any more; nor for its closing.
-OVERDUE_S: Final = 3.0
+OVERDUE_S: Final = 10.0
 
 #: The field of a probe by the name that a prober gives its figure.
 _FIELDS: Final[Mapping[str, str]] = {

@@ -350,6 +350,7 @@ def _faults(recorded: Recorded) -> Check:
     # Of "all", those whose turn came: how many that are depends on the time limit.
     named = [name for name in fault_names(recorded.plan.nemesis) if name != "all"]
     states = {name: Counter[str]() for name in named}
+    reasons = {receipt.fault: receipt.reason for receipt in recorded.receipts if receipt.state != "installed"}
     phase, unfelt = main_phase(recorded), went_on(recorded)
     for receipt in recorded.receipts:
         late = receipt.state == "installed" and phase is not None and (receipt.stood or 0) > phase[1]
@@ -361,6 +362,7 @@ def _faults(recorded: Recorded) -> Check:
         f"{name}: "
         + (", ".join(f"{n} {state}" for state, n in sorted(c.items())) or "never tried")
         + (", at least 1 installed asked for" if name in bare else "")
+        + (f" ({reasons[name]})" if name in bare and reasons.get(name) else "")
         for name, c in states.items()
     )
     if not seen and not recorded.plan.nemesis:

@@ -60,7 +60,8 @@ def leader_of(ctx: Context) -> str:
         return leader
     if len(rivals := claimants(probes)) > 1:
         raise NotYetError(f"{and_listed(rivals)} say that they lead, and no majority names one of them")
-    raise NotYetError("no node says that it leads")
+    silent = next((f"; {probe.node}: {probe.error}" for probe in probes.values() if not probe.answered), "")
+    raise NotYetError(f"no node says that it leads{silent}")
 
 
 def successor_of(ctx: Context) -> str:

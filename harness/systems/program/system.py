@@ -22,7 +22,8 @@ from harness.systems.promise import Promise
 from harness.systems.ready import listening, logged, succeeds
 from history.records.log_words import LogWords
 
-#: How much longer than its timeout (s) a probe may take before its program is killed: time to start in.
+#: How much longer than its timeout (s) a probe may take before its program is killed: time to start in.  It must be
+#: less than the time after which a prober is given up, or a slow start would be cut off again and again.
 PROBE_GRACE_S: Final = 5.0
 #: A line of Python's is to arrive when it is printed.
 _ENVIRONMENT = (("PYTHONUNBUFFERED", "1"),)

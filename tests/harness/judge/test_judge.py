@@ -861,6 +861,7 @@ def test_gates_about_faults_ask_nothing_of_a_run_without_any() -> None:
     [
         ((), f"kill-one: never tried{WANTED}"),
         ((receipt(state="skipped", witness={}),), f"kill-one: 1 skipped{WANTED}"),
+        ((receipt(state="skipped", reason="no node leads"),), f"kill-one: 1 skipped{WANTED} (no node leads)"),
         ((receipt(state="indeterminate"), receipt(state="indeterminate")), f"kill-one: 2 indeterminate{WANTED}"),
         ((receipt("pause-one"),), f"kill-one: never tried{WANTED}; pause-one: 1 installed"),
     ],

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from harness.execution.probes import OVERDUE_S
 from harness.systems import installed
 from harness.systems.api import Machine, Setup, System
 from harness.systems.program import system as module
@@ -123,5 +124,6 @@ def test_a_probe_without_figures_says_why(tmp_path: Path, probe: str, error: str
 def test_a_probe_has_time_to_start_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     slow = """sleep 0.5; echo '{"id":1,"type":"ok","value":{}}'"""
     assert probed(written(tmp_path, probe=slow), timeout=0.1) == [{}]
+    assert module.PROBE_GRACE_S < OVERDUE_S  # or it would be cut off at every start, and never answer
     monkeypatch.setattr(module, "PROBE_GRACE_S", 0.0)
     assert probed(written(tmp_path, probe=slow), timeout=0.1) == ["OSError: no answer within 0.1 s"]
