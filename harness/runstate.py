@@ -36,7 +36,8 @@ class RunState:
     ``logless`` are the nodes that answered probes and never said ``applied``; probes do not show it, as they have -1
     for one that has applied nothing, too.  ``lag_ms``: for each second since the run's start the most by which the
     event loop woke a task late, standstills included.  ``ended_roles`` are the processes that did not run when the
-    run's end was reached, names of roles by node.  ``restart_failed`` is why the system did not serve again after the
+    run's end was reached, names of roles by node, ``died_starting`` the nodes on which one ended while it was started.
+    ``restart_failed`` is why the system did not serve again after the
     restart at the end: its finding, not ours.
     """
 
@@ -53,6 +54,7 @@ class RunState:
     pace: dict[str, float] = field(default_factory=dict)
     lag_ms: list[float] = field(default_factory=list)
     ended_roles: dict[str, list[str]] = field(default_factory=dict)
+    died_starting: list[str] = field(default_factory=list)
     restart_failed: str | None = None
     logless: list[str] = field(default_factory=list)
     _saved: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)

@@ -22,7 +22,7 @@ def environment(plan: Plan, system: Deployment, remote: Remote) -> dict[str, Any
     """The system under test, the control node, and the nodes."""
     name = plan.under_test.title or plan.under_test.name
     return {
-        "system": f"{name} {plan.version}" + (f" with the planted bug {plan.planted_bug}" if plan.planted_bug else ""),
+        "system": f"{name} {plan.version}",
         **system.describe(),
         "machine": machine(),
         "kernel": platform.release(),

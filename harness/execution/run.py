@@ -199,6 +199,7 @@ class Run:
         finally:
             self._ended_ns = time.monotonic_ns()
             self._state.logless = probes.logless
+            self._state.died_starting = sorted(system.died_starting)
             history.close()
             probes.close()
             run.reach("end")

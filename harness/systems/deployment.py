@@ -97,6 +97,8 @@ class Deployment:
         self._environments: dict[str, Mapping[str, str]] = {}
         self._stages: list[list[Role]] | None = None
         self._done: set[tuple[str, str]] = set()
+        #: The nodes on which a process ended while it was started.
+        self.died_starting: set[str] = set()
 
     @property
     def stages(self) -> list[list[Role]]:
@@ -274,6 +276,7 @@ class Deployment:
 
     def _refuse_the_dead(self, roles: Sequence[Role]) -> None:
         for role in self._dead(roles):
+            self.died_starting.add(role.node)
             words = self._last_words(role.node)
             raise NotReadyError(f"the {role.name} on {role.node} ended while starting; {words}")
 

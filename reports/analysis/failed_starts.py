@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -12,8 +12,6 @@ from reports.analysis.node_timeline import NodeTimeline, silent_since
 from reports.load import logs
 from reports.load.run import Run
 
-#: What the harness records of a server that it started and that was gone before it was ready.
-ENDED: Final = re.compile(r"\bthe [\w -]+? on (\S+) ended while starting\b")
 #: Lines at the end of a log in which the reason is looked for where the harness recorded that the server ended.
 TAIL_LINES: Final = 200
 #: The same where only the log says that it ended: an error before them is not what it ended with.
@@ -53,7 +51,7 @@ def failed_starts(run: Run, timelines: Sequence[NodeTimeline]) -> list[FailedSta
     Either the harness recorded that a server ended while starting, or the healing of the last fault at a node started
     its server, which never answered, and whose log ends with an error.
     """
-    recorded = {name for text in _texts(run) for name in ENDED.findall(text)}
+    recorded = run.state.get("died_starting") or ()
     found = []
     for timeline in timelines:
         node, last = timeline.node, silent_since(timeline, run.end / 1e9)
@@ -67,13 +65,6 @@ def failed_starts(run: Run, timelines: Sequence[NodeTimeline]) -> list[FailedSta
         at = next((one for one in (logged, started) if one is not None), last)
         found.append(FailedStart(node, last or None, started, file, line, lines, at, logged))
     return found
-
-
-def _texts(run: Run) -> Iterator[str]:
-    for record in (run.results, run.state):
-        warnings = record.get("warnings")
-        yield from map(str, warnings if isinstance(warnings, list) else ())
-    yield str(run.state.get("restart_failed") or "")
 
 
 def _started_at(receipts: Sequence[Receipt], node: str) -> float | None:

@@ -226,9 +226,8 @@ def about_of(run: Run) -> str:
 
 
 def system_of(run: Run) -> str:
-    """Name the system under test and its version, without a bug that was planted in it."""
-    named = run.environment.get("system") or run.plan.get("system") or "the system"
-    return str(named).partition(" with the planted bug ")[0]
+    """Name the system under test and its version."""
+    return str(run.environment.get("system") or run.plan.get("system") or "the system")
 
 
 def commands_of(plan: Mapping[str, Any], *, faults: bool = True) -> list[tuple[str, str]]:

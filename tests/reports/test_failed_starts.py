@@ -1,4 +1,4 @@
-"""A node that does not start again: by the run's warnings, or by the last lines of its log; and what is none."""
+"""A node that does not start again: by the run's own record, or by the last lines of its log; and what is none."""
 
 from __future__ import annotations
 
@@ -86,10 +86,9 @@ def test_it_is_not_said_of_a_node_of_which_nothing_shows_it(fresh: Maker, log: s
 
 def test_what_the_harness_recorded_counts_also_where_no_log_was_collected(fresh: Maker) -> None:
     run = a_run(fresh, QUIET)
-    warning = "not healed: kill on n3: n3: the server on n3 ended while starting; the last lines of its log:\nboom"
-    recorded = replace(run, state={**run.state, "warnings": [warning]}, receipts=[])
+    recorded = replace(run, state={**run.state, "died_starting": ["n3"]}, receipts=[])
     assert reported(recorded).breaks[0].text.startswith("n3 does not start again: ")
-    other = replace(recorded, state={"warnings": [warning.replace("n3", "n2")]})
+    other = replace(recorded, state={"died_starting": ["n2"]})
     assert "not start" not in reported(other).breaks[0].text, "n2 answers"
 
 
@@ -118,7 +117,7 @@ def test_the_end_of_a_log_is_dated_in_seconds_of_the_run(fresh: Maker, stamp: st
 def test_the_page_has_the_lines_that_next_opens(fresh: Maker) -> None:
     files = a_run(fresh).files
     state = json.loads(files.state.read_text())
-    files.state.write_text(json.dumps({**state, "warnings": ["the server on n3 ended while starting; boom"]}))
+    files.state.write_text(json.dumps({**state, "died_starting": ["n3"]}))
     assert reports.write_report(files).warnings == []
     page = files.report.read_text()
     at = page.partition('class="next"')[2].partition('data-at="')[2].partition('"')[0]

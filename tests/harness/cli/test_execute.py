@@ -162,6 +162,8 @@ class ToySystem:
         self.processes = {name: ["server"] for name in self.names}
         self.serving = self.members = self.names
 
+    died_starting: frozenset[str] = frozenset()
+
     def __getattr__(self, name: str) -> Callable[..., None]:
         return lambda *_: self._world.step(name)  # kill, wipe, install, start
 

@@ -422,6 +422,7 @@ def test_a_server_that_dies_at_start_shows_the_end_of_its_log(scene: Scene) -> N
     scene.toy.ready = lambda shell: False
     with pytest.raises(NotReadyError, match=r"the server on n1 ended while starting; (?s:.*)Exception: boom"):
         scene.system.start(["n1"])
+    assert scene.system.died_starting == {"n1"}
 
 
 # -- several roles -----------------------------------------------------------------------------------------------------
