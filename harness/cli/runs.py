@@ -16,7 +16,8 @@ from harness.cli.completion import complete_faults, complete_runs, complete_syst
 from harness.cli.json_output import json_line, json_option
 from harness.cli.shared_options import Directory, store_option
 from harness.systems import DEFAULT, split_version
-from harness.terminal.tables import fitted
+from harness.terminal.screen import Screen
+from harness.terminal.tables import fitted, render
 from history.extras import require
 from history.schema import hint
 
@@ -92,10 +93,21 @@ def ls(
     if not found:
         click.echo("\n".join(_none_of(rows, system, workload, nemesis)), err=True)
         return 0
-    click.echo(fitted((_begin(row), row.shown, row.finding, _printable(row.place)) for row in shown))
+    click.echo(_listed(shown))
     if len(shown) < len(found):
         click.echo(f"{len(shown)} of {len(found)} runs; --limit 0 shows all", err=True)
     return 0
+
+
+def _listed(rows: Sequence[RunRow]) -> str:
+    """A row for each run; on a terminal too narrow for it the run's name stands below, whole, so it can be copied."""
+    width = max(len(row.shown) for row in rows)
+    about = [(_begin(row), row.shown.ljust(width), row.finding) for row in rows]
+    names, room = [_printable(row.place) for row in rows], Screen(sys.stdout).room
+    whole = [(*one, name) for one, name in zip(about, names, strict=True)]
+    if room is None or max(map(len, render(whole).splitlines())) <= room:
+        return fitted(whole)
+    return "\n".join(f"{fitted([one])}\n    {name}" for one, name in zip(about, names, strict=True))
 
 
 def _none_of(rows: Sequence[RunRow], system: str | None, workload: str | None, nemesis: Sequence[str]) -> Iterator[str]:
@@ -150,7 +162,6 @@ def diff(first: str, second: str, as_json: bool, store: Path) -> int:
     """
     require("report")
     from harness.store import find_run
-    from harness.terminal.screen import Screen
     from reports.text.difference import difference, render_difference
 
     runs = find_run(first, store), find_run(second, store)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import textwrap
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import zip_longest
 from typing import Any, Final, TypeAlias
 
 from history import RunFiles
@@ -13,16 +15,17 @@ from history.records.check_records import check_records
 from reports.errors import Notes
 from reports.load.run import tidy
 from reports.load.run_row import RunRow, row_of
-from reports.style.format import leaves, number, one_line
+from reports.style.format import leaves, number, one_line, printable
 from reports.text.summary import table
 
 Pair: TypeAlias = tuple[Any, Any]
 
 #: What follows from other fields of a plan, and how it was written.
 _DERIVED: Final = frozenset({"format", "version_of_format", "test", "label", "command", "replay_command"})
-#: What the results hold of a system for those who read its logs and indexes.
-_FOR_READERS: Final = frozenset({"log_words", "epoch_bits", "words"})
-_LIMIT: Final = 60
+#: What the results hold of a system for those who read its logs, indexes and checks.
+_FOR_READERS: Final = frozenset({"log_words", "epoch_bits", "words", "promises"})
+#: Limit of a value, in characters: a long one is wrapped.
+_LIMIT: Final = 400
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,10 +50,13 @@ class Difference:
 def difference(first: RunFiles, second: RunFiles) -> Difference:
     """Compare two runs by their plan, state and results; a file that cannot be read counts as empty."""
     one, other = _Side.read(Recording(first.root)), _Side.read(Recording(second.root))
+    outcome = _changed(one.outcome, other.outcome)
+    if one.outcome["verdict"] == other.outcome["verdict"] == "valid":
+        outcome.pop("sentence", None)  # it counts operations, which differ from run to run
     return Difference(
         plan=_changed(one.plan, other.plan),
         environment=_changed(one.environment, other.environment),
-        outcome=_changed(one.outcome, other.outcome),
+        outcome=outcome,
         checks={
             name: pair
             for name, pair in _pairs(one.checks, other.checks).items()
@@ -63,15 +69,15 @@ def difference(first: RunFiles, second: RunFiles) -> Difference:
 
 def render_difference(found: Difference, names: tuple[str, str], columns: int | None = None) -> str:
     """Write the difference as text, a table for each part."""
-    parts = [f"A  {one_line(names[0])}\nB  {one_line(names[1])}"]
+    parts = [f"A  {printable(names[0])}\nB  {printable(names[1])}"]  # whole, so that they can be copied
     if not found.outcome:
         parts.append("Outcome\nthe same")
     for title, pairs in (("Outcome", found.outcome), ("Plan", found.plan), ("Environment", found.environment)):
         if pairs:
-            parts.append(f"{title}\n{table(_rows(pairs), columns=columns)}")
+            parts.append(f"{title}\n{_beside(_rows(pairs), columns)}")
     if found.checks:
         checks = {name: (_check(one), _check(other)) for name, (one, other) in found.checks.items()}
-        parts.append(f"Checks\n{table(_rows(checks), columns=columns)}")
+        parts.append(f"Checks\n{_beside(_rows(checks), columns)}")
     figures = [("", "A", "B", "change"), *(_figure(name, pair, found.least) for name, pair in found.figures.items())]
     if len(figures) > 1:
         parts.append(f"Figures\n{table(figures, right=(1, 2, 3), columns=columns)}")
@@ -100,6 +106,8 @@ class _Side:
         kept = {name: value for name, value in plan.items() if name not in _DERIVED}
         recorded = results.get("environment") or {}
         environment = {name: value for name, value in recorded.items() if name not in _FOR_READERS}
+        if isinstance(nodes := environment.get("nodes"), Mapping):
+            environment["nodes"] = sorted(nodes)  # each cluster has addresses of its own
         return cls(
             plan=dict(leaves(kept)),
             environment=dict(leaves(environment)),
@@ -130,7 +138,9 @@ def _pairs(one: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Pair]:
 
 
 def _changed(one: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Pair]:
-    return {name: pair for name, pair in _pairs(one, other).items() if pair[0] != pair[1]}
+    """The pairs that a reader sees to differ: a field that is missing in one run may be empty in the other."""
+    pairs = _pairs(one, other).items()
+    return {name: pair for name, pair in pairs if pair[0] != pair[1] and _word(pair[0]) != _word(pair[1])}
 
 
 def _verdict(side: Any) -> Any:
@@ -145,12 +155,28 @@ def _rows(pairs: Mapping[str, Pair]) -> list[tuple[str, str, str]]:
     return [("", "A", "B"), *((one_line(name, 40), _word(one), _word(other)) for name, (one, other) in pairs.items())]
 
 
+def _beside(rows: Sequence[tuple[str, str, str]], columns: int | None) -> str:
+    """Lay out names and two values beside each other, wrapped where they have no room in ``columns``."""
+    name, *wanted = (max(map(len, column)) for column in zip(*rows, strict=True))
+    if columns is None or name + sum(wanted) + 6 <= columns:
+        return table(rows)
+    name = min(name, columns // 3)
+    room = max(columns - name - 6, 2)
+    first = room - wanted[1] if wanted[1] < room // 2 else min(wanted[0], room // 2)
+    widths = (name, first, room - first)
+    lines: list[tuple[str, ...]] = []
+    for row in rows:
+        cells = (textwrap.wrap(cell, width, break_on_hyphens=False) for cell, width in zip(row, widths, strict=True))
+        lines += zip_longest(*cells, fillvalue="")
+    return table(lines)
+
+
 def _word(value: Any) -> str:
     if isinstance(value, list) and any(isinstance(one, Mapping) for one in value):
         return f"{len(value)} steps"
     if isinstance(value, list | tuple):
         return one_line(", ".join(map(str, value)) or "none", _LIMIT)
-    return "–" if value is None else one_line(str(value) or "none", _LIMIT)
+    return "none" if value in (None, "") else one_line(value, _LIMIT)
 
 
 def _figure(name: str, pair: Pair, least: Pair) -> tuple[str, str, str, str]:

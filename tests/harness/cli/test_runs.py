@@ -13,6 +13,9 @@ import pytest
 
 from harness.cli.main import run_command
 from harness.cli.runs import Since
+from harness.terminal.screen import Screen
+from history import RunFiles
+from reports.text.difference import difference, render_difference
 from tests.support.harness.recorded_run import record
 from tests.support.reports.stores import many_runs
 
@@ -182,6 +185,41 @@ def test_what_only_readers_of_logs_need_is_no_environment(
     changed(pair[1] / "results.json", environment={"java": "17", **of_readers})
     assert run_command(["diff", *map(str, pair), "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["environment"] == {"java": ["valid", "17"]}
+
+
+def test_what_differs_in_every_two_runs_is_no_difference(
+    pair: tuple[Path, Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    for number, root in enumerate(pair):
+        changed(root / "plan.json", rate=1.0, options={}, label=("", None)[number])
+        changed(root / "results.json", verdict="valid", checks=[], sentence=f"{number} operations",
+                environment={"nodes": {"n1": f"10.0.{number}.1"}, "roles": {"n1": ("s", ["s"])[number]}})  # fmt: skip
+    assert run_command(["diff", *map(str, pair), "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert [found[part] for part in ("plan", "environment", "outcome", "checks")] == [{}] * 4
+
+
+@pytest.mark.parametrize("columns", [60, 80, 120])
+def test_both_runs_are_shown_whole_at_any_width(pair: tuple[Path, Path], columns: int) -> None:
+    words = [f"word{number}" for number in range(60)]
+    for root, said in zip(pair, (words, words[::-1]), strict=True):
+        changed(root / "results.json", sentence=" ".join(said)[:390], checks=[])
+    names = tuple(f"{root}-{'x' * 200}" for root in pair)
+    text = render_difference(difference(*map(RunFiles, pair)), (names[0], names[1]), columns)
+    assert all(name in text for name in names), "a name is one piece, to be copied"
+    rows = text.splitlines()[2:]
+    assert max(map(len, rows)) <= columns
+    shown = " ".join(rows).split()
+    assert [shown.count(word) for word in words[10:50]] == [2] * 40
+
+
+def test_the_name_of_a_run_is_one_piece_on_a_narrow_terminal(
+    store: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Screen, "room", property(lambda _: 60))
+    assert run_command(["ls", str(store), "--limit", "5"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert sum((store / line.strip() / "plan.json").exists() for line in lines) == 5
 
 
 def test_files_that_cannot_be_read_are_empty(pair: tuple[Path, Path], capsys: pytest.CaptureFixture[str]) -> None:
