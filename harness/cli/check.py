@@ -87,6 +87,7 @@ def check(
 
 def _check_run(files: RunFiles, store: Path, start: dict[str, Any], *, spark: bool | None, as_json: bool) -> int:
     require("report")
+    from harness.execution.progress_thread import ProgressThread
     from harness.exits import exit_code
     from harness.judge.conclude import add_to_index, append_to_warehouse, conclude, draw, screen_of
     from harness.store import require_ended, require_history
@@ -101,32 +102,36 @@ def _check_run(files: RunFiles, store: Path, start: dict[str, Any], *, spark: bo
         _ = recording.history
     if not recording.has_read("history"):
         require_history(files)
-    progress = progress_of(as_json=as_json)
     choice = choose([staged_size(files.root)], spark)
     if choice.spark:
         require("spark")
-    progress.say(f"judging {choice}")
     # No run needs the cores now, and there is only one job.
     session = WarmSession(**start, app="harness check", rounds=0) if choice.spark else None
-    try:
-        conclusion = conclude(recording, session.get if session else None)
-    finally:
-        if session is not None:
-            session.stop()
-    results = conclusion.results
-    text, prepared = screen_of(recording, conclusion, progress.columns, colour=progress.coloured)
-    progress.result(text)
-    if conclusion.unwritten is not None:
-        progress.say(f"harness failure: not written: {conclusion.unwritten}")
-    else:
-        drawn = draw(recording, prepared)
-        progress.warn(drawn.warnings)
-        if files.report in drawn.paths:
-            progress.result(f"report: {files.report}")
-        home = files.root.parents[1]
-        if home == store.resolve() or (home / WAREHOUSE).is_dir():
-            add_to_index(recording, home)
-            progress.warn(append_to_warehouse(recording, home))
+    with ProgressThread(progress_of(as_json=as_json)) as progress:
+        progress.say(f"judging {choice}")
+        try:
+            with progress.step("judging"):
+                conclusion = conclude(recording, session.get if session else None)
+        finally:
+            if session is not None:
+                session.stop()
+        results = conclusion.results
+        text, prepared = screen_of(recording, conclusion, progress.columns, colour=progress.coloured)
+        progress.result(text)
+        if conclusion.unwritten is not None:
+            progress.say(f"harness failure: not written: {conclusion.unwritten}")
+        else:
+            with progress.step("drawing the page"):
+                drawn = draw(recording, prepared)
+            progress.warn(drawn.warnings)
+            if files.report in drawn.paths:
+                progress.result(f"report: {files.report}")
+            home = files.root.parents[1]
+            if home == store.resolve() or (home / WAREHOUSE).is_dir():
+                add_to_index(recording, home)
+                with progress.step("adding the run to the warehouse"):
+                    warnings = append_to_warehouse(recording, home)
+                progress.warn(warnings)
     code = exit_code(results.verdict, results.harness_failure)
     if as_json:
         Progress().result(json_line({**run_document(files, code, results), "spark": conclusion.spark}))

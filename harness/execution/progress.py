@@ -63,6 +63,10 @@ class Progress:
         self._screen.clear()
         self._results.say(text)
 
+    def clear(self) -> None:
+        """Remove the line that is drawn over."""
+        self._screen.clear()
+
     @property
     def columns(self) -> int | None:
         """The width of a result; None for a file or a pipe, which take any width."""
@@ -87,6 +91,15 @@ class Progress:
             self._screen.draw(self.line(tally, probes, seconds, self._screen.columns - 1))
         else:
             self._screen.say(self.line(tally, probes, seconds))
+
+    def show_step(self, name: str, seconds: float) -> None:
+        """Show that a step without figures has been under way for this long."""
+        if self._screen.living:
+            self._screen.draw(f"{name}  {seconds:.0f} s")
+        elif name != self._phase or self._clock() >= self._next_plain:
+            self._next_plain = self._clock() + PLAIN_EVERY_S
+            self._screen.say(f"{name}  {seconds:.0f} s" if name == self._phase else name)
+        self._phase = name
 
     def line(self, tally: Tally, probes: ProbeLog, seconds: float, room: int = LONGEST) -> str:
         """One line of about :data:`LONGEST` characters, or a shorter one where there is less room."""

@@ -8,11 +8,13 @@ from __future__ import annotations
 import logging
 import queue
 import threading
+import time
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Final, Self
 
 if TYPE_CHECKING:
     from harness.execution.load import Tally
@@ -23,6 +25,9 @@ log = logging.getLogger("harness.execution.progress")
 
 Call = Callable[[], Any]
 
+#: How often a step that takes its time is shown again (s).
+AGAIN_S: Final = 0.5
+
 
 class ProgressThread:
     """Shows on ``progress`` while entered; its methods never block and never raise, also in a signal handler."""
@@ -32,6 +37,7 @@ class ProgressThread:
         self._calls: queue.SimpleQueue[Call | None] = queue.SimpleQueue()
         self._newest: Call | None = None
         self._lock = threading.Lock()
+        self._step: tuple[str, float] | None = None
         self._thread = threading.Thread(target=self._write, name="progress", daemon=True)
 
     def __enter__(self) -> Self:
@@ -66,6 +72,15 @@ class ProgressThread:
         """Whether a result may be coloured."""
         return self._progress.coloured
 
+    @contextmanager
+    def step(self, name: str) -> Iterator[None]:
+        """Show that a step is under way, and for how long, while the block runs."""
+        self._step = name, time.monotonic()
+        try:
+            yield
+        finally:
+            self._step = None
+
     def show(self, tally: Tally, probes: ProbeLog, seconds: float) -> None:
         """Show the state of the run, ``seconds`` after its start."""
         now = replace(tally, completions=Counter(tally.completions))  # it changes while it is written
@@ -81,8 +96,18 @@ class ProgressThread:
             newest()
 
     def _write(self) -> None:
-        while (call := self._calls.get()) is not None:
+        call: Call | None = self._show_step
+        while call is not None:
             try:
                 call()
             except Exception:
                 log.exception("progress could not be shown")
+            try:
+                call = self._calls.get(timeout=AGAIN_S)
+            except queue.Empty:
+                call = self._show_step
+        self._progress.clear()
+
+    def _show_step(self) -> None:
+        if (step := self._step) is not None:
+            self._progress.show_step(step[0], time.monotonic() - step[1])

@@ -104,9 +104,11 @@ class Run:
                 with self._recorded_failures(files, interrupts), self._up(cluster, interrupts) as remote:
                     system = self._deploy(cluster, remote)
                     with self._collected(system, files, interrupts):
-                        self._install(system, remote, faults)
+                        with self._progress.step("installing"):
+                            self._install(system, remote, faults)
                         link_latest(files)
-                        self._start(system, remote, faults, files)
+                        with self._progress.step("starting"):
+                            self._start(system, remote, faults, files)
                         self._conduct(system, remote, faults, files, interrupts)
                 return self._concluded(files, interrupts)
 
@@ -141,7 +143,7 @@ class Run:
                     yield remote
             finally:
                 if not was_up and not self._keep_cluster:
-                    with interrupts.held():
+                    with interrupts.held(), self._progress.step("taking the cluster down"):
                         cluster.down()
 
     def _deploy(self, cluster: Cluster, remote: Remote) -> Deployment:
@@ -227,7 +229,7 @@ class Run:
         try:
             yield
         finally:
-            with interrupts.held():
+            with interrupts.held(), self._progress.step("collecting logs"):
                 for line in system.collect(files.nodes):
                     self._state.warn(f"not collected: {line}")
                 try:
@@ -282,24 +284,29 @@ class Run:
         verdict = "unknown"
         try:
             recording = Recording(files.root)
-            conclusion = conclude(recording, self._session if self._spark else None)
+            with self._progress.step("judging"):
+                conclusion = conclude(recording, self._session if self._spark else None)
             self.results = results = conclusion.results
             verdict = results.verdict
             verdict_s = self._since_the_end()
             columns, coloured = self._progress.columns, self._progress.coloured
-            text, prepared = screen_of(recording, conclusion, columns, colour=coloured)
+            with self._progress.step("summing up"):
+                text, prepared = screen_of(recording, conclusion, columns, colour=coloured)
             self._progress.result(text)
             if conclusion.unwritten is not None:
                 self._fail(conclusion.unwritten)
                 return exit_code(verdict, results.harness_failure)
-            drawn = draw(recording, prepared)
+            with self._progress.step("drawing the page"):
+                drawn = draw(recording, prepared)
             self._progress.warn(drawn.warnings)
             add_to_index(recording, self._store)
             report_s = self._since_the_end()
             if files.report in drawn.paths:
                 self._progress.result(f"report: {files.report}")
             self._progress.say(f"verdict {verdict_s:.1f} s and report {report_s:.1f} s after the run")
-            self._progress.warn(append_to_warehouse(recording, self._store))
+            with self._progress.step("adding the run to the warehouse"):
+                warnings = append_to_warehouse(recording, self._store)
+            self._progress.warn(warnings)
         except Exception as error:  # noqa: BLE001 (also a bug of ours leaves a verdict that stands)
             self._fail(error)
             return exit_code(verdict, str(error))

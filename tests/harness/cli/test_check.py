@@ -42,7 +42,7 @@ def test_a_good_run_is_valid_again(tmp_path: Path, capsys: pytest.CaptureFixture
     assert "VALID" in run.summary.read_text()
     output = capsys.readouterr()
     assert output.out == f"{reports.render_brief(run, page=False).rstrip()}\nreport: {run.report}\n"
-    assert output.err == "judging in this process: as asked\n"
+    assert output.err.startswith("judging in this process: as asked\n")
 
 
 def test_a_run_beyond_todays_bounds_is_judged_and_not_replayed(
@@ -293,7 +293,7 @@ def test_what_breaks_down_after_the_verdict_is_a_warning_in_one_line(
         monkeypatch.setattr("reports.write_all", fail)
     monkeypatch.setattr(logging.getLogger(), "handlers", [])
     assert check(tmp_path) == 1
-    said = capfd.readouterr().err.splitlines()
+    said = [line for line in capfd.readouterr().err.splitlines() if ": " in line]  # steps that take long are said, too
     assert len(said) == 2
     assert said[1].startswith("warning: ")
 

@@ -116,6 +116,17 @@ def test_a_living_line_is_drawn_over_and_makes_room_for_lines_that_stay() -> Non
     assert stream.getvalue().count(ERASED) == 2
 
 
+def test_a_step_that_lasts_has_a_plain_line_now_and_then() -> None:
+    stream, clock = io.StringIO(), Clock()
+    progress = Progress(stream, clock)
+    for second in range(20):
+        progress.show_step("judging", second / 2)
+        clock.now += 0.5
+    progress.show_step("drawing", 0.0)
+    lines = stream.getvalue().splitlines()
+    assert lines == ["judging", f"judging  {PLAIN_EVERY_S:.0f} s", "drawing"]
+
+
 # -- terminals -------------------------------------------------------------------------------------------------------
 
 

@@ -11,6 +11,9 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import pytest
+
+from harness.execution import progress_thread
 from harness.execution.load import Tally
 from harness.execution.progress import Progress
 from harness.execution.progress_thread import ProgressThread
@@ -72,6 +75,27 @@ def test_what_is_shown_is_what_was_so_when_it_was_reported() -> None:
             tally.completions["main", f"f{number}", "ok"] += 1
         terminal.free.set()
     assert " ok 0 " in terminal.getvalue()
+
+
+def test_a_step_is_shown_again_and_again_while_it_lasts_and_not_any_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(progress_thread, "AGAIN_S", 0.001)
+    shown, enough = list[tuple[str, float]](), threading.Event()
+
+    class Noting(Progress):
+        def show_step(self, name: str, seconds: float) -> None:
+            super().show_step(name, seconds)
+            shown.append((name, seconds))
+            if len(shown) == 3:
+                enough.set()
+
+    terminal = Terminal()
+    with ProgressThread(Noting(terminal)) as progress, progress.step("judging"):
+        assert enough.wait(20)
+    names, times = zip(*shown, strict=True)
+    assert set(names) == {"judging"}
+    assert list(times) == sorted(times)
+    assert "judging  0 s" in terminal.getvalue()
+    assert terminal.getvalue().endswith("\x1b[2K"), "nothing stays on the screen"
 
 
 class Gone(io.StringIO):
