@@ -15,12 +15,13 @@ from msgspec import structs
 from harness.errors import StoreError
 from harness.files import Checked, FileCheckOptions, check_file, plainly, write_events
 from harness.jepsen_store import history_in, notes_on
-from harness.judge.judge import answer_to_clients, counts, linearizability
+from harness.judge.judge import answer_to_clients, counts, isolation, linearizability
 from harness.judge.violation_times import violation_times
 from harness.store import json_bytes
 from history import Event, Results, RunFiles
 from history.readers import Foreign
 from history.readers.nemesis import fault_events
+from history.readers.transactions.columns import TRANSACTION_OBJECTS
 from history.recording import Recording
 
 #: Beyond any size: the page needs the events of the nemesis, which only the reader by events keeps.
@@ -70,8 +71,12 @@ def _spread(events: Iterable[Event]) -> list[Event]:
 
 def _results(checked: Checked, run: Recording, notes: tuple[str, ...]) -> Results:
     keys, operations = checked.report.keys, run.rows
-    check = linearizability(keys, len(operations), violation_times(operations, keys, run.receipts))
-    if ":" in checked.model:
+    if checked.model.startswith(TRANSACTION_OBJECTS):
+        times = violation_times(operations, keys, run.receipts, "isolation")
+        check = isolation(keys, checked.model, operations, times)
+    else:
+        check = linearizability(keys, len(operations), violation_times(operations, keys, run.receipts))
+    if check.name == "linearizable" and ":" in checked.model:
         check = replace(check, asked=f"{checked.model}: the operations keep this level")
     return Results(
         verdict=check.verdict,

@@ -9,7 +9,6 @@ from typing import Final, TypeAlias
 from checker.core.engine import MAX_PROVEN_OPERATIONS
 from checker.core.result import Report
 from checker.core.wording import plain
-from checker.models.levels import strongest
 from checker.transactions.check import ENGINE as TRANSACTIONS
 from checker.weak_levels import ENGINES as WITHOUT_ORDER
 from history import Counterexample, KeyVerdict
@@ -47,7 +46,7 @@ def _levels(key: KeyVerdict) -> str:
     """The isolation levels that transactions keep, by the strongest ones."""
     if not key.levels:
         return "no isolation level holds"
-    return f"what holds: {and_listed(strongest(key.levels))}, and all weaker levels"
+    return f"what holds: {and_listed(key.levels)}, and all weaker levels"
 
 
 def _linearizations(keys: list[KeyVerdict]) -> str:

@@ -34,8 +34,9 @@ class Contradiction:
     sentence: str
 
 
-#: The kind of a dependency, its key, and why it is there in a sentence with {0} and {1} for its transactions.
-Reason: TypeAlias = tuple[str, Any, str]
+#: The kind of a dependency, its key, why it is there in a sentence with {0} and {1} for its transactions, and the step
+#: of each that proves it; none where an order of processes or of time does.
+Reason: TypeAlias = tuple[str, Any, str, tuple[int, ...]]
 
 
 class Analysis(Protocol):
@@ -150,5 +151,5 @@ class Steps:
     def in_order(self, source: int, kind: str) -> Reason:
         """Say that there is the order of a process, or of real time."""
         if kind == "process":
-            return kind, None, f"process {self.columns.process[source]} ran {{0}} and after it {{1}}"
-        return kind, None, "{0} had returned before {1} was invoked"
+            return kind, None, f"process {self.columns.process[source]} ran {{0}} and after it {{1}}", ()
+        return kind, None, "{0} had returned before {1} was invoked", ()

@@ -42,7 +42,7 @@ def check_isolation(
         ),
         counterexamples=tuple(_counterexample(anomaly, model) for anomaly in shown),
         reason=report.reason,
-        levels=report.holds,
+        levels=report.strongest,
     )
 
 
@@ -56,5 +56,6 @@ def _counterexample(anomaly: Anomaly, model: Transactions) -> Counterexample:
     names = enumerate(anomaly.transactions, start=1)
     roles = tuple(Role(f"T{number}: {model.wording(operation)}") for number, operation in names)
     return Counterexample(
-        anomaly.name, anomaly.sentence, anomaly.transactions, roles=roles, dependencies=anomaly.dependencies
-    )
+        anomaly.name, anomaly.sentence, anomaly.transactions, roles=roles, dependencies=anomaly.dependencies,
+        refutes=anomaly.refutes,
+    )  # fmt: skip

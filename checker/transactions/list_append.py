@@ -293,7 +293,7 @@ class ListAppend:
             if key[one] == key[other]
         ]
 
-    def _overwrote(self, source: int, target: int) -> tuple[Any, str]:
+    def _overwrote(self, source: int, target: int) -> tuple[Any, str, tuple[int, int]]:
         distances = []
         for one, other in self._pairs(source, target, (WRITE, WRITE)):
             here, there = self.position[one], self.position[other]
@@ -302,18 +302,19 @@ class ListAppend:
         _, one, other = min(distances)
         key, first, then = self.steps.key(one), self.steps.value(one), self.steps.value(other)
         if self.position[other] < 0:
-            return key, f"{{1}}'s append of {then} to {key} is in no read, so it comes after {{0}}'s {first}: {_LOST}"
-        return key, f"{{1}} appended {then} to {key} after {{0}} had appended {first}"
+            sentence = f"{{1}}'s append of {then} to {key} is in no read, so it comes after {{0}}'s {first}: {_LOST}"
+        else:
+            sentence = f"{{1}} appended {then} to {key} after {{0}} had appended {first}"
+        return key, sentence, (one, other)
 
-    def _saw(self, source: int, target: int) -> tuple[Any, str]:
+    def _saw(self, source: int, target: int) -> tuple[Any, str, tuple[int, int]]:
         pairs = self._pairs(source, target, (WRITE, READ))
         fitting = [(one, read) for one, read in pairs if self.columns.value[one] in self._contents(read).tolist()]
         one, read = max(fitting, key=lambda pair: self._contents(pair[1])[-1] == self.columns.value[pair[0]])
-        return self.steps.key(one), (
-            f"{{1}} saw {{0}}'s append of {self.steps.value(one)} to {self.steps.key(one)}: it read {self._list(read)}"
-        )
+        key, value = self.steps.key(one), self.steps.value(one)
+        return key, f"{{1}} saw {{0}}'s append of {value} to {key}: it read {self._list(read)}", (one, read)
 
-    def _missed(self, source: int, target: int) -> tuple[Any, str]:
+    def _missed(self, source: int, target: int) -> tuple[Any, str, tuple[int, int]]:
         unseen = []
         for read, other in self._pairs(source, target, (READ, WRITE)):
             there, size = self.position[other], self.external[read]
@@ -322,7 +323,8 @@ class ListAppend:
         _, read, other = min(unseen)
         key, value = self.steps.key(read), self.steps.value(other)
         lost = f", nor did any other read: {_LOST}" if self.position[other] < 0 else ""
-        return key, f"{{0}} did not see {{1}}'s append of {value} to {key}: it read {self._list(read)}{lost}"
+        sentence = f"{{0}} did not see {{1}}'s append of {value} to {key}: it read {self._list(read)}{lost}"
+        return key, sentence, (read, other)
 
     def _element(self, step: int, place: int) -> Any:
         return self.columns.value_named(int(self.columns.elements[self.columns.begin[step] + place]))

@@ -189,33 +189,34 @@ class RwRegister:
         if kind in (k.PROCESS, k.REALTIME):
             return self.steps.in_order(source, KINDS[kind])
         if kind == k.WR:
-            key, sentence = self._saw(source, target)
+            found = self._saw(source, target)
         elif helpers:
-            key, sentence = self._later(source, target, helpers[0] - len(self.columns), max(kinds))
+            found = self._later(source, target, helpers[0] - len(self.columns), max(kinds))
         else:
-            key, sentence = self._missed(source, target)
-        return KINDS[kind], key, sentence
+            found = self._missed(source, target)
+        return KINDS[kind], *found
 
-    def _saw(self, source: int, target: int) -> tuple[Any, str]:
+    def _saw(self, source: int, target: int) -> tuple[Any, str, tuple[int, int]]:
         c = self.columns
-        written = {(c.key[step], c.value[step]) for step in self.steps.of(source, WRITE)}
+        written = {(c.key[step], c.value[step]): step for step in self.steps.of(source, WRITE)}
         read = next(s for s in self.steps.of(target, READ) if self.external[s] and (c.key[s], c.value[s]) in written)
-        return self.steps.key(read), f"{{1}} read {self.steps.value(read)} of {self.steps.key(read)}, which {{0}} wrote"
+        key, value = self.steps.key(read), self.steps.value(read)
+        return key, f"{{1}} read {value} of {key}, which {{0}} wrote", (written[c.key[read], c.value[read]], read)
 
-    def _later(self, source: int, target: int, version: int, tag: int) -> tuple[Any, str]:
+    def _later(self, source: int, target: int, version: int, tag: int) -> tuple[Any, str, tuple[int, int]]:
         """What the source wrote or read comes before what the target wrote."""
         number = self.version_key[version]
         write = next(s for s in self.steps.of(target, WRITE) if self.installed[s] and self.columns.key[s] == number)
         before, after, key = self._named(version), self.steps.value(write), self.columns.keys[number]
         made = self.version_step[version]
-        if made < 0:
-            return key, f"{{0}} did not see {{1}}'s write of {after} to {key}: it read nothing"
-        reason = _REASONS[tag].format(before, after)
-        if self.steps.owner[made] == source:
-            return key, f"{{1}} wrote {after} to {key} after {{0}} had written {before}: {reason}"
-        return key, f"{{0}} did not see {{1}}'s write of {after} to {key}: it read {before}, and {reason}"
+        reason = "" if made < 0 else _REASONS[tag].format(before, after)
+        if made >= 0 and self.steps.owner[made] == source:
+            return key, f"{{1}} wrote {after} to {key} after {{0}} had written {before}: {reason}", (made, write)
+        read = next(s for s in self.steps.of(source, READ) if self.version[s] == version)
+        seen = f"{before}, and {reason}" if reason else before
+        return key, f"{{0}} did not see {{1}}'s write of {after} to {key}: it read {seen}", (read, write)
 
-    def _missed(self, source: int, target: int) -> tuple[Any, str]:
+    def _missed(self, source: int, target: int) -> tuple[Any, str, tuple[int, int]]:
         """Of two that read the same version and overwrote it, or of one that found nothing, neither saw the other."""
         c = self.columns
         for read in self.steps.of(source, READ):
@@ -225,7 +226,7 @@ class RwRegister:
                 version, first = self.version[read], self.read_first[self.begin[write]]
                 if version < len(c.keys) or (first >= 0 and version == self.version[first]):
                     seen, key, value = self._named(version), self.steps.key(write), self.steps.value(write)
-                    return key, f"{{0}} read {seen} of {key} and did not see {{1}}'s write of {value}"
+                    return key, f"{{0}} read {seen} of {key} and did not see {{1}}'s write of {value}", (read, write)
         raise AssertionError("every edge has its steps")
 
     def _named(self, version: int) -> Any:

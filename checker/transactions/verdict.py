@@ -108,9 +108,12 @@ def _cycle(cycle: FoundCycle, analysis: Analysis, columns: TransactionColumns) -
     dependencies = []
     for source, (here, after) in enumerate(pairwise(places)):
         target = (source + 1) % len(rows)
-        kind, key, text = analysis.dependency(rows[source], rows[target], kinds[here:after], nodes[here + 1 : after])
+        reason = analysis.dependency(rows[source], rows[target], kinds[here:after], nodes[here + 1 : after])
+        kind, key, text, steps = reason
+        ends = zip(steps, (rows[source], rows[target]), strict=False)
+        proving = tuple(int(step - columns.first[row]) for step, row in ends)
         sentence = text.replace("{0}", f"T{source + 1}").replace("{1}", f"T{target + 1}")
-        dependencies.append(Dependency(source, target, kind, key, sentence))
+        dependencies.append(Dependency(source, target, kind, key, sentence, proving))
     sentences = "; ".join(dependency.sentence for dependency in dependencies)
     return Anomaly(
         cycle.name,

@@ -13,7 +13,6 @@ from typing import Any, Final
 
 from msgspec import structs
 
-from checker.models.levels import strongest
 from checker.models.registry import model_named
 from checker.models.transactions import Transactions
 from harness.judge.damage import Voided, damages_of
@@ -171,7 +170,7 @@ def isolation(
     failed = counted(sum(one.outcome == "fail" for one in operations), "failed one")
     seen = f"{counted(len(operations), 'transaction')}, {failed} among them"
     if verdict == "invalid":
-        levels = strongest(level for key in keys for level in key.levels)
+        levels = [level for key in keys for level in key.levels]
         seen += f", {counted(sum(key.violations for key in keys), 'violation')}: {describe(when)}; "
         seen += f"what holds: {and_listed(levels)}, and all weaker levels" if levels else "no isolation level holds"
     elif verdict == "unknown":

@@ -73,7 +73,8 @@ class Role:
 class Dependency:
     """Why one of a counterexample's transactions (their places) comes before another.
 
-    ``kind`` is ww, wr, rw, process or realtime; ``key`` is where one of the first three shows.
+    ``kind`` is ww, wr, rw, process or realtime; ``key`` is where one of the first three shows, and ``steps`` are the
+    places of the two steps that show it, among those of the source and of the target.
     """
 
     source: int
@@ -81,6 +82,11 @@ class Dependency:
     kind: str
     key: Any
     sentence: str
+    steps: tuple[int, ...] = ()
+
+    @classmethod
+    def from_json(cls, record: dict[str, Any]) -> Dependency:
+        return cls(**{**record, "steps": tuple(record.get("steps") or ())})
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +97,8 @@ class Counterexample:
     ``set_aside`` are operations, by their places, that count as if they had not been answered: another counterexample
     contradicts that answer, or it came after those that contradict each other here.
     ``roles`` has one for each operation if a promise other than linearizability was broken, else none.
-    ``dependencies`` are the edges of a cycle of transactions, in its order.
+    ``dependencies`` are the edges of a cycle of transactions, in its order; ``refutes`` names the weakest isolation
+    levels that transactions break, all stronger ones fall with them.
     """
 
     kind: str
@@ -101,6 +108,7 @@ class Counterexample:
     roles: tuple[Role, ...] = ()
     dependencies: tuple[Dependency, ...] = ()
     set_aside: tuple[int, ...] = ()
+    refutes: tuple[str, ...] = ()
 
     @classmethod
     def of_promise(cls, kind: str, sentence: str, *said: tuple[Operation, str]) -> Counterexample:
@@ -157,6 +165,8 @@ class Counterexample:
             record["dependencies"] = [asdict(dependency) for dependency in self.dependencies]
         if self.set_aside:
             record["set_aside"] = list(self.set_aside)
+        if self.refutes:
+            record["refutes"] = list(self.refutes)
         return record
 
     @classmethod
@@ -164,9 +174,9 @@ class Counterexample:
         operations = tuple(Operation.from_json(operation) for operation in record["operations"])
         found = Linearization.from_json(record["linearization"]) if record.get("linearization") else None
         roles = tuple(Role(role["says"], role["contradicts"]) for role in record.get("roles") or ())
-        dependencies = tuple(Dependency(**dependency) for dependency in record.get("dependencies") or ())
-        aside = tuple(record.get("set_aside") or ())
-        return cls(record["kind"], record["sentence"], operations, found, roles, dependencies, aside)
+        dependencies = tuple(map(Dependency.from_json, record.get("dependencies") or ()))
+        aside, refutes = (tuple(record.get(name) or ()) for name in ("set_aside", "refutes"))
+        return cls(record["kind"], record["sentence"], operations, found, roles, dependencies, aside, refutes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,7 +222,8 @@ class KeyVerdict:
     ``counterexamples`` holds those that are shown, earliest first.
     ``certificate`` is the number of operations in the proof: the linearization that was verified (None if the engine
     keeps none), or the first counterexample.  ``failure`` is how the checker itself broke down on this key, whose
-    verdict is then unknown: a failure of the harness.  ``levels`` are the isolation levels that transactions keep.
+    verdict is then unknown: a failure of the harness.  ``levels`` are the strongest isolation levels that transactions
+    keep.
     """
 
     key: str | int | None

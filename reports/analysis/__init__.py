@@ -5,6 +5,7 @@
 ``node_timeline``         roles, terms and indexes of each node; from it ``elections``, ``progress``, ``snapshots``
 ``faults``                what each fault cut and cost; ``topology``: the network; ``outages``: no successes
 ``counterexample``        its picture; ``rows``: which operations are drawn; ``responder``: the node that answered
+``cycle``                 the drawing of a cycle of transactions
 ``invariant_violations``  failed checks of the nodes; ``sketch``: the small chart beside them
 ``lagging_nodes``         replicas that fell behind; ``failed_starts``: nodes that do not start again
 ``log_falls``             falls of logs behind the loss of an entry

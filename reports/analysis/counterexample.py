@@ -192,7 +192,8 @@ class _Part:
         role = example.roles[place] if example.roles and not beside else None
         culprit = not beside and example.operations[place] in suspects
         aside = place in example.set_aside
-        return cls(role.says if role else "", culprit, role is not None and not culprit, beside, aside)
+        contradicted = role is not None and bool(suspects) and not culprit
+        return cls(role.says if role else "", culprit, contradicted, beside, aside)
 
 
 def labels_by_elements(example: Counterexample, wording: Wording = by_values) -> Wording:
@@ -254,7 +255,7 @@ def _box(
 ) -> Box:
     x = axis.x(operation.invoked)
     width, aside = max(axis.x(end) - x, 4.0), ", set aside" if part.aside else ""
-    times = _times(operation, digits) + aside
+    times = times_of(operation, digits) + aside
     if part.says:
         label, title = (f"{short(operation.f, 16)}: {short(part.says, most)}" for most in (80, WHOLE))
     else:
@@ -283,7 +284,7 @@ def _box(
         label_x=label_x,
         whole=whole,
         title=title,
-        narrow_times=_times(operation, digits, named=False) + aside,
+        narrow_times=times_of(operation, digits, named=False) + aside,
     )
 
 
@@ -294,7 +295,7 @@ def _anchor(left: float, right: float, wide: float) -> tuple[str, float]:
     return ("start", left) if left + wide <= WIDTH else ("end", WIDTH)
 
 
-def _times(operation: Operation, digits: int, *, named: bool = True) -> str:
+def times_of(operation: Operation, digits: int, *, named: bool = True) -> str:
     """Begin and end of an operation; one whose outcome is unknown ended for its client, and may take effect later."""
     invoked = seconds_text(operation.invoked, digits)
     if operation.returned is None:

@@ -16,6 +16,7 @@ from history.records.verdicts import MAX_COUNTEREXAMPLES
 from history.records.violations import LINEARIZABLE, Shown, counterexamples_of, counts_of, found_in, in_shown_order
 from reports.analysis import faults, node_timeline
 from reports.analysis.counterexample import Picture, label_of, labels_by_elements, picture_of
+from reports.analysis.cycle import BROAD, SLIM, Cycle, cycle_of
 from reports.analysis.failed_starts import FailedStart, failed_starts
 from reports.analysis.faults import FaultWindow
 from reports.analysis.lagging_nodes import Stopped, last_heal, stopped_at
@@ -57,6 +58,8 @@ class Violation:
     ``in_doubt``: what may have taken effect before a suspect was answered, in words, and how often.
     ``unapplied``: which of the operations were acknowledged without having been applied, as a sentence.
     ``healed``: the last fault before the answer where none stood, in words.
+    ``cycles`` are the drawings, broad and slim, of a cycle of transactions; ``holds`` the strongest isolation levels
+    that the transactions of the object keep.
     """
 
     check: str
@@ -81,6 +84,8 @@ class Violation:
     in_doubt: Sequence[tuple[str, int]] = ()
     unapplied: str = ""
     healed: str = ""
+    cycles: tuple[Cycle, ...] = ()
+    holds: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -297,7 +302,15 @@ def _violation(run: Run, found: list[NodeTimeline], windows: list[FaultWindow], 
         in_doubt=in_doubt(example, label),
         unapplied=unapplied_text(example, label),
         healed="" if standing else faults.healed_before(until, windows),
+        cycles=run.notes.attempt("cycle", lambda: _cycles(example), ()),
+        holds=next(
+            (tuple(key.get("levels", ())) for key in run.results.get("keys", ()) if key["key"] == shown.key), ()
+        ),
     )
+
+
+def _cycles(example: Counterexample) -> tuple[Cycle, ...]:
+    return tuple(cycle for size in (BROAD, SLIM) if (cycle := cycle_of(example, size)))
 
 
 def around(drawn: Drawn, onset: float) -> tuple[float, float]:

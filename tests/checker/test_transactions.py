@@ -186,6 +186,24 @@ def test_the_cycle_is_the_shortest_with_an_edge_and_a_sentence_each() -> None:
     assert cycle.dependencies[0].sentence == "T1 did not see T2's append of 2 to x: it read []"
 
 
+@pytest.mark.parametrize("holds", ["list-append", "rw-register"])
+def test_an_edge_names_the_two_steps_that_prove_it(holds: str) -> None:
+    kinds = {"ww": ("w", "w"), "wr": ("w", "r"), "rw": ("r", "w")}
+    seen: Counter[str] = Counter()
+    for seed in range(25):
+        random = Random(seed)
+        shape = Shape(random.randint(6, 25), random.randint(1, 4), random.randint(2, 6), 3)
+        history = history_of(random, random.choice(STORES), holds, shape)
+        for anomaly in check_transactions(history, holds).anomalies:
+            for edge in anomaly.dependencies:
+                ends = anomaly.transactions[edge.source], anomaly.transactions[edge.target]
+                steps = [one.value[place] for one, place in zip(ends, edge.steps, strict=bool(edge.steps))]
+                assert [step[1] for step in steps] == [edge.key] * len(steps)
+                assert tuple("r" if step[0] == "r" else "w" for step in steps) == kinds.get(edge.kind, ())
+                seen[edge.kind] += 1
+    assert all(seen[kind] for kind in ("wr", "rw", "process", "realtime")), seen
+
+
 def test_an_append_that_no_read_shows_comes_after_what_was_read() -> None:
     """T1 and T2 read nothing of each other's keys, and no read shows what they appended."""
     history = [ok(0, ("r", "x", []), ("append", "y", 1)), ok(1, ("r", "y", []), ("append", "x", 2))]
