@@ -28,41 +28,42 @@ READ_AT_ONCE: Final = 32
 GROUP: Final = 6
 #: What a transaction of reads alone is called, which changes nothing.
 READ_ONLY: Final = "read-only txn"
-_Steps: TypeAlias = list[list[Any]]
+Steps: TypeAlias = list[list[Any]]
 
 
 def mixed(keys: int, write: Write) -> Generator:
+    """Transactions of :func:`mixed_steps`."""
+    return _generator(lambda rng: mixed_steps(rng, keys, write))
+
+
+def mixed_steps(rng: random.Random, keys: int, write: Write) -> Iterator[Steps]:
     """One to four steps, half of them reads, on ``keys`` keys at a time.
 
     Each key gets a quarter fewer steps than the one before it; the last gets all that remain.
     """
-
-    def invocations(rng: random.Random) -> Iterator[_Steps]:
-        fresh, active = count(keys), list(range(keys))
-        written = [0] * keys
-        while True:
-            steps: _Steps = []
-            for _ in range(rng.randint(1, MOST_STEPS)):
-                place = min(int(rng.expovariate(0.3)), keys - 1)
-                if rng.random() < 0.5:
-                    steps.append(["r", active[place], None])
-                    continue
-                written[place] += 1
-                steps.append([write, active[place], written[place]])
-                if written[place] == MOST_WRITES:
-                    active[place], written[place] = next(fresh), 0
-            yield steps
-
-    return _generator(invocations)
+    fresh, active = count(keys), list(range(keys))
+    written = [0] * keys
+    while True:
+        steps: Steps = []
+        for _ in range(rng.randint(1, MOST_STEPS)):
+            place = min(int(rng.expovariate(0.3)), keys - 1)
+            if rng.random() < 0.5:
+                steps.append(["r", active[place], None])
+                continue
+            written[place] += 1
+            steps.append([write, active[place], written[place]])
+            if written[place] == MOST_WRITES:
+                active[place], written[place] = next(fresh), 0
+        yield steps
 
 
 def long_forks(write: Write) -> Generator:
     """Groups of keys, each key written by a transaction of its own, while others read the whole group."""
 
-    def invocations(rng: random.Random) -> Iterator[_Steps]:
+    def invocations(rng: random.Random) -> Iterator[Steps]:
         for first in count(0, GROUP):
             keys = range(first, first + GROUP)
-            group: list[_Steps] = [[[write, key, 1]] for key in keys]
+            group: list[Steps] = [[[write, key, 1]] for key in keys]
             group += [[["r", key, None] for key in rng.sample(keys, GROUP)] for _ in keys]
             rng.shuffle(group)
             yield from group
@@ -73,7 +74,7 @@ def long_forks(write: Write) -> Generator:
 def write_skews(write: Write) -> Generator:
     """Pairs of keys, and for each two transactions that read both keys and write one of them."""
 
-    def invocations(rng: random.Random) -> Iterator[_Steps]:
+    def invocations(rng: random.Random) -> Iterator[Steps]:
         for first in count(0, 2):
             pair = (first, first + 1)
             for key in rng.sample(pair, 2):
@@ -87,7 +88,7 @@ def called(f: str, value: Any) -> str:
     return READ_ONLY if f == TXN and all(step[0] in READS for step in value) else f
 
 
-def _generator(invocations: Callable[[random.Random], Iterator[_Steps]]) -> Generator:
+def _generator(invocations: Callable[[random.Random], Iterator[Steps]]) -> Generator:
     return seeded("operations", lambda rng: operations(Invocation(TXN, None, steps) for steps in invocations(rng)))
 
 
@@ -102,7 +103,7 @@ class Beside(Struct, frozen=True):
         if not ctx.free or (ctx.free[0] in self.readers and not self.latest):
             ctx = ctx.only({worker for worker in ctx.free if worker not in self.readers})
         elif ctx.free[0] in self.readers:
-            steps: _Steps = [["r", key, None] for key in self.latest]
+            steps: Steps = [["r", key, None] for key in self.latest]
             return Invocation(TXN, None, steps).by(ctx.free[0], ctx.time), self
         op, child = self.child.op(ctx.only({worker for worker in ctx.workers if worker not in self.readers}))
         keys = [step[1] for step in op.value] if isinstance(op, Invocation) else []

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import json
 import shutil
+import socket
 import subprocess
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +15,10 @@ import pytest
 
 pytest.importorskip("psycopg", reason="needs the extra postgresql")
 
+import psycopg
+
+from harness.systems.postgresql.binaries import PACKAGED_BIN
+from harness.testing import assert_isolation
 from tests.support.cluster.machine import HARNESS, MakeCluster
 
 pytestmark = [pytest.mark.cluster, pytest.mark.skipif(not shutil.which("mvn"), reason="needs Maven")]
@@ -41,3 +48,55 @@ def test_the_known_defect_of_12_3_is_found(make_cluster: MakeCluster, tmp_path: 
     assert code == 1, said
     assert {kind["kind"] for kind in results["keys"][0]["kinds"]} == {"G2-item"}
     assert all(example["dependencies"] for example in results["keys"][0]["counterexamples"])
+
+
+@pytest.fixture
+def server() -> Iterator[str]:
+    """A server of the distribution's version on this machine, with an empty table of lists; its DSN."""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    user = ("setpriv", "--reuid=nobody", "--regid=nogroup", "--clear-groups", "env", "HOME=/tmp")
+    with tempfile.TemporaryDirectory(prefix="harness-pg-") as directory:
+        shutil.chown(directory, "nobody", "nogroup")
+        data, options = f"{directory}/data", f"-h 127.0.0.1 -p {port} -k {directory} -c deadlock_timeout=20ms"
+        make = (f"{PACKAGED_BIN}/initdb", "-D", data, "-U", "postgres", "-A", "trust", "-N")
+        subprocess.run([*user, *make], check=True, capture_output=True)
+        control = (*user, f"{PACKAGED_BIN}/pg_ctl", "-D", data, "-w")
+        subprocess.run([*control, "-l", f"{directory}/log", "-o", options, "start"], check=True, capture_output=True)
+        try:
+            dsn = f"host=127.0.0.1 port={port} user=postgres dbname=postgres"
+            with psycopg.connect(dsn) as connection:
+                connection.execute("CREATE TABLE lists (id int PRIMARY KEY, items int[])")
+            yield dsn
+        finally:
+            subprocess.run([*control, "-m", "immediate", "stop"], check=True, capture_output=True)
+
+
+@pytest.mark.nightly
+@pytest.mark.skipif(not Path(PACKAGED_BIN).is_dir(), reason="needs the package postgresql-15")
+def test_a_database_of_ones_own_is_tested_in_threads(server: str) -> None:
+    """As docs/testing-kit.md shows it: at SERIALIZABLE it keeps that level, at READ COMMITTED it does not."""
+
+    def at(level: str) -> Any:
+        def transact(connection: Any, steps: Any) -> Any:
+            with connection.transaction():
+                connection.execute(f"SET TRANSACTION ISOLATION LEVEL {level}")
+                for step in steps:
+                    if step[0] == "append":
+                        connection.execute(
+                            "INSERT INTO lists AS l VALUES (%s, ARRAY[%s::int]) "
+                            "ON CONFLICT (id) DO UPDATE SET items = l.items || excluded.items",
+                            step[1:],
+                        )
+                    else:
+                        row = connection.execute("SELECT items FROM lists WHERE id = %s", step[1:2]).fetchone()
+                        step[2] = row[0] if row else []
+            return steps
+
+        return transact
+
+    assert assert_isolation(server, at("SERIALIZABLE"), "serializable").counts == {}
+    with psycopg.connect(server) as connection:
+        connection.execute("TRUNCATE lists")
+    with pytest.raises(AssertionError, match="serializable is not kept"):
+        assert_isolation(server, at("READ COMMITTED"), "serializable")
