@@ -1,24 +1,24 @@
-"""The formats that all packages share: events, operations, receipts, probes, verdicts, results, tables.
+"""The formats that all packages share: events, operations, receipts, probes, verdicts, results and tables.
 
 =======================  =================================================================================
-``recording``            one run as one value: its files, each read once, when it is asked for
+``recording``            one run as one value; each of its files is read once, on first use
 ``columns``              histories as columns: lines, pairing, operations
-``records``              what a run writes down, one file a kind of line, and where each file of a run is
-``tables``               the schemas of the Parquet tables, and the version that is written into each file
+``records``              the records of a run, one module for each kind, and the layout of a run's directory
+``tables``               the schemas of the Parquet tables, and the version written into each file
 ``metrics``              figures that several packages share: recovery, regressions, time without standstills
-``readers``              histories from elsewhere, and our own by columns
-``toml_file``            files that people write, with errors that say what a file is instead
-``schema``               what may stand in such files: a type says it, and one wording says what is wrong
+``readers``              readers of other tools' histories, and a reader of our own as columns
+``toml_file``            reads files that people write; errors say what a file really is
+``schema``               checks such files against types, with one wording for all errors
 ``json_object``          the reader of JSON objects
-``safe_open``            files below a run that a stranger may have made: plain ones, by no link, of bounded size
-``under_way``            the lock by which a run under way is known
-``codes``                numeric codes of functions, outcomes and missing values in columns
-``compiled``             numba's compiler, with a cache that knows all of our compiled code
+``safe_open``            opens untrusted files below a run: regular files of bounded size, no links
+``under_way``            the lock that marks a run as under way
+``codes``                numeric codes for functions, outcomes and missing values in columns
+``compiled``             numba's compiler, with a cache that depends on all of our compiled code
 ``no_pandas``            keeps pyarrow from importing pandas in our own processes
-``file_signatures``      recognizes compressed files where a text is expected
-``errors``               what readers raise
-``system_entry_points``  the systems under test of all installed packages
-``extras``               the optional parts of an installation, and what is said where one is missing
+``file_signatures``      recognizes compressed files where text is expected
+``errors``               the error that readers raise
+``system_entry_points``  the systems under test from all installed packages
+``extras``               the optional parts of an installation, and the error for a missing one
 =======================  =================================================================================
 """
 
@@ -81,14 +81,14 @@ __all__ = [
     "worst",
 ]
 
-#: Where these names are from, the module that costs least first.
+#: The modules that define these names, cheapest import first.
 _MODULES: Final = ("errors", *(f"records.{name}" for name in (
     "layout", "events", "writer", "operations", "verdicts", "probes", "receipts", "results",
 )))  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:
-    """Import a name when it is first used: a command that only prints its help uses none."""
+    """Import a name when it is first used, because a command that only prints its help needs none."""
     if name in __all__:
         for home in _MODULES:
             module = import_module(f"history.{home}")

@@ -1,6 +1,6 @@
-"""Numeric codes of functions, outcomes and missing values, the same wherever operations are columns.
+"""Numeric codes for functions, outcomes and missing values, used wherever operations are stored as columns.
 
-They are part of the key of ``history.compiled``'s cache.
+The cache of ``history.compiled`` depends on this file: changing a code recompiles everything.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ CAS: Final = 2
 OK: Final = 0
 INFO: Final = 1
 FAIL: Final = 2
-#: The outcomes by their codes.
+#: The names of the outcomes, indexed by code.
 OUTCOMES: Final = ("ok", "info", "fail")
 
-#: A value that is null.
+#: Stands for a null value.
 ABSENT: Final = -(1 << 63)
-#: The rank of a return that was not seen.
+#: The return rank of an operation whose return was never seen.
 NEVER: Final = 1 << 62

@@ -1,8 +1,7 @@
-"""Compile with numba, and keep the machine code beside the source for as long as none of our compiled code changes.
+"""Compile functions with numba, and cache the machine code until any of our compiled code changes.
 
-numba's own cache looks at the file of a function alone.  It would go on with old machine code when a function in
-another file, which was compiled into it, or a constant from elsewhere has changed.  Importing this module imports
-numba, which takes 0.3 s.
+numba's own cache depends only on the file that defines a function.  It would keep using old machine code after a
+change to an inlined function or a constant from another file.  Importing this module imports numba, which takes 0.3 s.
 """
 
 from __future__ import annotations
@@ -20,8 +19,8 @@ import numpy as np
 
 from history.safe_open import require_plain_if_any
 
-# numba takes from a file of the working directory (.numba_config.yaml) what the environment does not set, and these two
-# name code: what is kept there is unpickled, and imported.
+# numba reads settings that the environment lacks from .numba_config.yaml in the working directory.  These two settings
+# lead to code execution: files in the cache directory are unpickled, and locator classes are imported.
 require_plain_if_any(Path(".numba_config.yaml"))
 os.environ.setdefault("NUMBA_CACHE_DIR", "")
 os.environ.setdefault("NUMBA_CACHE_LOCATOR_CLASSES", "")
@@ -35,7 +34,7 @@ _SOURCES: Final = ("history/codes.py", "history/compiled.py", "history/readers/*
 
 
 def digest(root: Path = _ROOT) -> str:
-    """Hash the names and contents of all files with compiled code."""
+    """Return a hash of the names and contents of all files with compiled code."""
     found = hashlib.sha256()
     for path in sorted(path for pattern in _SOURCES for path in root.glob(pattern)):
         found.update(path.relative_to(root).as_posix().encode() + b"\0" + path.read_bytes())
@@ -44,36 +43,36 @@ def digest(root: Path = _ROOT) -> str:
 
 _DIGEST: Final = digest()
 _VERSION: Final = "_version"
-# numba's types know neither the option that leaves references uncounted nor those that leave wrappers out.
+# numba's type stubs lack the option that disables reference counting and those that leave wrappers out.
 _njit: Any = njit
 _INNER: Final = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 
-# glibc returns freed memory to the kernel, which hands it out again cleared and page by page: this doubled the time of
-# a check of 10,000 operations.  After an array of this size was freed, even one that was never written to, glibc keeps
-# as much (mallopt(3), M_MMAP_THRESHOLD).
+# glibc returns freed memory to the kernel, which hands it out again page by page and cleared: this doubled the time of
+# a check of 10,000 operations.  Freeing one array of this size, even one that was never written to, raises the amount
+# of memory that glibc keeps (mallopt(3), M_MMAP_THRESHOLD).
 np.empty(31 << 20, np.int8)
 
 
 def compiled(function: Callable[..., Any]) -> Any:
-    """Compile at the first call with new types of arguments, or load what was compiled then."""
+    """Compile a function on its first call with new argument types, or load the machine code from the cache."""
     return _cached(function)
 
 
 def compiled_loop(function: Callable[..., Any]) -> Any:
-    """Compile as :func:`compiled` does, for a function that makes no arrays: references are not counted."""
+    """Compile like :func:`compiled`, without reference counting.  The function must not create arrays."""
     return _cached(function, _nrt=False)
 
 
 def step(function: Callable[..., Any]) -> Any:
-    """Compile into each function that calls it, as if it were written there; it must not make arrays either.
+    """Inline a function into each compiled function that calls it.  It must not create arrays.
 
-    Counting references to a structure of twenty arrays at each step would cost more than the step.
+    Without inlining, counting references to a structure of twenty arrays would cost more than the step itself.
     """
     return _njit(forceinline=True, _nrt=False, **_INNER)(function)
 
 
 def compiled_part(function: Callable[..., Any]) -> Any:
-    """Compile for the compiled functions that call it alone, which saves the way in from Python; it may make arrays."""
+    """Compile a function that only compiled functions call, without a Python wrapper.  It may create arrays."""
     return _njit(**_INNER)(function)
 
 
@@ -83,10 +82,10 @@ def _cached(function: Callable[..., Any], **options: bool) -> Any:
     except RuntimeError:  # numba found no directory that it may write to
         _warn_once()
         return _njit(no_cfunc_wrapper=True, **options)(function)
-    # numba has no public way to say what a cache depends on; without the attribute it is as careful as numba is.
+    # numba has no public way to add a dependency to a cache.  Without this attribute, numba's own check remains.
     file = getattr(getattr(dispatcher, "_cache", None), "_cache_file", None)
     if file is not None and hasattr(file, _VERSION):
-        # The version is compared before anything is unpickled, which may name modules that are gone.
+        # numba compares the version before it unpickles the rest, which may refer to modules that no longer exist.
         vars(file)[_VERSION] = (vars(file)[_VERSION], _DIGEST)
         file.save = _unless_full(file.save)
     return dispatcher
@@ -98,7 +97,7 @@ def _warn_once() -> None:
 
 
 def _unless_full(save: Callable[..., None]) -> Callable[..., None]:
-    """What is compiled works also where it cannot be kept."""
+    """Ignore OSError from ``save``: compiled code works even if it cannot be cached."""
 
     def attempt(*what: Any) -> None:
         with suppress(OSError):

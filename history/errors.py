@@ -1,8 +1,8 @@
-"""Errors of readers: the file, the place in it, what was expected and what was found."""
+"""The error that readers raise: it names the file, the place in it, and what was expected and found."""
 
 
 class FormatError(ValueError):
-    """A recorded file does not hold what its format promises.
+    """A recorded file violates its format.
 
     ``place`` names a line ("line 17") or a byte ("byte 4711"); the message says what was expected.
     """

@@ -1,7 +1,7 @@
-"""The optional parts of an installation, and what is said where one of them is missing.
+"""The optional parts of an installation, and the error raised when one of them is missing.
 
-``pip install dledger-harness`` brings the checker of history files.  Every extra of ``pyproject.toml`` brings a part
-more; its modules are imported where they are used, so that nothing else needs them.
+``pip install dledger-harness`` installs the checker of history files.  Each extra in ``pyproject.toml`` adds a part.
+Its modules are imported only where they are used, so everything else works without them.
 """
 
 from __future__ import annotations
@@ -13,7 +13,11 @@ from typing import Final
 
 @dataclass(frozen=True, slots=True)
 class Extra:
-    """``about``: what it is for, ``modules``: what it brings beside the extras that it ``includes``."""
+    """An optional part of the installation.
+
+    ``about`` says what it is for.  ``modules`` are the modules it adds to those of the extras in ``includes``.
+    ``otherwise`` is an alternative to installing it, appended to the error message.
+    """
 
     about: str
     modules: tuple[str, ...]
@@ -36,7 +40,7 @@ EXTRAS: Final = {
 
 
 def require(*extras: str) -> None:
-    """Raise ModuleNotFoundError for the first module of these extras that is not installed.  Imports none of them."""
+    """Raise MissingExtraError for the first module of these extras that is not installed, without importing any."""
     for extra in extras:
         for module in modules_of(extra):
             if find_spec(module) is None:
@@ -44,13 +48,13 @@ def require(*extras: str) -> None:
 
 
 def modules_of(extra: str) -> tuple[str, ...]:
-    """The modules that an extra brings, with those of the extras that it includes."""
+    """Return the modules of an extra, including those of the extras that it includes."""
     part = EXTRAS[extra]
     return (*(module for included in part.includes for module in modules_of(included)), *part.modules)
 
 
 class MissingExtraError(ModuleNotFoundError):
-    """A module of an extra is not installed; the message names both, and the mend."""
+    """A module of an extra is not installed.  The message names both and says how to install the extra."""
 
     def __init__(self, extra: str, module: str) -> None:
         part = EXTRAS[extra]
@@ -59,7 +63,7 @@ class MissingExtraError(ModuleNotFoundError):
 
 
 def missing_extra(error: ModuleNotFoundError) -> MissingExtraError | None:
-    """The error with the mend, if it is a module of an extra that is missing; None for any other."""
+    """Convert an import error into one that says which extra to install; None if no extra has the module."""
     if isinstance(error, MissingExtraError):
         return error
     module = (error.name or "").partition(".")[0]

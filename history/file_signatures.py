@@ -1,4 +1,4 @@
-"""Recognize compressed files and other encodings by their first bytes, where a text is expected."""
+"""Recognize compressed files and other encodings by their first bytes, where UTF-8 text is expected."""
 
 from __future__ import annotations
 
@@ -16,5 +16,5 @@ _FIRST_BYTES: Final = {
 
 
 def recognized_format(head: bytes) -> str | None:
-    """Name the format of a file by its first bytes, and how to make it a text; None if it is not recognized."""
+    """Return a message that names a file's format and how to convert it to text; None if it is not recognized."""
     return next((what for first, what in _FIRST_BYTES.items() if head.startswith(first)), None)

@@ -1,4 +1,4 @@
-"""Read JSON objects, the one shape that our own files, lines and messages have."""
+"""Read JSON objects: our own JSON files, lines and messages are all objects."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from typing import Any, Final
 
 from history.safe_open import read_below
 
-#: Levels of lists and objects that everything of ours can go through; the parsers of some Pythons allow far more.
+#: Deepest nesting of lists and objects that all of our code can handle.  The parsers of some Pythons allow far more.
 MOST_LEVELS: Final = 500
 
 
 def load_object(text: str | bytes, load: Callable[[str | bytes], Any] = json.loads) -> dict[str, Any]:
-    """The JSON object in a text.  Raises ValueError that says what it is instead."""
+    """Parse a JSON object.  Raises ValueError that says what the text holds instead."""
     try:
         found = load(text)
     except RecursionError:
@@ -29,13 +29,16 @@ def load_object(text: str | bytes, load: Callable[[str | bytes], Any] = json.loa
 
 
 def nests_deeper(text: str | bytes, value: Any, levels: int) -> bool:
-    """Whether a text's JSON value is nested in more than so many levels; most texts have too few brackets for that."""
+    """Return whether ``value``, parsed from ``text``, nests more than ``levels`` lists and objects.
+
+    Counting brackets in the text settles most cases without a walk through the value.
+    """
     brackets = text.count("[") + text.count("{") if isinstance(text, str) else text.count(b"[") + text.count(b"{")
     return brackets > levels and is_deeper(value, levels)
 
 
 def is_deeper(value: Any, levels: int) -> bool:
-    """Whether lists and objects in a JSON value are nested in more than so many levels."""
+    """Return whether a JSON value nests more than ``levels`` lists and objects."""
     inside = [value]
     for _ in range(levels + 1):
         nested = [one for one in inside if isinstance(one, (dict, list))]
@@ -46,9 +49,9 @@ def is_deeper(value: Any, levels: int) -> bool:
 
 
 def read_object(path: Path, *, lenient: bool = False) -> dict[str, Any]:
-    """The JSON object in a file, no link; an empty one if there is no such file.  Raises OSError and ValueError.
+    """Read the JSON object in a regular file; empty if the file does not exist.  Raises OSError and ValueError.
 
-    ``lenient``: a byte that is not UTF-8 costs a character and not the file.
+    With ``lenient``, bytes that are not UTF-8 are replaced instead of raising.
     """
     try:
         content = read_below(path.parent, path)

@@ -1,9 +1,9 @@
-"""Keep pyarrow from importing pandas, which takes longer than all else that a short command does.
+"""Keep pyarrow from importing pandas, which takes longer than everything else in a short command.
 
-Before it makes an array of a list, pyarrow asks whether the list is a pandas object, and for that it imports pandas
-where it is installed, as PySpark needs it.  It asks only once: if there was no pandas then, it looks again only for
-``to_pandas``.  So pandas is hidden while pyarrow asks for the first time.  Only for processes of our own: a program
-that imports our packages may give pyarrow series of pandas.
+Before pyarrow makes an array from a list, it checks whether the list is a pandas object, and imports pandas for that if
+it is installed (PySpark needs it).  It checks only once: if pandas was missing then, it looks again only for
+``to_pandas``.  So we hide pandas during that first check.  We do this only in our own processes, since a program that
+imports our packages may pass pandas series to pyarrow.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any
 
 
 def hide_pandas_once() -> None:
-    """Let pyarrow ask for pandas now, and find none, unless it is loaded already."""
+    """Make pyarrow look for pandas now and not find it.  Does nothing if pandas is already imported."""
     if "pandas" in sys.modules:
         return
     import pyarrow as pa
@@ -36,7 +36,7 @@ class _NoPandas:
 
 
 class ArrowFinder:
-    """Finds pyarrow, and hides pandas from it as soon as it is loaded; most commands never load it."""
+    """Import hook that hides pandas as soon as pyarrow is imported.  Most commands never import pyarrow."""
 
     @staticmethod
     def find_spec(name: str, path: Sequence[str] | None = None, target: ModuleType | None = None) -> ModuleSpec | None:

@@ -1,4 +1,4 @@
-"""One run as one value: what its directory holds, each file read once, when it is first asked for."""
+"""One run as one value: the contents of its directory, each file read once, on first use."""
 
 from __future__ import annotations
 
@@ -31,19 +31,19 @@ from history.safe_open import LOG, open_below, read_below, require_short_lines
 
 T = TypeVar("T")
 
-#: The most bytes of logs that are kept in memory.
+#: Largest number of bytes of logs that a recording keeps in memory.
 _LOGS_KEPT: Final = 512 << 20
-#: The most characters of a log's line: what is longer is read as several lines.
+#: Longest line of a log, in characters.  A longer one is read as several lines.
 LOG_LINE: Final = 1 << 20
 
 
 def digest_of(file: BinaryIO) -> bytes:
-    """The SHA-256 of the rest of an open file."""
+    """Return the SHA-256 of the rest of an open file."""
     return file_digest(file, "sha256").digest()  # type: ignore[arg-type]  # mypy does not know that it can be read into
 
 
 class _Once(Generic[T]):
-    """A property that is computed once for each recording; what it raises is kept and raised again."""
+    """Property computed once per recording.  An exception is kept too, and raised again on each access."""
 
     def __init__(self, make: Callable[[Recording], T]) -> None:
         self._make = make
@@ -74,17 +74,16 @@ class _Once(Generic[T]):
 
 
 class Recording:
-    """The files of one run.
+    """The files of one run, each read only once, on first use.
 
-    Each file is read when it is first needed, and only once: judge, tables, pages and lists share one recording.  Below
-    the run's directory only regular files of bounded size are read, and no link is followed (``history.safe_open``).
-    A document that is absent is empty; one that cannot be read raises FormatError, ValueError or OSError each time, so
-    that every reader decides what to make of that.
+    The judge, tables, pages and lists share one recording.  Below the run's directory it reads only regular files of
+    bounded size and follows no links (``history.safe_open``).  A missing document reads as an empty one.  An unreadable
+    document raises FormatError, ValueError or OSError on every access, so each reader can decide what to do about it.
     """
 
     def __init__(self, directory: Path) -> None:
         self.files = RunFiles(directory)
-        #: What was read, or raised, by name.
+        #: Maps a property's name to its value, or to the exception that reading it raised.
         self.kept: dict[str, tuple[Any, Exception | None]] = {}
         self._digests: dict[Path, bytes] = {}
         self._logs: dict[Path, bytes] = {}
@@ -92,15 +91,15 @@ class Recording:
 
     @classmethod
     def of(cls, run: RunFiles | Recording) -> Recording:
-        """The recording itself, or a new one of these files."""
+        """Return the recording itself, or a new recording of these files."""
         return run if isinstance(run, cls) else cls(run.root)  # type: ignore[union-attr]  # they are files then
 
     def has_read(self, name: str) -> bool:
-        """Whether a property was read, and could be."""
+        """Return whether the property ``name`` was already read without an error."""
         return name in self.kept and self.kept[name][1] is None
 
     def lenient(self, name: str) -> dict[str, Any]:
-        """A document by its property's name; empty if it is not readable."""
+        """Return the document with this property name; empty if it is malformed.  Raises OSError."""
         try:
             found: dict[str, Any] = getattr(self, name)
         except ValueError:
@@ -108,7 +107,7 @@ class Recording:
         return found
 
     def digest(self, path: Path) -> bytes:
-        """The SHA-256 of a file as it was read.  Raises UnsafeFileError and OSError."""
+        """Return the SHA-256 of a file's content when it was first read.  Raises UnsafeFileError and OSError."""
         if path not in self._digests:
             with open_below(self.files.root, path) as file:
                 self._digests[path] = digest_of(file)
@@ -123,31 +122,34 @@ class Recording:
 
     @_Once
     def plan(self) -> dict[str, Any]:
-        """What was to be run, as in ``plan.json``."""
+        """The run's plan, from ``plan.json``."""
         return self._document(self.files.plan)
 
     @_Once
     def state(self) -> dict[str, Any]:
-        """Moments and failures of the run, as in ``run.json``."""
+        """Times and failures of the run, from ``run.json``."""
         return self._document(self.files.state)
 
     @_Once
     def suite(self) -> dict[str, Any]:
-        """The cell of its suite, as in ``suite.json``."""
+        """The run's cell in its suite, from ``suite.json``."""
         return self._document(self.files.suite)
 
     @_Once
     def results(self) -> dict[str, Any]:
-        """What was concluded, as in ``results.json``."""
+        """The run's results, from ``results.json``."""
         return self._document(self.files.results)
 
     def conclude(self, results: dict[str, Any], content: bytes = b"") -> None:
-        """Use these as ``results.json`` from now on, whether its ``content`` is written or not."""
+        """Use these results from now on in place of ``results.json``.
+
+        ``content`` is the file's content, whether it is written or not.
+        """
         self._digests[self.files.results] = sha256(content).digest()
         self.kept["results"] = (msgspec.to_builtins(results, str_keys=True), None)
 
     def _document(self, path: Path) -> dict[str, Any]:
-        """Read a JSON object; a byte that is not UTF-8 costs a character and not the file."""
+        """Read a JSON object, replacing bytes that are not UTF-8."""
         try:
             content = self._content(path)
         except FileNotFoundError:
@@ -159,14 +161,17 @@ class Recording:
 
     @property
     def clock(self) -> AwakeClock:
-        """The run's clock without the times in which the harness itself stood still."""
+        """The run's clock, which skips the times when the harness itself stood still."""
         return AwakeClock.recorded(self.lenient("state"))
 
     # -- history and probes --------------------------------------------------------------------------------------------
 
     @_Once
     def history(self) -> History:
-        """The whole history, paired.  Raises FormatError with the line for a bad one, FileNotFoundError without one."""
+        """The whole history, as paired operations.
+
+        Raises FormatError with the line number for a malformed line, and FileNotFoundError without a history.
+        """
         path = self.files.history
         with open_below(self.files.root, path) as file:
             require_short_lines(file, path)
@@ -175,19 +180,19 @@ class Recording:
 
     @_Once
     def _outline(self) -> tuple[Header, list[tuple[int, bytes]]]:
-        """The header and the numbered lines of the nemesis, without the many lines of clients."""
+        """The header and the nemesis's numbered lines, without the many lines of clients."""
         with open_below(self.files.root, self.files.history) as file:
             require_short_lines(file, self.files.history)
             return outline(file, self.files.history)
 
     @property
     def header(self) -> Header:
-        """The history's first line.  Raises as :attr:`history` does, but not for later lines."""
+        """The header in the history's first line.  Raises like :attr:`history`, but not for later lines."""
         return self.history.header if self.has_read("history") else self._outline[0]
 
     @property
     def receipts(self) -> list[Receipt]:
-        """The receipts of the faults, in the order of their starts.  Raises as :attr:`history` does."""
+        """The receipts of the faults, in the order in which the faults started.  Raises like :attr:`history`."""
         if self.has_read("history"):
             return self.history.receipts
         path = self.files.history
@@ -195,12 +200,15 @@ class Recording:
 
     @_Once
     def rows(self) -> list[Operation]:
-        """The operations as values, in the order of their invocations, for checks that look at each."""
+        """The operations as objects in invocation order, for checks that look at each one."""
         return operations_of(self.history.operations)
 
     @_Once
     def table(self) -> pa.Table:
-        """The operations in the order of their invocations: the run's table if there is one and no history was read."""
+        """The operations as a table in invocation order.
+
+        Comes from the run's Parquet table if there is one and the history was not read yet, else from the history.
+        """
         if self.has_read("history"):
             return self.history.operations
         try:
@@ -210,14 +218,17 @@ class Recording:
 
     @_Once
     def fault_rows(self) -> dict[int, dict[str, Any]]:
-        """The table of faults by their numbers; none without a table."""
+        """The rows of the table of faults, by fault number; empty if there is no such table."""
         try:
             return {int(row["id"]): row for row in self._table("faults").to_pylist()}
         except FileNotFoundError:
             return {}
 
     def _table(self, name: str, schema: pa.Schema | None = None) -> pa.Table:
-        """A table from its parts.  Raises FileNotFoundError without any, UnsafeFileError, OSError, pyarrow's errors."""
+        """Read a table from its parts.
+
+        Raises FileNotFoundError if there are none, UnsafeFileError, OSError, and pyarrow's errors.
+        """
         directory, parts = self.files.table(name), list[pa.Table]()
         for path in sorted(directory.glob("*.parquet")):
             with open_below(self.files.root, path) as file:
@@ -228,12 +239,12 @@ class Recording:
 
     @_Once
     def operations(self) -> Operations:
-        """The operations as columns of numpy, as pages and plots use them."""
+        """The operations as numpy columns, for pages and plots."""
         return from_table(self.table)
 
     @_Once
     def probes(self) -> list[Probe]:
-        """What the nodes said of themselves; none without a file.  Raises FormatError and OSError."""
+        """The nodes' status reports; empty without ``probes.jsonl``.  Raises FormatError and OSError."""
         path = self.files.probes
         try:
             file = open_below(self.files.root, path)
@@ -248,9 +259,9 @@ class Recording:
     # -- logs ----------------------------------------------------------------------------------------------------------
 
     def log(self, path: Path) -> BinaryIO:
-        """Open a log below the run; those that fit are kept in memory, because readers look for many moments in them.
+        """Open a log below the run's directory.  Raises OSError and UnsafeFileError.
 
-        Raises OSError and UnsafeFileError.
+        Logs are kept in memory while there is room, because readers search them many times.
         """
         if path not in self._logs:
             file = open_below(self.files.root, path, LOG)
@@ -263,7 +274,7 @@ class Recording:
         return BytesIO(self._logs[path])
 
     def logs_of(self, node: str) -> list[Path]:
-        """The logs in a node's directory."""
+        """Return the paths of the logs in a node's directory, sorted."""
         return sorted((self.files.nodes / node).glob("*.log*"))
 
     def log_lines(self, node: str) -> Iterator[str]:
@@ -272,7 +283,7 @@ class Recording:
             yield from self.lines_of(path)
 
     def lines_of(self, path: Path) -> Iterator[str]:
-        """Yield the lines of a log, without their ends.  Raises OSError and UnsafeFileError."""
+        """Yield the lines of a log without their newlines.  Raises OSError and UnsafeFileError."""
         with TextIOWrapper(self.log(path), "utf-8", "replace") as file:
             for line in iter(partial(file.readline, LOG_LINE), ""):
                 yield line.rstrip("\n")

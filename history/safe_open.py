@@ -1,8 +1,9 @@
-"""Open files below a directory that a stranger may have made.
+"""Open files safely below a directory that may come from a stranger.
 
-A run that was received is data: below its directory only regular files of bounded size count.  A link could lead to any
-file of this machine, a named pipe would block, a device or an endless file would fill the memory, and opening a device
-may already act.  The directory itself may be a link, because the user names it.
+A run from somebody else is untrusted data, so only regular files of bounded size are opened below its directory.  A
+link could lead to any file on this machine, a named pipe would block, a device or an endless file would fill the
+memory, and merely opening a device can have side effects.  The directory itself may be a link, because the user names
+it.
 """
 
 from __future__ import annotations
@@ -17,13 +18,13 @@ from typing import BinaryIO, Final
 
 from history.errors import FormatError
 
-#: The most bytes of a document that is read as a whole, such as ``plan.json`` and ``results.json``.
+#: Largest document that is read as a whole, such as ``plan.json`` or ``results.json``, in bytes.
 DOCUMENT: Final = 64 << 20
-#: The most bytes of a log of a node.
+#: Largest log of a node, in bytes.
 LOG: Final = 1 << 30
-#: The most bytes of a line: a reader takes three times as much memory to refuse one.
+#: Longest line, in bytes.  A reader needs three times as much memory to reject a line.
 LINE: Final = 64 << 20
-#: The most bytes of a history, of probes or of a table: about 30 million operations.
+#: Largest history, probes file or table, in bytes: about 30 million operations.
 RECORDS: Final = 8 << 30
 
 _TYPES: Final = {
@@ -38,19 +39,19 @@ _TYPES: Final = {
 
 
 class UnsafeFileError(FormatError):
-    """A file below a run is not a regular file, is reached through a link, or is larger than its kind may be."""
+    """A file below a run is not a regular file, is reached through a link, or is too large for its kind."""
 
     def __init__(self, path: Path, message: str) -> None:
         super().__init__(str(path), "the file", message)
 
 
 def open_below(root: Path, path: Path, most: int = RECORDS) -> BinaryIO:
-    """Open a regular file of at most ``most`` bytes; below ``root`` no link is followed.
+    """Open a regular file of at most ``most`` bytes for reading, without following links below ``root``.
 
-    Raises UnsafeFileError and OSError with the whole path, FileNotFoundError if there is no such file.
+    Raises UnsafeFileError, and OSError with the whole path: FileNotFoundError if there is no such file.
     """
     with _folder_of(root, path) as (folder, name), _naming(path):
-        # First by its name, because opening a device may act.
+        # Check the name before opening it, because opening a device can have side effects.
         _require_regular(os.stat(name, dir_fd=folder, follow_symlinks=False), path)
         file = os.fdopen(os.open(name, _READ, dir_fd=folder), "rb")
     try:
@@ -65,15 +66,15 @@ def open_below(root: Path, path: Path, most: int = RECORDS) -> BinaryIO:
 
 
 def read_below(root: Path, path: Path, most: int = DOCUMENT) -> bytes:
-    """Read the whole of a file.  Raises as :func:`open_below` does."""
+    """Read a whole file.  Raises like :func:`open_below`."""
     with open_below(root, path, most) as file:
         return file.read(most)
 
 
 def require_short_lines(file: BinaryIO, path: Path, most: int = LINE) -> None:
-    """Check that no line of a file is longer than ``most`` bytes, and go back to its beginning.
+    """Check that no line of a file is longer than ``most`` bytes, then seek back to the start.
 
-    Raises FormatError with the line's number, and OSError.
+    Raises FormatError with the line number, and OSError.
     """
     length = lines = 0
     while block := file.read(min(most, 1 << 20)):
@@ -87,10 +88,10 @@ def require_short_lines(file: BinaryIO, path: Path, most: int = LINE) -> None:
 
 @contextmanager
 def replacing(root: Path, path: Path, *, sync: bool = False) -> Iterator[BinaryIO]:
-    """Open a file that takes the place of ``path`` when the block ends well, and is removed otherwise.
+    """Open a new file that replaces ``path`` if the block succeeds, and is removed otherwise.
 
-    Below ``root`` no link is followed, and nothing but a regular file is replaced.  With ``sync`` its bytes are on the
-    disk before it gets its name.  Raises UnsafeFileError and OSError.
+    Follows no links below ``root`` and replaces only a regular file.  With ``sync``, the content reaches the disk
+    before the file is renamed.  Raises UnsafeFileError and OSError.
     """
     with _folder_of(root, path) as (folder, name):
         with suppress(FileNotFoundError):
@@ -113,13 +114,13 @@ def replacing(root: Path, path: Path, *, sync: bool = False) -> Iterator[BinaryI
 
 
 def write_below(root: Path, path: Path, content: bytes) -> None:
-    """Replace a file as a whole.  Raises as :func:`replacing` does."""
+    """Write a whole file, replacing any old one.  Raises like :func:`replacing`."""
     with replacing(root, path) as file:
         file.write(content)
 
 
 def append_below(root: Path, path: Path, content: bytes) -> None:
-    """Append to a file in one write, and make it if there is none.  Raises UnsafeFileError and OSError."""
+    """Append to a file in one write, creating it if needed.  Raises UnsafeFileError and OSError."""
     with _folder_of(root, path) as (folder, name), _naming(path):
         with suppress(FileNotFoundError):
             _require_regular(os.stat(name, dir_fd=folder, follow_symlinks=False), path)
@@ -130,10 +131,10 @@ def append_below(root: Path, path: Path, content: bytes) -> None:
 def require_plain(root: Path) -> None:
     """Check that everything below a directory is a regular file or a directory.
 
-    Raises UnsafeFileError for the first that is not.  Directories that cannot be listed are skipped.
+    Raises UnsafeFileError for the first thing that is not.  Skips directories that cannot be listed.
     """
     folders = [root]
-    for folder in folders:  # which grows
+    for folder in folders:  # the loop adds to this list
         try:
             with os.scandir(folder) as listed:
                 entries = sorted(listed, key=lambda one: one.name)
@@ -149,17 +150,20 @@ def require_plain(root: Path) -> None:
 
 
 def require_plain_if_any(path: Path) -> None:
-    """Check that nothing but a regular file, or a link to one, has a name that a library opens by itself.
+    """Check that ``path`` is a regular file, a link to one, or absent.
 
-    Such names are those of settings in the working directory: to open a named pipe would wait for ever.  Raises
-    UnsafeFileError.
+    Use it for files that a library opens by itself, such as its settings in the working directory: opening a named
+    pipe would block forever.  Raises UnsafeFileError.
     """
     with suppress(OSError):
         _require_regular(path.stat(), path.absolute())
 
 
 def regular_files(root: Path) -> list[tuple[str, int]]:
-    """List (path below ``root``, bytes) of every regular file whose path has no hidden name, in order."""
+    """List every regular file below ``root`` as (relative path, size in bytes), in order.
+
+    Skips hidden files and everything in hidden directories.
+    """
     found = []
     for folder, folders, names in os.walk(root):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
@@ -179,7 +183,7 @@ _APPEND: Final = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NONBLOCK | _COMMO
 
 @contextmanager
 def _folder_of(root: Path, path: Path) -> Iterator[tuple[int, str]]:
-    """Open the directory that a file is in, name by name from ``root`` down; yield it with the file's own name."""
+    """Open a file's directory, one path component at a time from ``root``; yield its descriptor and the file name."""
     parts = path.relative_to(root).parts if path.is_relative_to(root) else ("..",)
     if ".." in parts:
         raise UnsafeFileError(path, f"it leads out of {root}")
@@ -203,7 +207,7 @@ def _folder_of(root: Path, path: Path) -> Iterator[tuple[int, str]]:
 
 @contextmanager
 def _naming(path: Path) -> Iterator[None]:
-    """Let errors name the whole path, and not its last name alone."""
+    """Make errors name the whole path instead of only its last component."""
     try:
         yield
     except OSError as error:

@@ -1,8 +1,8 @@
-"""Check what stands in a file against a type, and say what is wrong in one wording for every file that people write.
+"""Check the contents of files that people write against types, with the same wording of errors for all of them.
 
-A type is a Struct of msgspec or a dataclass, with bounds by ``msgspec.Meta``.  The words come from the type's JSON
-Schema, by which editors complete the same files: ``title`` says what a text has to be, ``description`` why a bound is
-there.
+A type is a msgspec Struct or a dataclass, with bounds from ``msgspec.Meta``.  The wording comes from the type's JSON
+Schema, which editors also use to complete these files: ``title`` says what a string must be, and ``description`` says
+why a bound exists.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ from typing import Annotated, Any, Final, TypeAlias, TypeVar, get_type_hints
 import msgspec
 
 T = TypeVar("T")
-#: What tables have room for.
+#: An integer that fits into a column of a table.
 Int64: TypeAlias = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]
 
-# When the interpreter's last collection meets the types that msgspec 0.22 has made, freeing them ends the process by
-# SIGSEGV now and then (TypeNode_Free), after all was said and done.  What is frozen is not collected.
+# The interpreter's final garbage collection sometimes crashes (SIGSEGV in TypeNode_Free) when it frees the types that
+# msgspec 0.22 made.  Frozen objects are not collected.
 atexit.register(gc.freeze)
 
 _FIELD: Final = re.compile(r"[\w ]+ (unknown|required) field `(.*)`", re.DOTALL)
-#: Only at the end: before it may stand a text of the user's.
+#: Matches only at the end of a message, because the text before it may come from the user.
 _PLACE: Final = re.compile(r" - at (`key` in )?`\$([^`]*)`\Z")
-#: A key, an element of a list, or some value of a table: msgspec does not say which.
+#: A key, an element of a list, or ``[...]``: some value of a table, where msgspec does not say which one.
 _STEP: Final = re.compile(r"\.([^.\[]+)|\[(\d+)\]|\[\.\.\.\]")
 _NOUNS: Final = {
     "integer": ("a whole number", "whole numbers"),
@@ -41,30 +41,33 @@ _NOUNS: Final = {
 }
 _SHORT: Final = Repr()
 _SHORT.maxstring = _SHORT.maxother = 60
-# The values of these are types, which a type checker cannot follow.
+# These make types at run time, which a type checker cannot follow.
 _any_list: Final[Any] = list
 _annotated: Final[Any] = Annotated
 
 
 def list_of(wanted: Any, least: int = 1) -> Any:
-    """The type of lists of at least so many elements."""
+    """Return the type of lists with at least ``least`` elements."""
     return _annotated[_any_list[wanted], msgspec.Meta(min_length=least)]
 
 
 def table(
     name: str, keys: Mapping[str, Any], *, needed: Iterable[str] = (), spelled: Mapping[str, str] | None = None
 ) -> type[msgspec.Struct]:
-    """The type of a table with these keys (as ``spelled``) and no others; all but ``needed`` may be left out."""
+    """Return the type of a table with these keys and no others.
+
+    Only the keys in ``needed`` are required.  ``spelled`` maps a key to its spelling in the file.
+    """
     fields: list[Any] = [(key, keys[key]) for key in needed]
     fields += [(key, wanted | msgspec.UnsetType, msgspec.UNSET) for key, wanted in keys.items() if key not in needed]
     return msgspec.defstruct(name, fields, rename=spelled, forbid_unknown_fields=True)
 
 
 def convert(record: Any, wanted: type[T], spell: Callable[[str], str] = str) -> T:
-    """The record as a value of the type.
+    """Convert a record to a value of the type.
 
-    Raises ValueError for the first thing that is wrong, with its path in the record, such as ``matrix[0].rate must be
-    a number above 0 and at most 10000, not 'x'``.  ``spell`` says how the user writes the path's first name.
+    Raises ValueError for the first mistake, with its path in the record, such as ``matrix[0].rate must be a number
+    above 0 and at most 10000, not 'x'``.  ``spell`` returns the path's first name as the user writes it.
     """
     try:
         return msgspec.convert(record, wanted)
@@ -73,14 +76,14 @@ def convert(record: Any, wanted: type[T], spell: Callable[[str], str] = str) -> 
 
 
 def record_of(value: Any) -> Any:
-    """A dataclass or Struct, or a list of such, as its JSON: what :func:`convert` reads."""
+    """Return a dataclass or Struct, or a list of them, as plain JSON values that :func:`convert` can read."""
     return msgspec.json.decode(msgspec.json.encode(value))
 
 
 def convert_recorded(record: Any, wanted: type[T]) -> T:
-    """The record as a value of the dataclass by its types alone: it may have been written under other bounds.
+    """Convert a record to a dataclass, checking types but not bounds.
 
-    Raises ValueError as :func:`convert` does.
+    The record may have been written by a release with other bounds.  Raises ValueError like :func:`convert`.
     """
     hashable: Any = wanted
     found = convert(record, _without_bounds(hashable))
@@ -89,7 +92,7 @@ def convert_recorded(record: Any, wanted: type[T]) -> T:
 
 @cache
 def _without_bounds(wanted: Any) -> type[Any]:
-    hints = get_type_hints(wanted)  # which leaves ``Annotated`` out
+    hints = get_type_hints(wanted)  # this drops ``Annotated`` and with it the bounds
     own = [
         (one.name, hints[one.name], field(default=one.default, default_factory=one.default_factory))
         for one in fields(wanted)
@@ -98,7 +101,7 @@ def _without_bounds(wanted: Any) -> type[Any]:
 
 
 def hint(name: str, known: Iterable[str]) -> str:
-    """Suggest what was meant by an unknown name, or else list all that are known."""
+    """Suggest a known name for an unknown one, or list all known names if none is similar."""
     choices = sorted(known)
     return suggestion(name, choices) or f"known are {', '.join(choices)}"
 
@@ -107,9 +110,9 @@ _LONGEST_NAME: Final = 100
 
 
 def suggestion(name: str, known: Iterable[str]) -> str:
-    """Ask whether one of the one or two known names that are near was meant; empty if none is."""
-    # A name that is longer than any of ours is near none, and to compare it would take long.
-    from difflib import get_close_matches  # only for mistakes
+    """Ask whether the user meant one of up to two similar known names; empty if none is similar."""
+    # Comparing a name that is much longer than any of ours would take long and find nothing.
+    from difflib import get_close_matches  # imported late: only mistakes need it
 
     near = get_close_matches(name, sorted(known), n=2) if len(name) <= _LONGEST_NAME else []
     return f"did you mean {' or '.join(near)}?" if near else ""
@@ -135,7 +138,7 @@ def _explained(error: str, record: Any, wanted: type, spell: Callable[[str], str
 
 
 def _located(error: str, record: Any, wanted: type) -> tuple[str, str, list[tuple[str, str]], Any]:
-    """What is wrong with a field (unknown, required, key or empty), its name, the path to it, what stands there."""
+    """Return what is wrong (unknown, required, key or empty), the field's name, its path and the value there."""
     found = _PLACE.search(error)
     path = _path(error, found[2], record, wanted) if found else []
     if found and found[1]:
@@ -143,14 +146,14 @@ def _located(error: str, record: Any, wanted: type) -> tuple[str, str, list[tupl
     for text, place in ((error[: found.start()] if found else error, path), (error, [])):
         there = _at(record, place)
         about = _FIELD.fullmatch(text)
-        # Else what looks like a path is the end of the user's key.
+        # If neither holds, the apparent path is really the end of a key that the user wrote.
         if about and (about[1] == "required" or (isinstance(there, Mapping) and about[2] in there)):
             return about[1], about[2], place, there
     return "", "", path, _at(record, path)
 
 
 def _path(error: str, place: str, record: Any, wanted: type) -> list[tuple[str, str]]:
-    """The steps to a place, with the keys for which msgspec has three dots; it ends where such a key is not found."""
+    """Return the steps to a place, with a key in place of each ``[...]``; stop where no such key is found."""
     path: list[tuple[str, str]] = []
     for step in _STEP.findall(place):
         if any(step):
@@ -164,7 +167,7 @@ def _path(error: str, place: str, record: Any, wanted: type) -> list[tuple[str, 
 
 
 def _wrong_key(error: str, path: list[tuple[str, str]], record: Any, wanted: type) -> str | None:
-    """The key of the table at a path that by itself makes this error."""
+    """Return the key of the table at a path that causes this error by itself."""
     held = _at(record, path)
     for key in held if isinstance(held, Mapping) else ():
         try:
@@ -176,7 +179,7 @@ def _wrong_key(error: str, path: list[tuple[str, str]], record: Any, wanted: typ
 
 
 def _replaced(record: Any, path: list[tuple[str, str]], value: Any) -> Any:
-    """A copy of the record with another value at a path."""
+    """Return a copy of the record with another value at a path."""
     if not path:
         return value
     (name, number), *rest = path
@@ -187,7 +190,7 @@ def _replaced(record: Any, path: list[tuple[str, str]], value: Any) -> Any:
 
 
 def _at(record: Any, path: Iterable[tuple[str, str]]) -> Any:
-    """The value at a path; None where there is nothing."""
+    """Return the value at a path; None if there is none."""
     for name, number in path:
         try:
             record = record[int(number) if number else name]
@@ -197,7 +200,7 @@ def _at(record: Any, path: Iterable[tuple[str, str]]) -> Any:
 
 
 def _inlined(schema: Any, definitions: Mapping[str, Any]) -> Any:
-    """The schema with every definition where it is used."""
+    """Return the schema with each ``$ref`` replaced by its definition."""
     if isinstance(schema, list):
         return [_inlined(one, definitions) for one in schema]
     if not isinstance(schema, dict):
@@ -212,7 +215,7 @@ def _alternatives(schema: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 
 
 def _inside(schemas: Iterable[Mapping[str, Any]], name: str) -> list[Mapping[str, Any]]:
-    """What may stand at a key, or, without a name, in the elements of a list."""
+    """Return the schemas of the value at a key, or of a list's elements if ``name`` is empty."""
     inner = [
         one.get("properties", {}).get(name, one.get("additionalProperties")) if name else one.get("items")
         for one in schemas
@@ -221,7 +224,7 @@ def _inside(schemas: Iterable[Mapping[str, Any]], name: str) -> list[Mapping[str
 
 
 def _words(schemas: list[Mapping[str, Any]], number: int = 0) -> str:
-    """Name what is allowed: ``a number from 1 to 5, or a list of such``; ``number`` 1: in the plural."""
+    """Describe what is allowed, such as ``a number from 1 to 5, or a list of such``; if ``number`` is 1, in plural."""
     if len(schemas) > 1 and schemas[-1].get("type") == "array":
         return f"{_words(schemas[:-1], number)}, or a list of such"
     return " or ".join(_one(schema, number) for schema in schemas) or "something else"

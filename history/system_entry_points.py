@@ -1,7 +1,6 @@
-"""The entry points of systems under test in all installed packages, of the group ``harness.systems``.
+"""The systems under test that installed packages declare, as entry points in the group ``harness.systems``.
 
-In a source tree its ``pyproject.toml`` is read for them, too, so that one that was just added is found without
-installing anything again.
+In a source tree its ``pyproject.toml`` is also read, so a newly added entry point works without reinstalling.
 """
 
 from __future__ import annotations
@@ -20,9 +19,9 @@ _PYPROJECT: Final = Path(__file__).resolve().parents[1] / "pyproject.toml"
 
 @cache
 def system_entry_points() -> Mapping[str, EntryPoint]:
-    """The entry points by name.
+    """Return the entry points by name.
 
-    Looked for once: a suite asks thousands of times, and each look reads the metadata of every installed package.
+    Cached, because a suite asks thousands of times and each search reads the metadata of every installed package.
     """
     from importlib.metadata import entry_points
 
@@ -30,7 +29,7 @@ def system_entry_points() -> Mapping[str, EntryPoint]:
 
 
 def of_source_tree(pyproject: Path) -> Iterable[EntryPoint]:
-    """The entry points in the ``pyproject.toml`` of a source tree; none where there is no such file."""
+    """Return the entry points in a source tree's ``pyproject.toml``; none if the file does not exist."""
     if not pyproject.is_file():
         return ()
     import tomllib

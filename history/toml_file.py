@@ -1,4 +1,4 @@
-"""Read files that people write: TOML, or JSON where a program wrote it; errors say what a file is instead."""
+"""Read files that people write: TOML, or JSON from a program.  Errors say what the file really is."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from history.json_object import load_object
 
 
 def read_toml(path: Path) -> dict[str, Any]:
-    """The table in a TOML file.  Raises OSError, and ValueError that says what the file is instead."""
+    """Read the table in a TOML file.  Raises OSError, and ValueError that says what the file really is."""
     return _toml(read_text(path))
 
 
@@ -27,13 +27,13 @@ def _toml(text: str) -> dict[str, Any]:
 
 
 def read_toml_or_object(path: Path) -> dict[str, Any]:
-    """The table in a TOML file, or the object in a JSON file.  Raises OSError and ValueError."""
+    """Read the table in a TOML file or the object in a JSON file.  Raises OSError and ValueError."""
     text = read_text(path)
     return load_object(text) if text.lstrip().startswith("{") else _toml(text)
 
 
 def read_text(path: Path) -> str:
-    """A text without its byte order mark.  Raises OSError and ValueError."""
+    """Read a UTF-8 text file without its byte order mark.  Raises OSError and ValueError."""
     content = path.read_bytes()
     if (what := recognized_format(content)) is not None:
         raise ValueError(what)

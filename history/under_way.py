@@ -1,6 +1,7 @@
-"""A run that is under way holds a lock on its directory, which the kernel drops when its process ends, however that is.
+"""The lock that marks a run as under way.
 
-On a file system that locks no directories no run is seen to be under way.
+A run holds a lock on its directory, which the kernel releases when the process ends for whatever reason.  On a file
+system that cannot lock directories, no run appears to be under way.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ _FOLDER: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 
 @contextmanager
 def under_way(root: Path) -> Iterator[None]:
-    """Hold the lock of a run until the block ends.  Raises OSError if there is no such directory."""
+    """Hold the lock on a run's directory until the block ends.  Raises OSError if there is no such directory."""
     folder = os.open(root, _FOLDER)
     try:
         with suppress(OSError):
@@ -28,7 +29,7 @@ def under_way(root: Path) -> Iterator[None]:
 
 
 def is_under_way(root: Path) -> bool:
-    """Whether a process is at work on a run."""
+    """Return whether some process is working on the run in ``root``."""
     try:
         folder = os.open(root, _FOLDER)
     except OSError:

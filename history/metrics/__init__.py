@@ -1,1 +1,1 @@
-"""Figures that several packages compute by the same definitions."""
+"""Definitions of figures that several packages compute."""

@@ -1,9 +1,9 @@
 """The run's clock without the times in which the harness itself stood still.
 
-A harness that was stopped, or whose machine was, observes nothing, and asks for nothing.  Deadlines of the judgement,
-rates, gaps and ways back therefore count awake time only: the recorded standstills are taken out of the clock.  A time
-in which no node was probed, and which is not recorded as a standstill, is ours as well; but what happened in it is not
-known, so a check that would rest on it is unknown.
+While the harness or its machine is stopped, it observes nothing and sends no requests.  So the judge's deadlines,
+rates, gaps and recovery times count awake time only: recorded standstills are removed from the clock.  A time without
+any probe that is not recorded as a standstill is also the harness's fault.  What happened then is unknown, so a check
+that depends on it is unknown.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ Span = tuple[int, int]
 
 
 class AwakeClock:
-    """Map times of the run (ns since its start) to the time that the harness had been awake by then."""
+    """Converts times of the run (ns since its start) to awake time, which excludes the harness's standstills."""
 
     def __init__(self, standstills: Iterable[Span] = ()) -> None:
         self.spans = merged(standstills)
@@ -39,14 +39,14 @@ class AwakeClock:
 
     @classmethod
     def recorded(cls, state: Mapping[str, Any]) -> AwakeClock:
-        """The clock of a run, by its ``run.json``; what is no standstill there is left out."""
+        """Make the clock of a run from its ``run.json``, ignoring malformed standstills."""
         found = state.get("standstills")
         pairs = [span for span in found if isinstance(span, list | tuple)] if isinstance(found, list) else []
         spans = [tuple(span) for span in pairs if len(span) == 2 and all(type(moment) is int for moment in span)]
         return cls((max(begin, 0), end) for begin, end in spans)
 
     def at(self, moment: int) -> int:
-        """Awake time at a moment; monotonic, and constant in a standstill."""
+        """Return the awake time at a moment.  It never decreases and is constant during a standstill."""
         number = bisect_right(self._begins, moment)
         slept = self._before[number]
         if number:
@@ -54,7 +54,7 @@ class AwakeClock:
         return moment - slept
 
     def times(self, moments: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-        """:meth:`at` of each of these moments."""
+        """Return the awake time at each moment in an array, as :meth:`at` does for one."""
         if not self.spans:
             return moments
         number = np.searchsorted(self._begins, moments, side="right")
@@ -67,7 +67,7 @@ class AwakeClock:
         return None if moment is None else self.at(moment)
 
     def back(self, awake: int) -> int:
-        """The inverse of :meth:`at`: the time of the run at this awake time; the later end of a standstill."""
+        """Return the time of the run at an awake time, the inverse of :meth:`at`; for a standstill, its end."""
         slept = 0
         for (begin, end), before in zip(self.spans, self._before, strict=False):
             if begin - before > awake:
@@ -79,21 +79,21 @@ class AwakeClock:
         return None if awake is None else self.back(awake)
 
     def slept(self, begin: int, end: int) -> int:
-        """Nanoseconds of standstill between two moments."""
+        """Return how long the harness stood still between two moments, in nanoseconds."""
         return (end - begin) - (self.at(end) - self.at(begin))
 
     def probes(self, probes: Sequence[Probe]) -> Sequence[Probe]:
-        """The probes with times of this clock."""
+        """Return the probes with their times on this clock."""
         return [replace(probe, time=self.at(probe.time)) for probe in probes] if self.spans else probes
 
     def operations(self, operations: Sequence[Operation]) -> Sequence[Operation]:
-        """The operations with times of this clock."""
+        """Return the operations with their times on this clock."""
         if not self.spans:
             return operations
         return [replace(op, invoked=self.at(op.invoked), returned=self.maybe(op.returned)) for op in operations]
 
     def receipts(self, receipts: Sequence[Receipt]) -> Sequence[Receipt]:
-        """The receipts with times of this clock."""
+        """Return the receipts with their times on this clock."""
         if not self.spans:
             return receipts
         return [
@@ -106,7 +106,7 @@ class AwakeClock:
 
 
 def merged(spans: Iterable[Span]) -> list[Span]:
-    """Sort and merge spans that overlap; empty ones are left out."""
+    """Sort spans and merge those that overlap or touch, dropping empty ones."""
     found: list[Span] = []
     for begin, end in sorted((begin, end) for begin, end in spans if end > begin):
         if found and begin <= found[-1][1]:
@@ -117,9 +117,9 @@ def merged(spans: Iterable[Span]) -> list[Span]:
 
 
 def gaps(moments: Iterable[int], begin: int, end: int) -> list[Span]:
-    """The parts of ``begin`` to ``end`` longer than :data:`GAP_NS` without any of these moments.
+    """Return the parts of ``begin`` to ``end`` without any of these moments that are longer than :data:`GAP_NS`.
 
-    They are the times of all probes, also of failed ones, by the clock of an :class:`AwakeClock`.
+    ``moments`` are the times of all probes, including failed ones, on the clock of an :class:`AwakeClock`.
     """
     times = sorted({begin, end, *(moment for moment in moments if begin <= moment <= end)})
     return [(before, after) for before, after in pairwise(times) if after - before > GAP_NS]

@@ -1,15 +1,15 @@
-"""Lasting changes in a series of figures, found with a stated rate of false alarms.
+"""Find lasting changes in a series of figures with a known rate of false alarms.
 
 The method is a CUSUM of sequential normal scores (McDonald, *A cusum procedure based on sequential ranks*, Naval
 Research Logistics 37, 1990; Conover, Tercero-Gómez and Cordero-Franco, *The sequential normal scores transformation*,
-Sequential Analysis 36, 2017).  Each figure is ranked among those before it, the rank is turned into a score ``z`` of
-the normal distribution, and ``S = max(0, S + z - ALLOWANCE)`` is summed up; the change is found when ``S`` exceeds
-``LIMIT``, and began with the first figure after ``S`` was last 0.  Figures of such an excursion are ranked among those
-before it only, so that a change does not hide itself; they join the others when ``S`` is 0 again.
+Sequential Analysis 36, 2017).  Each figure is ranked among those before it, the rank becomes a score ``z`` of the
+normal distribution, and the sum is updated to ``S = max(0, S + z - ALLOWANCE)``.  A change is found when ``S`` exceeds
+``LIMIT``; it began with the first figure after ``S`` was last 0.  While ``S`` is positive, figures are ranked only
+among those before this excursion, so that a change does not hide itself.  They join the others when ``S`` returns to 0.
 
-Only ranks are used.  So as long as figures are exchangeable, the rate of false alarms is the same whatever their
-distribution (outliers, skew and heavy tails included), and ties only lower it.  ``LIMIT`` makes it one in
-116 x 4 x 30: at most one a month over 116 cells of four figures with one run a night.
+Because only ranks matter, the rate of false alarms is the same for any distribution of exchangeable figures, including
+skewed and heavy-tailed ones; ties only lower it.  ``LIMIT`` makes it one in 116 x 4 x 30: at most one false alarm a
+month for 116 cells with four figures each and one run a night.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from dataclasses import dataclass, replace
 from statistics import NormalDist, median
 from typing import Final
 
-#: Half of the change that is to be found soonest, in standard deviations.
+#: Half the size of the change that the method finds fastest, in standard deviations.
 ALLOWANCE: Final = 1.0
 LIMIT: Final = 4.1
-#: At least this many figures must come before one that is judged.
+#: A figure is judged only if at least this many figures precede it.
 MIN_BEFORE: Final = 20
-#: A change ends when this many figures in a row are back beyond its middle.
+#: A change ends when this many figures in a row are back on the other side of the middle between both medians.
 RECOVERED: Final = 5
-#: A change of the median by less than this share of it is no finding.
+#: Ignore a change of the median by less than this share of it.
 SMALLEST: Final = 0.05
 
 _score = NormalDist().inv_cdf
@@ -36,10 +36,11 @@ _score = NormalDist().inv_cdf
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A lasting rise: the places of its first figure, of the one that showed it, and of the one that closed it.
+    """A lasting rise in a series.
 
-    ``before`` and ``since`` are the medians of the figures before ``onset`` and from there to ``found``; ``closed`` is
-    None while it lasts.
+    ``onset``, ``found`` and ``closed`` are the positions of its first figure, of the figure that showed it, and of the
+    one that ended it (None while it lasts).  ``before`` and ``since`` are the medians of the figures before ``onset``
+    and from ``onset`` to ``found``.
     """
 
     onset: int
@@ -50,7 +51,7 @@ class Change:
 
 
 class _Cusum:
-    """The sum for rises; ``pending`` are the figures since it was last 0."""
+    """The running sum that detects rises; ``pending`` are the figures since it was last 0."""
 
     __slots__ = ("before", "pending", "sum")
 
@@ -60,7 +61,7 @@ class _Cusum:
         self.sum = 0.0
 
     def add(self, value: float) -> bool:
-        """Is the sum beyond the limit with this figure?"""
+        """Add a figure and return whether the sum now exceeds the limit."""
         if len(self.before) >= MIN_BEFORE:
             low, high = bisect_left(self.before, value), bisect_right(self.before, value)
             self.sum = max(0.0, self.sum + _score((low + high + 1) / 2 / (len(self.before) + 1)) - ALLOWANCE)
@@ -70,23 +71,23 @@ class _Cusum:
         return self.sum > LIMIT
 
     def accept(self) -> None:
-        """Take the pending figures for more of what was before."""
+        """Add the pending figures to those before, as part of the same level."""
         for value in self.pending:
             insort(self.before, value)
         self.pending, self.sum = [], 0.0
 
     def change(self, floor: float) -> tuple[float, float] | None:
-        """The medians before and since if they differ by enough to matter."""
+        """Return the medians before and since if the rise is large enough to matter, else None."""
         before, since = median(self.before), median(self.pending)
         least = max(floor, SMALLEST * abs(before)) if math.isfinite(before) else floor
         return (before, since) if since - before > least else None
 
 
 def rises(values: Sequence[float], floor: float) -> list[Change]:
-    """The lasting rises of a series, oldest first; only the last may be open.
+    """Return the lasting rises in a series, oldest first; only the last can be open.
 
-    A rise by less than ``floor`` or :data:`SMALLEST` joins what was before.  A lasting fall is what later figures are
-    compared with.  Infinity is a figure like others; NaN is none.
+    A rise by less than ``floor`` or :data:`SMALLEST` is ignored.  After a lasting fall, later figures are compared with
+    the lower level.  Infinity is allowed as a figure, NaN is not.
     """
     found: list[Change] = []
     up, down = _Cusum(), _Cusum()

@@ -1,34 +1,35 @@
-"""Recovery figures: what each fault did to the rate of ok operations, and how long the way back took.
+"""Recovery figures: how each fault affected the rate of ok operations, and how long the recovery took.
 
 The definitions, which ``docs/tables.md`` repeats:
 
-- All durations and rates are by the clock of ``history.metrics.awake_clock``: no standstill of the harness counts.
-- *ok*: the completion time of an ok operation of a client, whatever its kind, key and phase; not of one that the
-  answering node had not applied, which is no service.
-- *record*: up to the last invocation or completion of a client, or time in a fault's receipt, whichever is later.
-- *load*: from the first invocation of the main phase (of the whole history where no phases are recorded) to the last
-  time at which anything of it is known: an invocation or a completion of one of its operations, or the end of the
-  record if one of them was never answered, since its client waited until then.  Outside of it clients do not
-  ask at the usual rate, so no rate is taken there.
+- All durations and rates use the clock of ``history.metrics.awake_clock``, which skips standstills of the harness.
+- An *ok* is the completion time of an ok operation of any client, kind, key and phase.  An operation that the answering
+  node had not applied does not count, because the client was not served.
+- The *record* ends at the last invocation or completion of a client or the last time in a fault's receipt, whichever is
+  later.
+- The *load* begins with the first invocation of the main phase (of the whole history if no phases are recorded).  It
+  ends with the last invocation or completion of its operations, or at the end of the record if one of them was never
+  answered, because its client waited until then.  Outside the load, clients do not send requests at the usual rate, so
+  no rates are taken there.
 - A fault *stands* from ``started`` to ``healed``, or to the end of the record if it was never healed.  A skipped
-  fault never stands, and has no figures.  An indeterminate one may have had an effect, so it stands.
-- Faults that stand at the same time, directly or by way of others, form a *group*.  ``next`` is the start of the
-  group after a fault's own, or the end of the load.
-- ``rate_before``: ok a second in the calm before: the last :data:`CALM_S` s, or as much as there is back to the
-  healing of the group before or the start of the load.  Null if that is less than :data:`LEAST_S` s (a fault right at
-  the start).  The faults of one group share it: it is taken before the first of them.
-- ``rate_during``: ok a second from ``stood`` (else ``started``) to ``heal_started`` (else the end), under load.
-- ``rate_after``: ok a second from ``healed`` to ``next``.  Null if that is less than :data:`LEAST_S` s or has no begin.
-- ``longest_gap_ms``: the longest stretch without an ok between ``started`` and ``next``; both ends count as edges, so
-  a cluster that never answers again has a gap up to the end.
-- ``first_ok_ms``: from ``healed`` to the first ok at or after it, in whatever phase.  Null if there never was one.
-- ``recovered_ms``: from ``healed`` to the first ok that begins a second (not aligned to anything) in which the number
-  of ok reaches 95 % of ``rate_before``, less what chance does to the count of one second: two standard deviations of
-  arrivals at random, as the load's are (a second of 100 holds 80 to 120).  That second must be over at ``next``; the
-  seconds after it are not looked at, they are in ``rate_after``.  Null means *never* if both rates are there, and
-  *nothing to compare with* if ``rate_before`` or ``rate_after`` is null.  A rate of 0 is a rate: after a calm without a
-  single ok, one ok in a second is the way back.  Below 6.4 ok a second before, chance leaves so little that a single
-  ok is enough: reports say that these are *too few to tell*.
+  fault never stands and has no figures.  An indeterminate one may have had an effect, so it stands.
+- Faults that stand at the same time, directly or through others, form a *group*.  ``next`` is the start of the group
+  after a fault's own, or the end of the load.
+- ``rate_before``: ok per second in the calm before the fault's group.  The calm is the last :data:`CALM_S` s, cut at
+  the healing of the previous group and at the start of the load.  Null if that is less than :data:`LEAST_S` s (a fault
+  right at the start).  All faults of a group share this rate.
+- ``rate_during``: ok per second from ``stood`` (else ``started``) to ``heal_started`` (else the end), under load.
+- ``rate_after``: ok per second from ``healed`` to ``next``.  Null if that is less than :data:`LEAST_S` s, or if the
+  fault was never healed.
+- ``longest_gap_ms``: the longest time without an ok between ``started`` and ``next``.  Both ends count as edges, so a
+  cluster that never answers again has a gap up to the end.
+- ``first_ok_ms``: from ``healed`` to the first ok at or after it, in any phase.  Null if there was none.
+- ``recovered_ms``: from ``healed`` to the first ok that begins a second with enough ok.  The second is not aligned to
+  anything and must be over at ``next``; later seconds do not matter here, they are in ``rate_after``.  Enough is 95 %
+  of ``rate_before``, less two standard deviations, because the load's arrivals are random (at 100 per second, a second
+  holds 80 to 120).  Null means *never* if ``rate_before`` and ``rate_after`` are present, and *nothing to compare with*
+  if one of them is null.  A rate of 0 is a rate: after a calm without a single ok, one ok in a second counts as
+  recovered.  If ``rate_before`` is below 6.4, a single ok is enough, and reports say that there were *too few to tell*.
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ from history.records.receipts import Receipt
 CALM_S: Final = 5
 LEAST_S: Final = 1
 RECOVERED: Final = 0.95
-#: Standard deviations of a Poisson count by which a second may fall short of that and be as good.
+#: A second may fall short of that by this many standard deviations of a Poisson count.
 CHANCE: Final = 2.0
 
 Times = npt.NDArray[np.int64]
@@ -56,7 +57,11 @@ Times = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """Some operations of the load: first invocation, last invocation or completion (ns), and is one unanswered?"""
+    """Summary of some operations of the load.
+
+    ``begin`` is their first invocation and ``known`` their last invocation or completion (ns).  ``open`` says whether
+    one of them was never answered.
+    """
 
     begin: int
     known: int
@@ -65,20 +70,23 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """The time in which clients asked at the usual rate, ``begin`` to ``end``, and the end of the record (ns)."""
+    """The time in which clients sent requests at the usual rate, ``begin`` to ``end`` (ns).
+
+    ``last`` is the end of the record.
+    """
 
     begin: int
     end: int
     last: int
 
     def awake(self, clock: AwakeClock) -> Load:
-        """Return the load by the clock without standstills."""
+        """Return the load with its times on the clock without standstills."""
         return Load(clock.at(self.begin), clock.at(self.end), clock.at(self.last))
 
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """A fault's group, cut to the load: the calm before it, and what comes after."""
+    """Times around a fault's group, cut to the load: the calm before it and the start of the next group (ns)."""
 
     calm_from: int
     calm_to: int
@@ -86,10 +94,10 @@ class Surroundings:
 
 
 def load_of(asked: Iterable[Asked], last: int, receipts: Iterable[Receipt]) -> Load:
-    """The load, by the definition above, of a run whose operations of the load are in ``asked``.
+    """Return the load of a run, as defined above, from summaries of the load's operations.
 
-    ``last`` is the last invocation or completion of any client, 0 if there is none.  Without operations the load is
-    empty, at the end of the record.
+    ``last`` is the last invocation or completion of any client, or 0 if there is none.  Without operations, the load is
+    empty and lies at the end of the record.
     """
     times = [time for one in receipts for time in (one.started, one.stood, one.heal_started, one.healed)]
     end = max([last, *(time for time in times if time is not None)])
@@ -101,7 +109,7 @@ def load_of(asked: Iterable[Asked], last: int, receipts: Iterable[Receipt]) -> L
 
 
 def surroundings(receipts: Sequence[Receipt], load: Load) -> dict[int, Surroundings]:
-    """Map a fault's id to its surroundings; skipped faults are left out."""
+    """Return the surroundings of each fault by its id, without skipped faults."""
     standing = sorted(
         (receipt.started, moment_or(receipt.healed, max(load.last, receipt.started)), receipt.id)
         for receipt in receipts
@@ -124,9 +132,9 @@ def surroundings(receipts: Sequence[Receipt], load: Load) -> dict[int, Surroundi
 
 
 def figures(receipt: Receipt, around: Surroundings | None, ok: Times, load: Load) -> dict[str, float | None]:
-    """The figures of one fault by the definitions above; empty for one that never stood.
+    """Return the figures of one fault, as defined above; empty for a fault that never stood.
 
-    ``ok`` may hold the completion times of one kind of operation alone: then they are that kind's figures.
+    ``ok`` holds sorted completion times.  With those of only one kind of operation, the figures are that kind's.
     """
     if around is None:
         return {}
@@ -151,21 +159,21 @@ def figures(receipt: Receipt, around: Surroundings | None, ok: Times, load: Load
 
 
 def never_recovered(row: Mapping[str, Any]) -> bool:
-    """Was the fault certainly there, and is ``recovered_ms`` null in the sense of *never*, by the definitions above?
+    """Return whether a fault was certainly installed and its ``recovered_ms`` is null in the sense of *never*.
 
-    ``row`` holds ``state`` and the figures of a fault (of all operations or of one kind); what it lacks is null.
+    ``row`` holds ``state`` and the figures of a fault, for all operations or one kind.  Missing figures count as null.
     """
     compared = row.get("rate_before") is not None and row.get("rate_after") is not None
     return row.get("state") == "installed" and compared and row.get("recovered_ms") is None
 
 
 def too_few(before: float | None) -> bool:
-    """Whether there was so little before that a single ok would be the rate of before again, which shows nothing."""
+    """Return whether the rate before a fault was so low that a single ok would count as recovery."""
     return before is not None and enough(before) < 2
 
 
 def _rate(ok: Times, begin: int, end: int, least_s: int) -> float | None:
-    """ok a second in [begin, end), or None if that is empty or shorter than ``least_s``."""
+    """Return ok per second in [begin, end); None if that is empty or shorter than ``least_s``."""
     seconds = (end - begin) / SECOND
     if seconds <= 0 or seconds < least_s:
         return None
@@ -187,7 +195,7 @@ def _first_ok(ok: Times, healed: int) -> float | None:
 
 
 def _recovered(ok: Times, healed: int, end: int, before: float) -> float | None:
-    """The first ok from ``healed`` on that begins a second which holds enough ok, of those that are over by ``end``."""
+    """Return the time (ms) from ``healed`` to the first ok that begins a second with enough ok, over by ``end``."""
     if healed + SECOND > end:
         return None
     need = enough(before)
@@ -199,10 +207,10 @@ def _recovered(ok: Times, healed: int, end: int, before: float) -> float | None:
 
 
 def enough(before: float) -> int:
-    """The number of ok in one second from which the rate of before is back."""
+    """Return how many ok in one second mean that the rate before the fault is back."""
     return max(1, math.ceil(RECOVERED * before - CHANCE * math.sqrt(before) - 1e-9))
 
 
 def moment_or(time: int | None, otherwise: int) -> int:
-    """A time of a receipt, or ``otherwise`` where it has none."""
+    """Return a time from a receipt, or ``otherwise`` if it is None."""
     return otherwise if time is None else time

@@ -1,13 +1,14 @@
-"""Regressions: what got worse from one run on, and whether it still is.
+"""Regressions: figures or verdicts that got worse from some run on, and whether they still are.
 
-Runs are compared within a *series*: the same system version, faults, workload, settings and machine.  A change of any
-of these begins a new series.  In each, every figure is looked at for a lasting change for the worse
-(``history.metrics.change_points``, which states how often that is a false alarm).  A regression is *open* from the run
-that showed it until five runs in a row are back beyond the middle between the medians before and since, or until the
-new level is acknowledged: a *baseline* names the first run that later ones are to be compared with.
+Runs are compared within a *series*: the same system version, faults, workload, settings and machine.  A change in any
+of these starts a new series.  In each series, every figure is checked for a lasting change for the worse
+(``history.metrics.change_points``, which states the rate of false alarms).  A regression is *open* from the run that
+showed it until five runs in a row are back on the good side of the middle between the medians before and since.  It
+also ends when somebody acknowledges the new level with a *baseline*, which names the first run to compare later runs
+with.
 
-A verdict is a regression if it is invalid and the runs before it, five at least and up to ten, were valid; it is closed
-by five valid runs in a row.  A run whose verdict is unknown proves neither, and is left out.
+An invalid verdict is a regression if at least five runs precede it and none of the last ten was invalid.  Five valid
+runs in a row close it.  Runs with an unknown verdict prove neither and are ignored.
 """
 
 from __future__ import annotations
@@ -23,21 +24,21 @@ import msgspec
 from history.metrics.change_points import RECOVERED, rises
 
 VERDICT: Final = "verdict"
-#: For each figure the sign of a change for the worse, and the smallest one that matters.
+#: For each figure, the sign of a change for the worse and the smallest change that matters.
 FIGURES: Final[Mapping[str, tuple[int, float]]] = {
     "rate": (-1, 1.0),
     "unavailable_s": (1, 0.5),
     "recovery_ms": (1, 100.0),
     "p99_ms": (1, 1.0),
 }
-#: At most this many runs on each side of a change are named with it.
+#: Name at most this many runs on each side of a change.
 MAX_NAMED: Final = 10
 _CLEAN, _LEAST_CLEAN = 10, 5
 
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """A run with its figures; None: it has none, infinity: never."""
+    """A run with its figures.  A figure is None if the run lacks it, and infinity means never."""
 
     run: str
     series: str
@@ -47,7 +48,7 @@ class Measured:
 
 @dataclass(frozen=True, slots=True)
 class Baseline:
-    """An acknowledged level: from this run on, of one figure (or ``verdict``) or of all."""
+    """A level that somebody accepted, from this run on, for one figure (or ``verdict``) or for all."""
 
     run: str
     figure: str | None = None
@@ -55,10 +56,11 @@ class Baseline:
 
 @dataclass(frozen=True, slots=True)
 class Regression:
-    """The first run that was worse, the one that showed it, and the one that closed it (None: open).
+    """A lasting change for the worse of one figure or of the verdict.
 
-    ``before`` and ``since`` hold the last runs before ``onset`` and the last ones since, with the figure or verdict.
-    Infinity (never) is None.
+    ``onset`` is the first worse run, ``found`` the run that showed it, and ``closed`` the run that closed it (None
+    while open).  ``before`` and ``since`` are the last runs before ``onset`` and the last ones from there on, each with
+    its figure or verdict.  A figure of infinity (never) is None here.
     """
 
     figure: str
@@ -72,7 +74,7 @@ class Regression:
     since: tuple[tuple[str, float | str | None], ...]
 
     def __str__(self) -> str:
-        """One line for people: the figure, its medians, the runs."""
+        """Return one line of text with the figure, its medians, and the runs."""
         medians = f"{_text(self.median_before)} -> {_text(self.median_since)}"
         state = "open" if self.closed is None else f"closed by {self.closed}"
         return f"{self.figure} {'invalid' if self.figure == VERDICT else medians} since {self.onset}, {state}"
@@ -82,17 +84,17 @@ class Regression:
 
 
 def read_regressions(text: str) -> list[Regression]:
-    """The regressions, open and closed, in a row of the table ``trends``.  Raises ValueError for anything else."""
+    """Parse the regressions, open and closed, in a row of the table ``trends``.  Raises ValueError."""
     return msgspec.convert(json.loads(text), list[Regression])
 
 
 def open_regressions(text: str) -> list[Regression]:
-    """List those of :func:`read_regressions` that are open."""
+    """Parse the regressions as :func:`read_regressions` does, and return only the open ones."""
     return [found for found in read_regressions(text) if found.closed is None]
 
 
 def find_regressions(runs: Iterable[Measured], baselines: Sequence[Baseline] = ()) -> list[Regression]:
-    """All regressions of runs in the order of time, open and closed, series by series."""
+    """Find all regressions, open and closed, in runs that are sorted by time.  Returns them series by series."""
     series: dict[str, list[Measured]] = {}
     for run in runs:
         series.setdefault(run.series, []).append(run)
@@ -116,7 +118,7 @@ def _of_series(runs: Sequence[Measured], baselines: Sequence[Baseline]) -> Itera
 
 
 def _since(runs: Sequence[Measured], baselines: Sequence[Baseline], figure: str) -> Sequence[Measured]:
-    """The runs from the last acknowledged one on."""
+    """Return the runs from the last baseline of this figure on."""
     starts = {baseline.run for baseline in baselines if baseline.figure in (None, figure)}
     return runs[max((place for place, run in enumerate(runs) if run.run in starts), default=0) :]
 

@@ -1,10 +1,10 @@
-"""Times until something happened, where it may not have happened while it was watched for.
+"""Statistics of the time until an event, such as recovery, that may not have happened before the observation ended.
 
-A fault after which the rate never came back was watched for some time and is *censored* there.  Leaving such faults
-out makes a system look the faster the more often it never recovers, so they count: in the estimate of the distribution
-(Kaplan and Meier, *Nonparametric estimation from incomplete observations*, JASA 53, 1958), and in the comparison of two
-(the log-rank test: Mantel, *Evaluation of survival data and two new rank order statistics*, Cancer Chemotherapy Reports
-50, 1966).
+A fault from which the system never recovered was watched for some time and is *censored* at its end.  Without such
+faults, a system that often fails to recover would look fast.  So they count in the estimate of the distribution (Kaplan
+and Meier, *Nonparametric estimation from incomplete observations*, JASA 53, 1958) and in the comparison of two
+distributions (the log-rank test: Mantel, *Evaluation of survival data and two new rank order statistics*, Cancer
+Chemotherapy Reports 50, 1966).
 """
 
 from __future__ import annotations
@@ -21,7 +21,11 @@ _Numbers = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class Times:
-    """``seen``: how long each took; ``censored``: how long others were watched without it (infinity: not known)."""
+    """A sample of times until an event.
+
+    ``seen`` are the times of events that happened.  ``censored`` are how long others were watched without an event
+    (infinity if unknown).
+    """
 
     seen: Sequence[float] = ()
     censored: Sequence[float] = ()
@@ -31,7 +35,7 @@ class Times:
 
 
 def quantile(times: Times, share: float) -> float | None:
-    """The time by which ``share`` of all have happened, by Kaplan and Meier; None if so many never were."""
+    """Return the Kaplan-Meier estimate of the time by which ``share`` of all events happen; None if they never do."""
     times_seen, events, at_risk = _life_table(times)
     survival = np.cumprod(1 - events / at_risk)
     reached = np.flatnonzero(survival <= 1 - share + 1e-12)
@@ -39,9 +43,10 @@ def quantile(times: Times, share: float) -> float | None:
 
 
 def log_rank(strata: Iterable[tuple[Times, Times]]) -> float | None:
-    """The log-rank test's ``z``, positive if the second of each pair takes longer; None if nothing can be compared.
+    """Return ``z`` of the log-rank test; None if nothing can be compared.
 
-    Pairs are compared each in itself (settings, machines), and their differences added up.
+    It is positive if the second sample of each pair takes longer.  Each pair is compared separately, for example per
+    machine, and the differences are added up.
     """
     difference, variance = 0.0, 0.0
     for first, second in strata:
@@ -55,12 +60,12 @@ def log_rank(strata: Iterable[tuple[Times, Times]]) -> float | None:
 
 
 def two_sided(z: float) -> float:
-    """The probability of a normal score as far from 0 as ``z`` or further."""
+    """Return the two-sided p-value: the probability of a normal score at least as far from 0 as ``z``."""
     return math.erfc(abs(z) / math.sqrt(2))
 
 
 def _life_table(times: Times) -> tuple[_Numbers, _Numbers, _Numbers]:
-    """The distinct times, how many happened then, and how many were still being watched."""
+    """Return the distinct event times, the number of events at each, and how many were still watched then."""
     times_seen, events = np.unique(np.asarray(times.seen, np.float64), return_counts=True)
     return times_seen, events.astype(np.float64), _at_risk(times, times_seen)
 

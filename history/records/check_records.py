@@ -1,4 +1,4 @@
-"""Read the records of checks in ``results.json``: another release, or a check of a third party, may have made them."""
+"""Read the records of checks in ``results.json``, which another release or a third-party check may have written."""
 
 from __future__ import annotations
 
@@ -7,6 +7,6 @@ from typing import Any
 
 
 def check_records(results: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """List the records of checks and gates; what is no object is left out."""
+    """List the records of checks and gates, skipping anything that is not a JSON object."""
     found = results.get("checks")
     return [one for one in found if isinstance(one, dict)] if isinstance(found, list | tuple) else []

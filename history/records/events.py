@@ -1,14 +1,14 @@
 """``history.jsonl``: every invocation and completion, in the order in which the control node saw them.
 
-The first line is a header, every further line one event.  A file that was cut at any byte (``kill -9``, a full
-disk) reads up to its last whole line; everything else that is wrong is an error that names its line.
+The first line is a header; every other line is one event.  A file that was cut off at any byte (``kill -9``, a full
+disk) can be read up to its last whole line.  Any other mistake is an error that names its line.
 
-An ``ok`` completion repeats what was asked for and adds what was answered: a ``cas`` that swapped ends with
-``[old, new]``; one that was refused because the register held something else ends, ``ok`` as well, with
-``[old, new, seen]``, where ``seen`` is what it held (null: it was absent).  Such a refusal had no effect and is judged
-as a read of ``seen``.  A refusal that does not say what it saw is a ``fail``.
+An ``ok`` completion repeats the request and adds the answer.  A ``cas`` that swapped ends with ``[old, new]``.  A
+``cas`` that was refused because the register held something else also ends ``ok``, with ``[old, new, seen]``, where
+``seen`` is the value it held (null: absent).  Such a refusal has no effect and is judged as a read of ``seen``.  A
+refusal without ``seen`` is a ``fail``.
 
-Version 2 added ``intended``, the time at which an invocation was due; files of version 1 have none.
+Version 2 added ``intended``, the time at which an invocation was due.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ Type: TypeAlias = Literal["invoke", "ok", "fail", "info"]
 Phase: TypeAlias = Literal["warm-up", "main", "final"]
 Process: TypeAlias = int | Literal["nemesis"]
 
-#: One second in the unit of all recorded times.
+#: One second in nanoseconds, the unit of all recorded times.
 SECOND: Final = 1_000_000_000
 
 TYPES: Final = get_args(Type)
@@ -45,9 +45,9 @@ NEMESIS: Final = "nemesis"
 class Event(msgspec.Struct, frozen=True):
     """One invocation or completion.
 
-    ``time`` is in nanoseconds since the run's start on the control node's monotonic clock, and so is ``intended``: when
-    an invocation was due, at or before its ``time``; None where that is not known.  ``value`` and ``key`` are plain
-    JSON.  ``error`` is the code and text of a ``fail`` or ``info``, and None otherwise.
+    ``time`` is in nanoseconds since the run's start, on the control node's monotonic clock.  ``intended`` is when an
+    invocation was due, in the same unit: at or before its ``time``, or None if unknown.  ``value`` and ``key`` are
+    plain JSON.  ``error`` is the code and text of a ``fail`` or ``info``, and None otherwise.
     """
 
     index: int
@@ -63,7 +63,7 @@ class Event(msgspec.Struct, frozen=True):
     intended: int | None = None
 
     def to_json(self) -> dict[str, Any]:
-        """The event as its JSON object; absent optional fields are left out, ``value`` never is."""
+        """Return the event as a JSON object.  Omits optional fields that are None, but never ``value``."""
         record: dict[str, Any] = {
             "index": self.index,
             "time": self.time,
@@ -80,15 +80,15 @@ class Event(msgspec.Struct, frozen=True):
         return record
 
 
-#: The field of a header with the value with which each register starts; left out where that is nothing.
+#: The header field with the initial value of each register; absent if registers start empty.
 INITIAL: Final = "initial"
 
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """The first line: format, version, and what a reader without ``plan.json`` must know.
+    """The first line of a history: what a reader without ``plan.json`` must know.
 
-    ``model`` is None (``null`` in the file) where no model of the checker judges it, but a check of the system's own.
+    ``model`` is None (``null`` in the file) if the system's own check judges the history instead of a checker model.
     """
 
     test: str = ""
@@ -111,7 +111,7 @@ class Header:
 
 @dataclass(frozen=True, slots=True)
 class HistoryFile:
-    """A history as read; ``torn``: the last line was incomplete and was left out."""
+    """A history read from a file.  ``torn`` means that the last line was incomplete and left out."""
 
     header: Header
     events: list[Event]
@@ -119,14 +119,14 @@ class HistoryFile:
 
 
 def line_of_event(index: int) -> str:
-    """The line of an event in the file: one event a line, below the header."""
+    """Return ``line N``, where line N of the history file holds the event with this index."""
     return f"line {index + 2}"
 
 
 def read_history(path: Path) -> HistoryFile:
     """Read a whole ``history.jsonl``.
 
-    Raises FormatError with the line's number for anything but a torn last line, and OSError.
+    Raises OSError, and FormatError with the line number for any mistake other than a torn last line.
     """
     data = path.read_bytes()
     lines = data.split(b"\n")
@@ -144,13 +144,13 @@ def read_history(path: Path) -> HistoryFile:
 
 
 def torn_end(path: Path) -> str | None:
-    """A note on the bytes after the last whole line, which are left out; None if there are none.  Raises OSError."""
+    """Describe the bytes after the last whole line, which readers ignore; None if there are none.  Raises OSError."""
     with path.open("rb") as file:
         return torn_note(file)
 
 
 def torn_note(file: BinaryIO) -> str | None:
-    """As :func:`torn_end`, of an open file."""
+    """Do the same as :func:`torn_end` for an open file."""
     size, window = file.seek(0, os.SEEK_END), 1 << 16
     while True:
         file.seek(max(0, size - window))
@@ -168,9 +168,9 @@ def torn_note(file: BinaryIO) -> str | None:
 
 
 def load_json(text: str | bytes) -> Any:
-    """Parse JSON, refusing what parsers read differently: NaN, infinite numbers, a field given twice.
+    """Parse JSON strictly: reject NaN, infinite numbers and duplicate fields, which parsers read differently.
 
-    Raises ValueError, RecursionError."""
+    Raises ValueError and RecursionError."""
     if isinstance(text, bytes):
         text = text.decode(json.detect_encoding(text), "surrogatepass")
     return JSON_DECODER.decode(text)
@@ -194,12 +194,12 @@ def _once(fields: list[tuple[str, Any]]) -> dict[str, Any]:
     return record
 
 
-#: A strict decoder: ``json.loads`` makes a new one for every line if it is given a function for NaN.
+#: A shared strict decoder, because ``json.loads`` would make a new one on every call with these hooks.
 JSON_DECODER: Final = json.JSONDecoder(parse_constant=_refuse, parse_float=_finite, object_pairs_hook=_once)
 
 
 def parse_object(line: bytes, path: Path, number: int) -> dict[str, Any]:
-    """The JSON object of one line, whose end may be with it or not.  Raises FormatError."""
+    """Parse the JSON object in a line, with or without its newline.  Raises FormatError."""
     try:
         return load_object(line.removesuffix(b"\n"), load_json)
     except ValueError as error:
@@ -207,20 +207,20 @@ def parse_object(line: bytes, path: Path, number: int) -> dict[str, Any]:
 
 
 def read_header(path: Path) -> Header:
-    """The first line of a history alone.  Raises FormatError, OSError."""
+    """Read only the header of a history.  Raises FormatError and OSError."""
     with path.open("rb") as file:
         return header_of(file.readline(), path)
 
 
 def header_of(line: bytes, path: Path) -> Header:
-    """The header in a history's first line, which ends with a line end.  Raises FormatError."""
+    """Parse the header in a history's first line, which must end with a newline.  Raises FormatError."""
     if not line.endswith(b"\n"):
         raise FormatError(str(path), "line 1", "expected a history header, found no whole line")
     return parse_header(parse_object(line, path, 1), path)
 
 
 def parse_header(record: dict[str, Any], path: Path) -> Header:
-    """The header of line 1.  Raises FormatError for another format or version."""
+    """Convert the JSON object in line 1 to a header.  Raises FormatError for another format or version."""
     if record.get("format") != HISTORY_FORMAT:
         raise FormatError(str(path), "line 1", f'expected {{"format":"{HISTORY_FORMAT}",…}}, found {str(record)[:80]}')
     if record.get("version") != HISTORY_VERSION:
@@ -240,20 +240,20 @@ def parse_header(record: dict[str, Any], path: Path) -> Header:
     )
 
 
-#: Reads the lines that our own writer writes, and most others; ten times as fast as the strict reader.
+#: Reads the lines that our own writer writes, and most others, ten times as fast as the strict reader.
 _EVENTS: Final = msgspec.json.Decoder(Event)
 _OPTIONAL: Final = attrgetter("key", "node", "error", "phase", "intended")
 _DOUBTFUL: Final = (b"\\", b'" ', b'"\t', b'"\r', b'"\n')
-#: One object behind another in a line, which ``decode_lines`` takes for two lines.
+#: Two objects in one line, which ``decode_lines`` reads as two lines.
 _TWO_OBJECTS: Final = re.compile(rb"\}[ \t\r]*\{")
 
 
 def read_event(line: bytes, path: Path, number: int) -> Event:
-    """The event of one line, whose end may be with it or not.  Raises FormatError that names the field."""
+    """Parse the event in a line, with or without its newline.  Raises FormatError that names the field."""
     try:
         event = _EVENTS.decode(line)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-        pass  # the strict reader says what is wrong, or takes what msgspec does not, such as half a surrogate pair
+        pass  # the strict reader reports the mistake, or accepts what msgspec does not, such as half a surrogate pair
     else:
         if _is_plain(line, event):
             return event
@@ -261,10 +261,10 @@ def read_event(line: bytes, path: Path, number: int) -> Event:
 
 
 def _is_plain(line: bytes, event: Event) -> bool:
-    """Whether msgspec passed over nothing that the strict reader refuses.
+    """Return whether msgspec overlooked nothing in the line that the strict reader rejects.
 
-    That is a field given twice, a missing value, and too many levels.  Without a backslash, and without white space
-    behind a quote, ``":`` stands behind names alone; a plain line has as many names as the event has fields.
+    That is a duplicate field, a missing value, or too deep nesting.  If a line has no backslash and no white space
+    after a quote, ``":`` occurs only after field names.  So a plain line has as many ``":`` as the event has fields.
     """
     return (
         line.count(b'":') == 11 - _OPTIONAL(event).count(None)
@@ -275,11 +275,11 @@ def _is_plain(line: bytes, event: Event) -> bool:
 
 
 def plain_events(body: bytes, lines: list[bytes]) -> list[Event] | None:
-    """Read all ``lines`` of ``body`` at once, in a sixth of the time; None if one of them may not be plain.
+    """Parse all ``lines`` of ``body`` at once, in a sixth of the time; None if one of them may not be plain.
 
-    The same questions as ``_is_plain``'s.  A line without a value is looked for by itself; no other has fewer names
-    than its event has fields, so if together they have as many, each has.  No line has the begins of two events, so if
-    there are as many of both, there is one in each.
+    Makes the same checks as ``_is_plain``, but on the totals.  No line has fewer names than its event has fields
+    (lines without a value are checked one by one), so if the totals match, every line matches.  No line holds the
+    start of two events, so if there are as many events as lines, each line holds one.
     """
     if any(mark in body for mark in _DOUBTFUL) or _TWO_OBJECTS.search(body) is not None:
         return None
@@ -301,7 +301,7 @@ def plain_events(body: bytes, lines: list[bytes]) -> list[Event] | None:
 
 
 def parse_event(record: dict[str, Any], path: Path, number: int) -> Event:
-    """The event of one line.  Raises FormatError that names the field."""
+    """Convert the JSON object in a line to an event.  Raises FormatError that names the field."""
 
     def wrong(message: str) -> FormatError:
         return FormatError(str(path), f"line {number}", message)
@@ -335,17 +335,17 @@ def parse_event(record: dict[str, Any], path: Path, number: int) -> Event:
     )
 
 
-#: Of an ok read without the field: taken for null, it would say that the read found nothing.
+#: The error for an ok read without a value.  Reading it as null would mean that the read found nothing.
 UNANSWERED: Final = "the field {} is missing: an ok read says what was read, null if nothing"
 
 
 def answers_nothing(record: dict[str, Any]) -> bool:
-    """Whether it is an ok read that does not say what was read."""
+    """Return whether the record is an ok read that does not say what was read."""
     return record["type"] == "ok" and record["f"] == "read" and "value" not in record and record["process"] != NEMESIS
 
 
 def _optional_fields(record: dict[str, Any]) -> str | None:
-    """Name the problem of the fields that may be absent; None if there is none."""
+    """Describe the first mistake in the optional fields; None if there is none."""
     if (phase := record.get("phase")) is not None and phase not in PHASES:
         return f"phase must be one of {', '.join(PHASES)}, found {phase!r}"
     if (key := record.get("key")) is not None and (not isinstance(key, str | int) or isinstance(key, bool)):

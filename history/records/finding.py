@@ -1,7 +1,8 @@
 """Findings: what checks and gates found, as data.
 
-A check returns findings and no sentence.  Each is one struct; ``kind`` names what was found, ``severity`` how bad it
-is.  ``reports.words`` makes the English of them.  A system brings the kinds of its own checks (:class:`Kind`).
+A check returns findings instead of sentences.  Each finding is one struct: ``kind`` names what was found and
+``severity`` says how bad it is.  ``reports.words`` turns findings into English.  A system under test declares the kinds
+that its own checks can find (:class:`Kind`).
 """
 
 from __future__ import annotations
@@ -19,35 +20,35 @@ from history.records.verdicts import Counterexample, KindCount, Verdict, count_k
 Severity: TypeAlias = Literal[
     "data lost", "missing on nodes", "log truncated", "inconsistent", "no commits", "replica behind", "alarm"
 ]
-#: From the worst down.  What some nodes lack and others have is missing on nodes, not lost; a log is truncated where
-#: committed entries went from it and every log reaches as far again.
+#: Worst first.  Data that some nodes lack and others have is "missing on nodes", not lost.  A log counts as "truncated"
+#: if committed entries disappeared from it but in the end every log reaches as far again.
 SEVERITIES: Final[tuple[Severity, ...]] = (
     "data lost", "missing on nodes", "log truncated", "inconsistent", "no commits", "replica behind", "alarm",
 )  # fmt: skip
 
 
-#: Seconds without a commit, until the end of the record, that are called an outage.
+#: An outage is at least this many seconds without a commit, up to the end of the record.
 OUTAGE_S: Final = 10.0
 
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """A kind of violation that a check can find: how bad it is, and what it ``means`` to somebody who reads of it."""
+    """A kind of violation that a check can find: how bad it is, and what it ``means``, as text for readers."""
 
     name: str
     severity: Severity = "inconsistent"
     means: str = ""
 
 
-#: Kinds of contradictions in which something acknowledged is gone; all others are *inconsistent*.
+#: Kinds of contradictions in which acknowledged data is gone; all others are *inconsistent*.
 LOST: Final = frozenset({"lost-write", "lost-element", "lost-append"})
 _LOST: Final = tuple(Kind(name, "data lost") for name in sorted(LOST))
 
 
 class Finding(Struct, frozen=True, kw_only=True, tag_field="type"):
-    """One thing that a ``check`` found; it follows the ``verdict``.
+    """One thing that a ``check`` found, with the ``verdict`` that follows from it.
 
-    ``since`` and ``until`` are when it was first and last seen (ns since the run's start; None: not known).
+    ``since`` and ``until`` are when it was first and last seen (ns since the run's start; None if unknown).
     """
 
     check: str
@@ -60,9 +61,10 @@ class Finding(Struct, frozen=True, kw_only=True, tag_field="type"):
 
 
 class Contradiction(Finding, frozen=True, kw_only=True):
-    """Answers that cannot all be true: ``count`` of one kind, on these objects.
+    """Answers that cannot all be true: ``count`` violations of one kind, on the objects ``keys``.
 
-    With ``more`` there may be others that were not looked for.  ``logged``: the objects' names in the nodes' logs.
+    ``more`` means that there may be further violations that the check did not look for.  ``logged`` are the objects'
+    names in the nodes' logs.
     """
 
     count: int
@@ -72,10 +74,11 @@ class Contradiction(Finding, frozen=True, kw_only=True):
 
 
 class Loss(Struct, frozen=True):
-    """One loss of a ``node``: ``lost`` elements that its last read lacks, ``elsewhere`` of which another node's has.
+    """Elements that one ``node`` lost at one time.
 
-    ``seen_ns``: when that node answered the first read that lacked one of them and after which it never showed it.
-    What it lost at another moment, after reads that showed what was new by then, is another loss.
+    The node's last read lacks ``lost`` elements; another node's last read has ``elsewhere`` of them.  ``seen_ns`` is
+    when the node answered the first read that lacked one of them and after which it never showed that element again.
+    Elements that it lost at another time, after reads that showed newer elements, are a separate loss.
     """
 
     node: str
@@ -85,13 +88,14 @@ class Loss(Struct, frozen=True):
 
 
 class Elements(Finding, frozen=True, kw_only=True):
-    """What became of the elements of all sets, by the last read of the node that lacks the most.
+    """The fate of the elements of all sets, in the last read of the node that lacks the most.
 
-    ``ok``: an element is there; ``lost``: it was acknowledged before, and is not; ``recovered``: it is there, though
-    its add was in doubt; ``unexpected``: it was never added, or its add failed; ``duplicated``: it is there twice.
-    ``losses`` are of every node and moment, in the order in which they were seen: ``missing`` elements in all, of which
-    ``gone`` are in no node's last read.  ``named`` has the elements of each class that breaks a promise, in part.
-    ``unread`` sets were not read at the end; no client of ``silent`` nodes was answered then.
+    The counts are: ``ok``, elements that are there; ``lost``, acknowledged earlier but not there; ``recovered``, there
+    although their add was in doubt; ``unexpected``, there although never added or their add failed; ``duplicated``,
+    there twice.  ``losses`` covers all nodes and times, in the order in which they were seen.  They are ``missing``
+    elements in total, and ``gone`` of these are in no node's last read.  ``named`` lists some elements of each class
+    that breaks a promise.  ``unread`` are the sets that nobody read at the end, and ``silent`` the nodes that answered
+    no client then.
     """
 
     kind: str = "elements"
@@ -110,19 +114,19 @@ class Elements(Finding, frozen=True, kw_only=True):
 
     @property
     def lost_by_node(self) -> dict[str, int]:
-        """How many elements the last read of each node lacks, in the order of the losses."""
+        """Number of elements that each node's last read lacks, in the order of the losses."""
         return dict(sum((Counter({one.node: one.lost}) for one in self.losses), Counter[str]()))
 
 
 class Comeback(Finding, frozen=True, kw_only=True):
-    """How a cluster came back after its last heal; ``nodes`` are those at fault where it did not.
+    """How the cluster recovered after its last heal; ``nodes`` are those at fault if it did not.
 
-    ``unserved`` are the kinds of operations, or "changes", that clients asked for in vain; ``behind`` the nodes that
-    did not catch up.  Where ``by_clients`` only clients show that nodes are back: every kind was served again at
-    ``served_ns``.  Else each node had to apply ``target``, the commit index of ``leader_at_heal``: ``reached_ns`` is
-    when it did, ``applied`` what it had applied last.  Times are in ns since the run's start; None: never, or unknown.
-    ``seconds`` is how long it all took.  The last new commit, the last operation that was served, and the end of the
-    record tell an outage from a replica that is behind.
+    ``unserved`` are the kinds of operations (or "changes") that clients requested in vain, and ``behind`` the nodes
+    that did not catch up.  With ``by_clients``, only clients show that the cluster is back: every kind of operation was
+    served again at ``served_ns``.  Otherwise each node must apply ``target``, the commit index of ``leader_at_heal``:
+    ``reached_ns`` is when it did, and ``applied`` the last index that it applied.  Times are in ns since the run's
+    start, and None if never or unknown.  ``seconds`` is how long the whole recovery took.  ``last_commit_ns``,
+    ``last_served_ns`` and ``end_ns`` (the end of the record) distinguish an outage from a replica that is behind.
     """
 
     check: str = "recovery"
@@ -144,7 +148,7 @@ class Comeback(Finding, frozen=True, kw_only=True):
 
     @property
     def is_outage(self) -> bool:
-        """Whether nothing was committed any more; where clients decide, whether none was served."""
+        """Whether the cluster stopped committing, or, if only clients can tell, stopped serving."""
         if self.last_commit_ns is None or self.end_ns is None:
             return self.by_clients and self.served_ns is None
         silent = self.last_served_ns is None or self.last_served_ns <= self.last_commit_ns + 10**9
@@ -152,7 +156,10 @@ class Comeback(Finding, frozen=True, kw_only=True):
 
     @property
     def graded(self) -> Comeback:
-        """With the severity that follows; where clients decide, nothing is known of replicas that served nobody."""
+        """This finding with the severity that follows from it.
+
+        If only clients can tell, nothing is known about replicas that served nobody.
+        """
         stopped = self.is_outage or (self.by_clients and not self.behind) or "changes" in self.unserved
         return msgspec.structs.replace(self, severity="no commits" if stopped else "replica behind")
 
@@ -164,11 +171,12 @@ _OF_ENTRIES: Final[Mapping[Fate, Severity]] = {
 
 
 class EntryFate(Struct, frozen=True):
-    """The fate of the entries up to ``index``, which were committed and went from at least one log.
+    """The fate of the entries up to ``index``, which were committed and then disappeared from at least one log.
 
-    ``lost``: at ``time`` (ns), when logs were shortest, none went beyond ``longest``.  ``missing``: at the end the logs
-    of ``short`` (node -> end) do not reach ``index``.  ``held``: all do.  Of entries that are not lost, ``holders`` are
-    the nodes whose logs may have reached them at the ``time`` when these were fewest, since the first had lost some.
+    ``lost``: at ``time`` (ns), when the logs were shortest, none went beyond ``longest``.  ``missing``: at the end, the
+    logs of ``short`` (node -> end of its log) do not reach ``index``.  ``held``: at the end, all logs reach it.  For
+    entries that are not lost, ``holders`` are the nodes whose logs may have reached them at ``time``, when the fewest
+    did since the first node had lost some.
     """
 
     fate: Fate
@@ -185,19 +193,19 @@ class EntryFate(Struct, frozen=True):
 
 
 class NodeMoment(Struct, frozen=True):
-    """An answer of ``node`` at ``time`` (ns since the run's start) that shows what breaks a rule."""
+    """An answer of ``node`` at ``time`` (ns since the run's start) that shows a broken rule."""
 
     node: str
     time: int
 
 
 class Fall(NodeMoment, frozen=True):
-    """A node's log ended at ``log_end``, where ``committed`` had been committed.
+    """A node's log ended at ``log_end``, although the node had reported ``committed`` as committed.
 
-    ``restarted``: by their pids, the process that reported the commit index is not the one whose log fell.
-    ``index_fell``: the node's commit index itself fell, from the first to the second, and no pid shows a restart.
-    Either way a fall proves nothing by itself, because a log may be lost with its machine; beside one that does, it
-    belongs to the same finding.
+    ``restarted``: the pids show that the process with the shorter log is not the one that reported the commit index.
+    ``index_fell``: the node's commit index itself fell, from the first value to the second, and no pid shows a restart.
+    In both cases the fall proves nothing by itself, because a log may be lost with its machine.  Next to a fall that
+    does prove something, it belongs to the same finding.
     """
 
     log_end: int
@@ -207,15 +215,15 @@ class Fall(NodeMoment, frozen=True):
 
     @property
     def proves(self) -> bool:
-        """Whether the log fell below the commit index of one process."""
+        """Whether the log fell below the commit index of one and the same process, which proves a violation."""
         return not self.restarted and self.index_fell is None
 
 
 class BeyondLog(NodeMoment, frozen=True):
-    """An answer that the node's earlier answers contradict.
+    """An answer that contradicts the node's earlier answers.
 
-    ``above`` names the index that had reached ``index``; ``bound`` is that of the later answer: the end of the log, or
-    the commit index.
+    ``above`` names the index that had reached ``index``.  ``bound`` is what the later answer gives for the end of the
+    log or for the commit index, and is lower.
     """
 
     above: Literal["committed", "applied"]
@@ -224,7 +232,7 @@ class BeyondLog(NodeMoment, frozen=True):
 
 
 class ShortLeader(NodeMoment, frozen=True):
-    """The node led in ``term`` with a log that ended below ``committed``, as the node ``told_by`` had said."""
+    """The node led in ``term`` with a log that ended below ``committed``, which ``told_by`` had reported."""
 
     term: int
     log_end: int
@@ -233,7 +241,7 @@ class ShortLeader(NodeMoment, frozen=True):
 
 
 class StepBack(NodeMoment, frozen=True):
-    """The node was in ``term``, and had been in the later term ``before`` at ``last`` (ns)."""
+    """The node was in ``term`` although it had been in the later term ``before`` at ``last`` (ns)."""
 
     term: int
     before: int
@@ -241,13 +249,16 @@ class StepBack(NodeMoment, frozen=True):
 
 
 class Claim(NodeMoment, frozen=True):
-    """The node was first seen to lead in ``term``."""
+    """The first answer in which the node led in ``term``."""
 
     term: int
 
 
 class Digest(NodeMoment, frozen=True):
-    """The node reported this ``digest`` of its contents at an ``index``, an *index* or an *applied index*."""
+    """The node reported this ``digest`` of its contents at ``index``.
+
+    ``of`` says what kind of index that is: an *index* or an *applied index*.
+    """
 
     of: str
     index: int
@@ -255,19 +266,19 @@ class Digest(NodeMoment, frozen=True):
 
 
 class OfNodes(Finding, frozen=True, kw_only=True):
-    """What answers of nodes show: ``count`` times in all, of which ``moments`` are recorded, in the order of time."""
+    """A finding that nodes' answers show ``count`` times; ``moments`` are those recorded, in time order."""
 
     count: int = 0
     moments: tuple[NodeMoment, ...] = ()
 
     @property
     def marks(self) -> tuple[NodeMoment, ...]:
-        """The moments from when something was wrong."""
+        """The moments at which something was wrong."""
         return self.moments
 
 
 class ShortLogs(OfNodes, frozen=True, kw_only=True):
-    """Committed entries that are not in a log; ``entries``: what became of them, if any is known to be gone."""
+    """Committed entries are not in a log; ``entries`` says what became of them if any are known to be gone."""
 
     entries: EntryFate | None = None
 
@@ -297,7 +308,7 @@ class TermForgotten(OfNodes, frozen=True, kw_only=True):
 
 
 class Contrast(OfNodes, frozen=True, kw_only=True):
-    """What is wrong only from the second of its moments on, which is ``since``."""
+    """A finding that needs two moments to show: something is wrong only from ``since``, the second of them."""
 
     @property
     def marks(self) -> tuple[NodeMoment, ...]:
@@ -305,7 +316,7 @@ class Contrast(OfNodes, frozen=True, kw_only=True):
 
 
 class TwoLeaders(Contrast, frozen=True, kw_only=True):
-    """``terms``: the nodes that led in each term with several."""
+    """Several nodes led in one term; ``terms`` lists them for each such term."""
 
     check: str = "election-safety"
     kind: str = "two-leaders"
@@ -314,7 +325,7 @@ class TwoLeaders(Contrast, frozen=True, kw_only=True):
 
 
 class ReplicasDiffer(Contrast, frozen=True, kw_only=True):
-    """``count`` indexes at which digests differ; ``by_node``: at how many the node is in the minority."""
+    """Digests differ at ``count`` indexes; ``by_node`` counts those at which a node is in the minority."""
 
     check: str = "replicas-agree"
     kind: str = "replicas-differ"
@@ -323,7 +334,7 @@ class ReplicasDiffer(Contrast, frozen=True, kw_only=True):
 
 
 class AlarmPattern(Struct, frozen=True):
-    """Lines of logs of ``nodes`` that hold ``pattern``, and not ``unless``, are violations by themselves."""
+    """Log lines on ``nodes`` that match ``pattern`` but not ``unless``; each is a violation by itself."""
 
     pattern: str
     nodes: tuple[str, ...]
@@ -331,7 +342,7 @@ class AlarmPattern(Struct, frozen=True):
 
 
 class Alarms(Finding, frozen=True, kw_only=True):
-    """Alarms of nodes: ``patterns`` of lines that are violations, and ``notes`` that prove nothing by themselves."""
+    """Alarms in the nodes' logs: ``patterns`` of lines that are violations, and ``notes`` that prove nothing alone."""
 
     check: str = "node-logs"
     kind: str = "log-alarm"
@@ -341,7 +352,7 @@ class Alarms(Finding, frozen=True, kw_only=True):
 
 
 class FaultCount(Struct, frozen=True):
-    """How often something was counted under the fault of this number."""
+    """How often something happened while the fault with this ``id`` stood."""
 
     id: int
     fault: str
@@ -349,10 +360,11 @@ class FaultCount(Struct, frozen=True):
 
 
 class ViolationTimes(Finding, frozen=True, kw_only=True):
-    """When violations of clients were seen: ``counted`` of all ``of`` have a time (an engine may list only some).
+    """When clients saw violations: ``counted`` of the ``of`` violations have a time (an engine may list only some).
 
-    ``phases`` maps a phase to the count of those that an operation of it shows.  ``faults`` stood at some time from the
-    write that was missed to the answer that missed it; two at once count twice.  ``calm``: the count without any fault.
+    ``phases`` counts the violations that operations of each phase show.  ``faults`` counts those for which a fault
+    stood at some time between the missed write and the answer that missed it; with two such faults a violation counts
+    twice.  ``calm`` counts the violations without any fault.
     """
 
     kind: str = "violation-times"
@@ -365,7 +377,7 @@ class ViolationTimes(Finding, frozen=True, kw_only=True):
 
 
 class Skipped(Finding, frozen=True, kw_only=True):
-    """There was nothing to judge, and ``why``."""
+    """The check had nothing to judge; ``why`` gives the reason."""
 
     kind: str = "skipped"
     verdict: Verdict = "valid"
@@ -373,7 +385,7 @@ class Skipped(Finding, frozen=True, kw_only=True):
 
 
 class OkCounts(Finding, frozen=True, kw_only=True):
-    """Operations that were ok in the main phase, by kind, and the ``least`` of each that is asked for."""
+    """Number of ok operations of each kind in the main phase; the run needs at least ``least`` of each."""
 
     check: str = "operations"
     kind: str = "ok-counts"
@@ -383,7 +395,10 @@ class OkCounts(Finding, frozen=True, kw_only=True):
 
 
 class WindowCount(Struct, frozen=True):
-    """Operations ``ok`` under a fault, the ``least`` that is asked for, and why nothing is (``exempt``)."""
+    """Number of ``ok`` operations under one fault, which must be at least ``least``.
+
+    ``exempt`` says why nothing is required; empty if something is.
+    """
 
     id: int
     fault: str
@@ -393,7 +408,7 @@ class WindowCount(Struct, frozen=True):
 
 
 class UnderFault(Finding, frozen=True, kw_only=True):
-    """Operations under each fault; ``before``: writes acknowledged before a fault that left no quorum."""
+    """Operations under each fault; ``before`` counts writes acknowledged before faults that left no quorum."""
 
     check: str = "under-fault"
     kind: str = "under-fault"
@@ -403,7 +418,7 @@ class UnderFault(Finding, frozen=True, kw_only=True):
 
 
 class Pace(Finding, frozen=True, kw_only=True):
-    """Figures of the harness's own pace (ms, operations a second, shares), by name."""
+    """Figures about whether the harness kept pace (ms, operations per second, shares), by name."""
 
     check: str = "kept-pace"
     kind: str = "pace"
@@ -412,9 +427,9 @@ class Pace(Finding, frozen=True, kw_only=True):
 
 
 class KnownDefect(Struct, frozen=True, kw_only=True):
-    """A known defect whose fingerprint a run bears, and the kinds of violations that it explains there.
+    """A known defect that left its fingerprint in a run, and the kinds of violations that it explains there.
 
-    ``why`` names the page about it.
+    ``why`` names the page that describes it.
     """
 
     name: str
@@ -422,12 +437,12 @@ class KnownDefect(Struct, frozen=True, kw_only=True):
     why: str = ""
 
     def describe(self) -> str:
-        """Text such as "Known defect deleted-logs: lost-write, stale-read (docs/findings.md: …)"."""
+        """Return text such as "Known defect deleted-logs: lost-write, stale-read (docs/findings.md: …)"."""
         return f"Known defect {self.name}: {', '.join(self.kinds)}{f' ({self.why})' if self.why else ''}"
 
 
 def known_defects_in(results: Mapping[str, Any]) -> tuple[KnownDefect, ...]:
-    """The known defects in ``results.json``, without what is none."""
+    """Return the known defects in ``results.json``, skipping malformed records."""
     found = []
     for record in results.get("known_defects") or ():
         try:
@@ -440,7 +455,10 @@ def known_defects_in(results: Mapping[str, Any]) -> tuple[KnownDefect, ...]:
 def contradictions(
     check: str, examples: Iterable[Counterexample], own: Iterable[Kind] = ()
 ) -> tuple[Contradiction, ...]:
-    """The findings of a check that has a counterexample of each of its violations; ``own`` are kinds of its own."""
+    """Return the findings of a check that has a counterexample for each violation, one finding for each kind.
+
+    ``own`` are the check's own kinds.
+    """
     examples, own = tuple(examples), tuple(own)
     dated = [(one.kind, one.completed_at) for one in examples]
     keys: dict[str, dict[str, None]] = {}
@@ -452,7 +470,10 @@ def contradictions(
 def contradictions_of_keys(
     check: str, keys: Iterable[tuple[Any, Iterable[KindCount], bool]]
 ) -> tuple[Contradiction, ...]:
-    """The findings of the keys of a history: (key, its violations by kind, whether it may have more)."""
+    """Return the findings about the keys of a history, one for each kind of violation.
+
+    ``keys`` yields (key, its violations by kind, whether it may have more).
+    """
     found: dict[str, Contradiction] = {}
     for key, kinds, more in keys:
         for kind in kinds:
@@ -485,14 +506,14 @@ F = TypeVar("F", bound=Finding)
 
 
 def first_of(kind: type[F], check: Mapping[str, Any]) -> F | None:
-    """The first finding of this type in a check's record; None where there is none."""
+    """Return the first finding of this type in a check's record; None if there is none."""
     return next((one for one in findings_in(check) if isinstance(one, kind)), None)
 
 
 def findings_in(check: Mapping[str, Any]) -> tuple[Finding, ...]:
-    """The findings in a check's record in ``results.json``, without what is no finding.
+    """Return the findings in a check's record in ``results.json``, skipping malformed ones.
 
-    One whose type is not known here, as of a system that is not installed, is a plain :class:`Finding`.
+    A finding of an unknown type, for example from a system that is not installed, becomes a plain :class:`Finding`.
     """
     records = check.get("findings")
     found = (_finding(record) for record in (records if isinstance(records, list | tuple) else ()))
@@ -503,7 +524,7 @@ def _finding(record: Any) -> Finding | None:
     if not isinstance(record, Mapping):
         return None
     types: dict[str, type[Finding]] = {}
-    for kind in types_below(Finding):  # ours come first: no other type takes their names
+    for kind in types_below(Finding):  # our own types come first, so no other type can take their names
         types.setdefault(kind.__name__, kind)
     try:
         if (known := types.get(str(record.get("type")))) is not None:
@@ -515,7 +536,7 @@ def _finding(record: Any) -> Finding | None:
 
 
 def types_below(kind: type[Finding]) -> Iterator[type[Finding]]:
-    """All types of findings below one, each before those below it."""
+    """Yield all subclasses of a finding type, each before its own subclasses."""
     for below in kind.__subclasses__():
         yield below
         yield from types_below(below)

@@ -8,13 +8,13 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
-#: The directory in a store that holds the tables of all runs.
+#: Name of the directory in a store that holds the tables of all runs.
 WAREHOUSE: Final = "warehouse"
 _STARTED: Final = re.compile(r"(\d{8}T\d{6})(\.\d{1,6})?")
 
 
 def start_of(name: str) -> datetime | None:
-    """The start of a run, by its directory's name; None if that does not begin with a time."""
+    """Return the start time in the name of a run's directory; None if the name does not begin with a time."""
     found = _STARTED.match(name)
     if found is None:
         return None
@@ -25,17 +25,17 @@ def start_of(name: str) -> datetime | None:
 
 
 def name_of_start(started: datetime) -> str:
-    """The beginning of the name of a directory, by which :func:`start_of` finds the start again."""
+    """Return the start time as the beginning of a directory name; :func:`start_of` reads it back."""
     return f"{started:%Y%m%dT%H%M%S.%f}"[:-3] + "Z"
 
 
-#: A history of more (about 250,000 operations) is worth the start of Spark, and all tasks of one that runs.
+#: Starting Spark, or using all its tasks, pays off only for histories larger than this (about 250,000 operations).
 LARGE_BYTES: Final = 64 << 20
 
 
 @dataclass(frozen=True, slots=True)
 class NamedFile:
-    """A file or directory of this name in the run's directory."""
+    """Descriptor for the path of a file or directory with this name in the run's directory."""
 
     name: str
 
@@ -45,21 +45,21 @@ class NamedFile:
 
 @dataclass(frozen=True, slots=True)
 class RunFiles:
-    """The files of one run.  Nothing here touches the disk."""
+    """Paths of the files of one run.  Does not access the disk."""
 
     root: Path
 
     plan = NamedFile("plan.json")
-    #: The file of the system under test as it was when the run began, if the system is a file.
+    #: Copy of the file that defines the system under test, made when the run began, if a file defines it.
     system = NamedFile("system.toml")
     history = NamedFile("history.jsonl")
     probes = NamedFile("probes.jsonl")
-    #: One directory a node, with its logs and state files.
+    #: One directory for each node, with its logs and state files.
     nodes = NamedFile("nodes")
     log = NamedFile("harness.log")
     #: Times of the run (phases, heal, recovery) and harness failures, written as they happen.
     state = NamedFile("run.json")
-    #: Its cell, what was expected of it, and whether it ended so; only for runs of a suite.
+    #: The run's cell in a suite, its expected verdicts, and whether it met them.  Only for runs of a suite.
     suite = NamedFile("suite.json")
     tables = NamedFile("tables")
     results = NamedFile("results.json")

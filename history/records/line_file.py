@@ -1,4 +1,4 @@
-"""A file of whole lines that only grows: after a failed write it is cut back to its last whole line."""
+"""An append-only file of whole lines."""
 
 from __future__ import annotations
 
@@ -8,21 +8,21 @@ from pathlib import Path
 
 
 class LineFile:
-    """Appends whole lines to a file that it makes.
+    """A new file that whole lines are appended to.
 
-    After a failed write the file is cut back to its last whole line and every later write raises the same ``OSError``:
-    half a line in the middle of a file would make all of it unreadable.
+    After a failed write, the file is truncated to its last whole line and every later write raises the same
+    ``OSError``, because half a line in the middle would make the whole file unreadable.
     """
 
     def __init__(self, path: Path) -> None:
         self._name = path.name
         self._size = 0
-        #: What every write raises from now on, if anything.
+        #: The error that every write raises from now on, if any.
         self.failure: OSError | None = None
         self.descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC, 0o644)
 
     def require_writable(self) -> None:
-        """Check that no write has failed so far.  Raises the OSError of the one that did."""
+        """Raise the OSError of an earlier write that failed, if any."""
         if self.failure is not None:
             raise self.failure
 
@@ -43,7 +43,7 @@ class LineFile:
         self._size += len(lines)
 
     def sync(self) -> None:
-        """Bring what was written to the disk.  Raises OSError."""
+        """Flush written lines to the disk.  Raises OSError."""
         os.fdatasync(self.descriptor)
 
     def close(self) -> None:

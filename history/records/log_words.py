@@ -1,6 +1,6 @@
-"""The meaning of lines of a system's logs, for excerpts, as the system declares it.
+"""Patterns, declared by a system, that say what lines in its logs mean, for excerpts.
 
-Results carry it, under ``environment``: a report is drawn without the system at hand.
+Results store them under ``environment``, so that a report needs no access to the system.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ _PLACE: Final = "log_words"
 
 @dataclass(frozen=True, slots=True)
 class LogWords:
-    """Regular expressions, each empty where the system has nothing to say; flags stand in a group, ``(?i:…)``.
+    """Regular expressions for lines of a system's logs; empty ones match nothing.  Write flags as a group, ``(?i:…)``.
 
-    ``noise`` is left out of excerpts.  ``milestones`` count like a warning: elections, truncations and the like, beside
-    those that every system's log may have.  ``replication``: a leader goes over to feeding a follower in another way.
-    Raises ValueError for what is no regular expression.
+    Lines that match ``noise`` are left out of excerpts.  ``milestones`` (elections, truncations and the like) count as
+    much as warnings, in addition to those known for all systems.  ``replication`` matches a leader that starts to feed
+    a follower in another way.  Raises ValueError if a text is not a regular expression.
     """
 
     noise: str = ""
@@ -29,18 +29,18 @@ class LogWords:
     def __post_init__(self) -> None:
         for name, text in asdict(self).items():
             try:
-                # As a part of a longer one, which is how they are used: flags for all of it may not stand there.
+                # They are used as parts of longer expressions, where flags for the whole expression are not allowed.
                 re.compile(f"(?:{text})")
             except re.error as error:
                 raise ValueError(f"{name} is no regular expression: {error}; write flags as (?i:…)") from None
 
     def to_environment(self) -> dict[str, Any]:
-        """The entry in the results' ``environment``; empty where nothing is declared."""
+        """Return the entry for the results' ``environment``; empty if the system declares nothing."""
         return {_PLACE: asdict(self)} if self != NO_WORDS else {}
 
     @classmethod
     def of_results(cls, results: Mapping[str, Any]) -> LogWords:
-        """Read the words from a run's results; what is no regular expression counts as not declared."""
+        """Read the expressions from a run's results, ignoring invalid ones."""
         environment = results.get("environment")
         found = environment.get(_PLACE) if isinstance(environment, Mapping) else None
         named = found if isinstance(found, Mapping) else {}

@@ -13,32 +13,32 @@ from history.records.events import NEMESIS, Event, Phase
 
 Outcome: TypeAlias = Literal["ok", "fail", "info"]
 
-#: The ``error`` of an ok completion whose entry the answering node had not applied.  Its client was answered ok, so
-#: that is recorded; but it shows nothing of the cluster's health, and counts for no gate and no recovery.
+#: The ``error`` of an ok completion whose entry the answering node had not applied.  The client did receive an ok, so
+#: it is recorded.  But it does not show that the cluster is healthy, so gates and recovery ignore it.
 UNAPPLIED: Final = "acknowledged without having been applied"
 
 
 def was_applied(outcome: str, error: str | None) -> bool:
-    """Whether an operation that ended so was acknowledged by a node that had applied it."""
+    """Return whether an operation that ended this way was acknowledged by a node that had applied it."""
     return outcome == "ok" and error != UNAPPLIED
 
 
-#: The ``error`` of an ok read of an object that has no name, as no client was answered that it was made.  Nothing is
-#: there to be read; but nothing of it was asked of the system either, so it shows no cluster that serves again.
+#: The ``error`` of an ok read of an object that has no name because no create of it was acknowledged.  There is nothing
+#: to read.  The system was not asked either, so the read does not show that the cluster serves again.
 NEVER_MADE: Final = "no create of it was acknowledged"
 
-#: In the ``error`` of an operation that was not sent, as its client has another session than before: what follows is of
-#: the new one.
+#: Part of the ``error`` of an operation that was not sent because its client has a new session.  The client's later
+#: operations belong to that session.
 NEW_SESSION: Final = "the session is a new one"
 
 
 def was_served(outcome: str, error: str | None) -> bool:
-    """Whether the system served an operation that ended so."""
+    """Return whether the system served an operation that ended this way."""
     return was_applied(outcome, error) and error != NEVER_MADE
 
 
-#: Functions whose ok completion repeats the invocation's value, or has none.  (Of an ``append`` that is so of texts: a
-#: log answers an index.)
+#: Functions whose ok completion repeats the invocation's value or has none.  For ``append`` this holds only if both
+#: are strings, because a log answers with an index.
 ECHOED: Final = ("write", "cas", "add", "put", "append")
 
 
@@ -46,11 +46,11 @@ ECHOED: Final = ("write", "cas", "add", "put", "append")
 class Operation:
     """One operation of one process.
 
-    ``value`` is what the invocation asked (null for a read), ``result`` what the completion answered.  An operation
-    that never completed has the outcome ``info`` and no ``returned`` time.  Times are nanoseconds since the run's
-    start, also ``intended``, when it was due (None: not known); ``invoke_index`` and ``return_index`` are the events'
-    places in the file and decide the order.
-    An ``info`` operation is concurrent with everything after its invocation, whatever its ``returned`` says.
+    ``value`` is the invocation's value (null for a read) and ``result`` the completion's.  An operation that never
+    completed has the outcome ``info`` and no ``returned`` time.  Times are nanoseconds since the run's start;
+    ``intended`` is when the operation was due, or None if unknown.  ``invoke_index`` and ``return_index`` are the
+    positions of the events in the file and determine the order.  An ``info`` operation is concurrent with everything
+    after its invocation, whatever its ``returned`` says.
     """
 
     process: int
@@ -70,27 +70,27 @@ class Operation:
 
     @property
     def applied(self) -> bool:
-        """Whether it was acknowledged, and by a node that had applied it."""
+        """Whether the operation was acknowledged by a node that had applied it."""
         return was_applied(self.outcome, self.error)
 
     @property
     def served(self) -> bool:
-        """Whether it shows that the system serves."""
+        """Whether the system served the operation."""
         return was_served(self.outcome, self.error)
 
     @property
     def ended(self) -> int:
-        """When it returned; one that never did, when it was invoked."""
+        """Time at which the operation returned, or was invoked if it never returned."""
         return self.invoked if self.returned is None else self.returned
 
     @property
     def end_index(self) -> float:
-        """The place of its return in the file; infinite for one that never returned."""
+        """Position of the operation's return in the file; infinite if it never returned."""
         return math.inf if self.return_index is None else self.return_index
 
     @property
     def refused(self) -> bool:
-        """Whether it is a cas that had no effect and says why: ``[old, new, seen]``."""
+        """Whether the operation is a cas that was refused and says why: ``[old, new, seen]``."""
         return self.outcome == "ok" and self.f == "cas" and is_refusal(self.result)
 
     @property
@@ -109,16 +109,16 @@ class Operation:
 
 
 def is_refusal(answer: Any) -> bool:
-    """Does the value of an ok cas say that it was refused?"""
+    """Return whether the value of an ok cas says that the cas was refused."""
     return isinstance(answer, (list, tuple)) and len(answer) == 3
 
 
-#: The functions of a transaction's steps that only read, as workloads and Jepsen spell them.
+#: The functions of a transaction's read steps, as workloads and Jepsen spell them.
 READ_STEPS: Final = ("r", "read")
 
 
 def contradiction(f: str, asked: Any, answered: Any) -> str | None:
-    """The reason why an ok completion's value cannot belong to the invocation; None if it can."""
+    """Explain why an ok completion's value cannot belong to the invocation; None if it can."""
     if f == "txn":
         return _txn_contradiction(asked, answered)
     if (
@@ -128,7 +128,7 @@ def contradiction(f: str, asked: Any, answered: Any) -> str | None:
     ):
         return None
     repeated = answered[:2] if f == "cas" and is_refusal(answered) else answered
-    # As JSON, true is not 1.
+    # In JSON, unlike in Python, true is not equal to 1.
     plain = type(asked) is type(repeated) and type(asked) in (int, str)
     same = asked == repeated if plain else _text(asked) == _text(repeated)
     if same:
@@ -137,7 +137,7 @@ def contradiction(f: str, asked: Any, answered: Any) -> str | None:
 
 
 def _txn_contradiction(asked: Any, answered: Any) -> str | None:
-    """``contradiction`` of a transaction, a list of steps ``[f, key, …]``; one of another shape repeats nothing."""
+    """Explain the same for a transaction, a list of steps ``[f, key, …]``; None for a value of another shape."""
     if not _is_list(asked) or not all(_is_list(step) and len(step) > 1 for step in asked):
         return None
     if answered is None:
@@ -150,7 +150,7 @@ def _txn_contradiction(asked: Any, answered: Any) -> str | None:
 
 
 def _answers_step(asked: Any, answered: Any) -> bool:
-    """Does a step's answer repeat what was asked?  What a read returned is its own."""
+    """Return whether a step's answer repeats the step, apart from the value that a read returns."""
     if not _is_list(answered) or len(answered) != len(asked):
         return False
     same = 2 if asked[0] in READ_STEPS else len(asked)
@@ -169,17 +169,17 @@ def _text(value: Any) -> str:
 
 
 def place_of_index(index: int) -> str:
-    """The name of an event where there are no lines."""
+    """Return ``index N``, which names an event where there are no line numbers."""
     return f"index {index}"
 
 
 def pair(
     events: Iterable[Event], source: str = "history", place: Callable[[int], str] = place_of_index
 ) -> list[Operation]:
-    """Pair client events into operations, in the order of their invocations.
+    """Pair client events into operations, in invocation order.  Skips nemesis events.
 
-    Nemesis events are passed over.  Raises FormatError for a completion without an invocation, a process with two
-    open operations, or a completion of another function, key or value than was invoked; ``place(index)`` says where.
+    Raises FormatError for a completion without an invocation, a process with two open operations, or a completion
+    whose function, key or value differs from the invocation.  ``place(index)`` names the event in the message.
     """
     open_invocations: dict[int, Event] = {}
     operations: list[Operation] = []

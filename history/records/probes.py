@@ -1,4 +1,4 @@
-"""``probes.jsonl``: what each node said of itself, about four times a second."""
+"""``probes.jsonl``: the status that each node reported about itself, about four times a second."""
 
 from __future__ import annotations
 
@@ -21,22 +21,23 @@ Role: TypeAlias = Literal["leader", "follower", "candidate", "unknown"]
 
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """One answer to one status request, or the reason why there was none (then ``error`` is set).
+    """One answer to one status request.  If there was no answer, ``error`` says why.
 
-    Log positions are indexes of the node's own log, -1 where it has none.  ``time`` is when the answer arrived
-    (nanoseconds since the run's start); ``clock_ms`` is the node's own wall clock in milliseconds since 1970.
+    ``time`` is when the answer arrived (nanoseconds since the run's start).  ``clock_ms`` is the node's own wall clock
+    in milliseconds since 1970.
 
-    ``digest`` is a hash of the whole state machine after the entry ``state_index``, the furthest one that it ever
-    applied: two nodes that report the same index must report the same digest.  None from a system that has none.
+    Log positions are indexes in the node's own log, and -1 if there is none.  ``log_begin`` and ``log_end`` are the
+    first and last entry of the log.
 
-    Counts since the process ``pid`` started, 0 on a healthy node: ``unapplied_oks`` acknowledgements of entries that
-    were never applied here, ``apply_errors`` batches in which applying failed, ``reapplied`` returns to entries applied
-    before, ``undecodable`` committed entries that could not be read.  ``fault`` is the first thing that went wrong in
-    it, in words.
+    ``digest`` is a hash of the whole state machine after the entry ``state_index``, the last one that it ever applied.
+    Two nodes that report the same index must report the same digest.  It is None if the system has no digests.
 
-    ``log_begin`` and ``log_end`` are the first and the last entry of the node's log.
+    Some counts since the process ``pid`` started are 0 on a healthy node: ``unapplied_oks``, acknowledgements of
+    entries that this node never applied; ``apply_errors``, batches that failed to apply; ``reapplied``, returns to
+    entries applied before; and ``undecodable``, committed entries that could not be read.  ``fault`` describes the
+    first thing that went wrong in the process.
 
-    ``own`` are numbers and texts that the node said beyond these, under the system's own names.
+    ``own`` holds other numbers and texts that the node reported, under the system's own names.
     """
 
     time: Int64
@@ -68,9 +69,9 @@ class Probe:
 
     @property
     def holds_from(self) -> int:
-        """The index from which on entries must be in the node's log: what lies below is in its snapshot.
+        """Index from which entries must be in the node's log; earlier ones are in its snapshot.
 
-        A log without any entry says no begin: where there is a snapshot, all that was applied may be in it.
+        An empty log has no begin.  If the node has a snapshot then, everything applied may be in the snapshot.
         """
         empty = self.log_begin == self.log_end == -1
         return self.applied + 1 if empty and (self.snapshots_saved or self.snapshots_loaded) else self.log_begin
@@ -87,7 +88,7 @@ _FIELDS: Final = frozenset(Probe.__slots__)
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """A node's claim about leadership: whether it leads, in which term (-1 without), and the name of its leader."""
+    """A node's claim about leadership: whether it leads, its term (-1 without one), and whom it names as leader."""
 
     node: str
     leads: bool
@@ -96,15 +97,15 @@ class Claim:
 
 
 def claim_of(probe: Probe) -> Claim:
-    """The claim about leadership in a probe that answered."""
+    """Return the claim about leadership in a probe that was answered."""
     return Claim(probe.node, probe.role == "leader", probe.term, probe.leader)
 
 
 def leader_by(claims: Iterable[Claim], members: Collection[str]) -> str | None:
-    """The leader by what the nodes say at one moment, None without one.
+    """Return the leader according to the nodes' claims at one moment; None if there is none.
 
-    Only members may lead.  The highest term decides between several that say so.  Where they have no terms, nothing
-    shows which of them is the older: then it is the one that a majority of all members names, if there is one.
+    Only members can lead.  Among several leaders, the highest term wins.  Without terms nothing shows which leader is
+    older, so the leader is the one that a majority of all members names, if any.
     """
     said = [claim for claim in claims if claim.node in members]
     leading = [(claim.node, claim.term) for claim in said if claim.leads]
@@ -115,24 +116,25 @@ def leader_by(claims: Iterable[Claim], members: Collection[str]) -> str | None:
 
 
 def leader_among(claims: Iterable[tuple[str, int]]) -> str | None:
-    """The leader, of the (node, term) that call themselves leader: the first :func:`by_rank`, None if none."""
+    """Return the first node :func:`by_rank` among the (node, term) pairs that claim to lead; None if there are none."""
     return next(iter(by_rank(claims)), None)
 
 
 def by_rank(claims: Iterable[tuple[str, int]]) -> list[str]:
-    """The nodes of some (node, term) that call themselves leader: the highest term first, in one term by name.
+    """Sort the nodes of (node, term) pairs that claim to lead: highest term first, then by name.
 
-    Several may do so at once: those that were cut off do not know yet that they were succeeded.
+    Several nodes can claim to lead at once, because a leader that was cut off does not know that it was replaced.
     """
     return [node for node, _ in sorted(claims, key=lambda claim: (-claim[1], claim[0]))]
 
 
 def last_commit(probes: Iterable[Probe]) -> int | None:
-    """When the cluster was last seen to commit something new (ns); None where no probe shows it.
+    """Return when the cluster was last seen to commit something new (ns); None if no probe shows it.
 
-    A node that learns what had been committed before, as after a restart, commits nothing: a commit index counts that
-    is above all that were reported before it.  After a loss the indexes begin again from further down: then it counts
-    on a leader, above the end that its log had when the node was first seen to lead in that term.
+    A commit index counts only if it exceeds all those reported before: a node that merely learns what was committed,
+    for example after a restart, commits nothing new.  After a loss, indexes start again from a lower value.  Then a
+    leader's commit index counts if it rises above the end that its log had when the node was first seen to lead in that
+    term.
     """
     highest: int | None = None
     last = None
@@ -152,25 +154,25 @@ def last_commit(probes: Iterable[Probe]) -> int | None:
 
 
 def probes_header() -> str:
-    """The first line of the file, without its newline."""
+    """Return the first line of ``probes.jsonl``, without its newline."""
     return json.dumps({"format": PROBES_FORMAT, "version": PROBES_VERSION}, separators=(",", ":"))
 
 
 def read_probes(path: Path) -> list[Probe]:
-    """Read a whole ``probes.jsonl``; a torn last line is left out.  Raises FormatError and OSError."""
+    """Read a whole ``probes.jsonl``, ignoring a torn last line.  Raises FormatError and OSError."""
     with path.open("rb") as file:
         return list(probes_in(file, path))
 
 
 def _probe(record: dict[str, Any]) -> Probe:
-    """The probe in a record.  Raises ValueError."""
+    """Convert a record to a probe.  Raises ValueError."""
     if unknown := record.keys() - _FIELDS:
         raise ValueError(f"there is no field {min(unknown)!r}")
     return convert(record, Probe)
 
 
 def probes_in(lines: Iterable[bytes], path: Path) -> Iterator[Probe]:
-    """The probes in the lines of a file, which ``path`` names; a torn last line is left out.  Raises FormatError."""
+    """Yield the probes in the lines of the file ``path``, ignoring a torn last line.  Raises FormatError."""
     for number, line in enumerate(lines, start=1):
         if not line.endswith(b"\n"):
             return

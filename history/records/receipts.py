@@ -1,9 +1,9 @@
-"""Receipts: what a fault did, and its proof.
+"""Receipts: what a fault did, with proof.
 
-The nemesis writes its receipts into the history itself, as events of the process ``"nemesis"``: an ``invoke`` with
-what is about to be done and to whom, written before the first command goes out, and a completion with the receipt
-(``ok`` installed, ``fail`` skipped, ``info`` indeterminate).  ``value["action"]`` is ``inject`` or ``heal`` and
-``value["id"]`` ties the four events of one fault together.
+The nemesis writes its receipts into the history as events of the process ``"nemesis"``.  Before it sends the first
+command it writes an ``invoke`` that says what it will do to which nodes.  A completion with the receipt follows:
+``ok`` for installed, ``fail`` for skipped, ``info`` for indeterminate.  ``value["action"]`` is ``inject`` or ``heal``,
+and ``value["id"]`` ties the four events of one fault together.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ FaultState: TypeAlias = Literal["installed", "skipped", "indeterminate"]
 class Receipt:
     """One fault from its start to its healing.  Times are nanoseconds since the run's start.
 
-    ``started`` is when the first command was about to go out, ``stood`` when the last one had returned (of a fault that
-    is over by then, such as a rolling restart: ``started``), ``heal_started`` and ``healed`` likewise for the way back
-    (None: never).  ``targets`` is what was aimed at, as JSON: nodes, and for a partition the grudge (node -> the nodes
-    whose packets it drops).  ``witness`` is what was seen that is not the command's own exit code; ``installed``
-    without a witness cannot be expressed.  Where the healing says in a sentence that the fault had ``lapsed``, ended by
-    itself before, it is indeterminate.  ``family`` and ``summary`` are the fault's own; runs recorded before they were
-    written have neither.
+    ``started`` is just before the first command was sent, and ``stood`` is when the last one returned.  For a fault
+    that is over by then, such as a rolling restart, ``stood`` equals ``started``.  ``heal_started`` and ``healed`` are
+    the same for healing, or None if it never happened.  ``targets`` is the fault's aim as JSON: nodes, and for a
+    partition the grudge (node -> the nodes whose packets it drops).  ``witness`` is evidence of the effect other than
+    the command's own exit code; a fault cannot be ``installed`` without it.  A fault is indeterminate if its healing
+    reports that it had ``lapsed``, that is, ended early by itself.  ``family`` and ``summary`` come from the fault;
+    older recordings lack them.
     """
 
     id: int
@@ -69,14 +69,14 @@ _Duration: TypeAlias = Annotated[float, Meta(ge=0, le=1e12)]
 
 
 class _Targets(Struct, frozen=True):
-    """What readers rely on in targets."""
+    """The parts of a fault's targets that readers rely on."""
 
     grudge: dict[str, list[str]] = {}
     reserved: list[str] = []
 
 
 class _Witness(Struct, frozen=True):
-    """What readers rely on in a witness; times in ms."""
+    """The parts of a witness that readers rely on; times are in ms."""
 
     stood_ms: _Duration | None = None
     lasted_ms: _Duration | None = None
@@ -86,7 +86,7 @@ class _Witness(Struct, frozen=True):
 
 
 class _Value(Struct, frozen=True):
-    """What readers rely on in the value of a nemesis event."""
+    """The parts of a nemesis event's value that readers rely on."""
 
     id: Int64
     action: str = ""
@@ -100,10 +100,10 @@ class _Value(Struct, frozen=True):
 
 
 def receipts_of(events: Iterable[Event]) -> list[Receipt]:
-    """The receipts in a history's nemesis events, in the order in which the faults were started.
+    """Collect the receipts from a history's nemesis events, in the order in which the faults started.
 
     A fault whose injection never completed (the harness was killed) is indeterminate.  Raises FormatError with the line
-    of an event that our nemesis does not write.
+    of an event that our nemesis would not write.
     """
     receipts: dict[int, Receipt] = {}
     for event in events:
@@ -135,7 +135,7 @@ def _advance(receipt: Receipt | None, event: Event) -> Receipt:
         )
     if value.get("action") == "heal":
         if event.type == "invoke":
-            # Of several tries the first: from then on some of its nodes may be free of it.
+            # Of several attempts the first counts, because from then on some nodes may be healed.
             return replace(receipt, heal_started=event.time if receipt.heal_started is None else receipt.heal_started)
         witness = {**receipt.witness, **value.get("witness", {})}
         receipt = replace(receipt, healed=event.time if event.type == "ok" else None, witness=witness)
@@ -150,7 +150,7 @@ def _advance(receipt: Receipt | None, event: Event) -> Receipt:
     return replace(
         receipt,
         state=states[event.type],
-        # The completion is recorded once there is a witness, which may be seconds after the fault stood.
+        # The completion is recorded once there is a witness, possibly seconds after the fault was in place.
         stood=event.time if took_ms is None else min(event.time, receipt.started + round(took_ms * 1e6)),
         witness=witness,
         reason=value.get("reason"),

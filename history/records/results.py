@@ -12,17 +12,21 @@ from history.records.finding import Finding, KnownDefect
 from history.records.verdicts import Counterexample, KeyVerdict, Verdict
 
 RESULTS_VERSION: Final = 2
-#: At most this many counterexamples of one check are recorded.
+#: Record at most this many counterexamples of one check.
 MAX_SHOWN: Final = 20
-#: What stands in place of the verdict of a run in which the harness failed.
+#: Shown in place of a verdict for a run in which the harness failed.
 HARNESS_FAILURE: Final = "harness failure"
-#: How headlines of a run with a planted bug begin: found by a check that looks for the bug, or by another.
+#: Headlines of a run with a planted bug start with the first if a check that looks for the bug found the violation,
+#: and with the second if another check did.
 BY_PLANTED_BUG: Final = "Intended: "
 BESIDE_PLANTED_BUG: Final = "Also found: "
 
 
 def verdict_of(results: Mapping[str, Any], failure: object) -> str:
-    """The verdict in a run's results, or :data:`HARNESS_FAILURE`: a violation is proven whatever failed on our side."""
+    """Return a run's verdict, or :data:`HARNESS_FAILURE` if the harness failed.
+
+    An invalid verdict stands even then, because the violation is proven.
+    """
     verdict = results.get("verdict")
     if verdict == "invalid" or not failure:
         return str(verdict) if verdict in ("valid", "invalid") else "unknown"
@@ -31,11 +35,11 @@ def verdict_of(results: Mapping[str, Any], failure: object) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One line of the result: what was asked, what was seen, and the verdict that follows.
+    """One line of the results: what was required, what was seen, and the verdict that follows.
 
-    ``kind`` is ``check`` (the system's: can be invalid) or ``gate`` (ours: can only make a run unknown).  ``findings``
-    are what it found, as data, and ``counterexamples`` show its violations, the gravest first.  ``words`` explains
-    words that its readers may not know.
+    A ``check`` judges the system and can be invalid.  A ``gate`` judges the run and can only make it unknown.
+    ``findings`` are the findings as data, and ``counterexamples`` show the violations, worst first.  ``words`` explains
+    terms that readers may not know.
     """
 
     name: str
@@ -60,15 +64,14 @@ class Check:
 
 @dataclass(frozen=True, slots=True)
 class Results:
-    """``results.json``: everything that was concluded from one run.
+    """``results.json``: all conclusions from one run.
 
-    ``windows`` are the faults with what they cost, each by kind of operation (``kinds``) and by node (``caught_up``,
-    ``behind``, ``silent``);
-    ``fault_figures`` are the distributions over all windows of one fault (see ``docs/nemeses.md``).
-    ``headlines`` says what broke, the worst first, as the page does on top; lists of runs and the summary show it.
-    ``next_step`` is what to look at next, of the same page.
-    ``known_defects`` are those whose fingerprints the run bears, and ``not_known`` the kinds of violations that none
-    of the known defects of the system explains; both are empty where none are known of it.
+    ``windows`` are the faults with their cost, each by kind of operation (``kinds``) and by node (``caught_up``,
+    ``behind``, ``silent``).  ``fault_figures`` are the distributions over all windows of one fault (see
+    ``docs/nemeses.md``).  ``headlines`` says what broke, worst first, as at the top of the run's page; lists of runs
+    and the summary show it.  ``next_step`` suggests what to look at next, as on that page.  ``known_defects`` are the
+    system's known defects whose fingerprints appear in the run, and ``not_known`` the kinds of violations that no known
+    defect explains; both are empty if the system has no known defects.
     """
 
     verdict: Verdict

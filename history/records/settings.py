@@ -1,4 +1,4 @@
-"""Compare the settings in plans, and machines, which decide whether figures of two runs can be compared."""
+"""The settings and machine of a run, which decide whether figures of two runs can be compared."""
 
 from __future__ import annotations
 
@@ -7,13 +7,14 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
-#: What of a plan moves the figures, besides system version, nemesis and workload: before and after its own options.
+#: Names in a plan, apart from system version, nemesis and workload, that affect the figures.  In :func:`settings_of`
+#: the first ones come before the system's own options and the others after.
 _BEFORE: Final = ("cluster", "nodes")
 _AFTER: Final = ("concurrency", "rate", "keys", "time_limit", "interval", "client_timeout")
 
 
 def settings_of(plan: Mapping[str, Any]) -> str:
-    """The settings of a plan that move its figures, as ``name=value`` joined by spaces."""
+    """Return the settings in a plan that affect its figures, as ``name=value`` joined by spaces."""
     own = _own_options(plan)
     names = (*_BEFORE, *own, *_AFTER)
     found: dict[str, str] = {name: str({**plan, **own}[name]) for name in names if name in plan or name in own}
@@ -27,7 +28,7 @@ def settings_of(plan: Mapping[str, Any]) -> str:
 
 
 def options_of(plan: Mapping[str, Any]) -> str:
-    """The options of the plan's own system, as ``name=value`` joined by spaces; empty where it has none."""
+    """Return the plan's system-specific options, as ``name=value`` joined by spaces; empty if there are none."""
     own = _own_options(plan).items()
     return " ".join(f"{name}={json.dumps(value) if isinstance(value, bool) else value}" for name, value in own)
 
@@ -38,12 +39,12 @@ def _own_options(plan: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def machine_of(results: Mapping[str, Any]) -> str | None:
-    """The control node's processor, cores and memory, where ``results.json`` (or ``run.json``) says it."""
+    """Return the control node's processor, cores and memory from ``results.json`` or ``run.json``; None if unknown."""
     environment = results.get("environment")
     machine = environment.get("machine") if isinstance(environment, Mapping) else None
     return machine if isinstance(machine, str) and machine else None
 
 
 def series_names(runs: Iterable[tuple[str, str | None]]) -> list[str]:
-    """The series of comparable runs that each run belongs to, by its settings and its machine."""
+    """Return the name of each run's series of comparable runs, given (settings, machine) of each run."""
     return [f"{settings} machine={machine}".lstrip() if machine else settings for settings, machine in runs]

@@ -1,4 +1,4 @@
-"""Times of operations as text: the same digits in a sentence, a drawing and a table."""
+"""Format times of operations with the same digits in sentences, drawings and tables."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ MAX_DIGITS: Final = 9
 
 
 def digits_of(operations: Sequence[Operation]) -> int:
-    """The number of decimals of a second that distinguish all times of these operations, at least three."""
+    """Return how many decimals of a second distinguish all times of these operations, at least three."""
     times = {operation.invoked for operation in operations}
     times |= {operation.returned for operation in operations if operation.returned is not None}
     return next((digits for digits in range(MIN_DIGITS, MAX_DIGITS) if _apart(times, digits)), MAX_DIGITS)
 
 
 def seconds_text(time: int, digits: int = MIN_DIGITS) -> str:
-    """A time in nanoseconds as seconds, rounded (half up): ``0.360``."""
+    """Format a time in nanoseconds as seconds, rounded half up, such as ``0.360``."""
     whole, rest = divmod(_rounded(time, digits), 10**digits)
     return f"{whole}.{rest:0{digits}d}"
 

@@ -10,23 +10,23 @@ from typing import Any, Final, Literal, TypeAlias
 from history.records.operations import Operation
 
 Verdict: TypeAlias = Literal["valid", "invalid", "unknown"]
-#: At most this many violations of one object are shown by a counterexample; all are counted.
+#: Show counterexamples for at most this many violations of one object.  All violations are counted.
 MAX_COUNTEREXAMPLES: Final = 8
-#: At most this many violations of one object are explained, the earliest ones, so that their kinds are known.
+#: Determine the kinds of at most this many violations of one object, the earliest ones.
 MAX_EXPLAINED: Final = 256
-#: The kind of a violation that is proven, and of which nothing else is known: it was not explained.
+#: The kind of a violation that is proven but was not explained, so nothing else is known about it.
 WITHOUT_KIND: Final = "not-linearizable"
 _BADNESS: Final[dict[str, int]] = {"valid": 0, "unknown": 1, "invalid": 2}
 
 
 def worst(verdicts: Iterable[Verdict]) -> Verdict:
-    """The worst of some verdicts: invalid before unknown before valid; valid if there is none."""
+    """Return the worst verdict: invalid is worse than unknown, unknown worse than valid.  Valid if there are none."""
     return max(verdicts, key=_BADNESS.__getitem__, default="valid")
 
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """A linearization point: an operation (its place) takes effect ``at`` (ns) and leaves the object in ``state``."""
+    """A linearization point: an operation (its position) takes effect ``at`` (ns), leaving the object in ``state``."""
 
     operation: int
     at: int
@@ -35,12 +35,13 @@ class Point:
 
 @dataclass(frozen=True, slots=True)
 class Linearization:
-    """A linearization of a counterexample's operations but the ``suspects``, which are operations by their places.
+    """A linearization of a counterexample's operations except the ``suspects``.
 
-    One of the suspects must be wrong; mostly there is a single one, and several are reads that contradict each other.
-    ``initial`` is the state before the first point; only registers have points.  ``legal`` are the results that a
-    single suspect could have had: beside these operations, or with ``whole`` beside all that had happened to the object
-    until it returned; ``unnamed`` says why those are not known.
+    ``suspects`` are positions of operations, at least one of which must be wrong.  Usually there is just one; several
+    are reads that contradict each other.  ``initial`` is the state before the first point; only registers have points.
+    ``legal`` are the results that a single suspect could have had, given the other operations here, or with ``whole``
+    given everything that happened to the object until the suspect returned.  ``unnamed`` says why the legal results are
+    unknown.
     """
 
     initial: Any
@@ -59,10 +60,10 @@ class Linearization:
 
 @dataclass(frozen=True, slots=True)
 class Role:
-    """The part of an operation in a broken promise.
+    """The part that an operation plays in a broken promise.
 
-    ``says``, in a few words, what it did or was answered; ``contradicts``: that cannot be true beside what the others
-    say.
+    ``says`` states in a few words what the operation did or what answer it got.  With ``contradicts``, that cannot be
+    true if the other operations are right.
     """
 
     says: str
@@ -71,10 +72,11 @@ class Role:
 
 @dataclass(frozen=True, slots=True)
 class Dependency:
-    """Why one of a counterexample's transactions (their places) comes before another.
+    """The reason why transaction ``source`` of a counterexample comes before transaction ``target``.
 
-    ``kind`` is ww, wr, rw, process or realtime; ``key`` is where one of the first three shows, and ``steps`` are the
-    places of the two steps that show it, among those of the source and of the target.
+    Both are positions in the counterexample.  ``kind`` is ww, wr, rw, process or realtime.  For the first three,
+    ``key`` is the object that shows it, and ``steps`` are the positions of the two steps that show it, in the source
+    and in the target.
     """
 
     source: int
@@ -91,14 +93,14 @@ class Dependency:
 
 @dataclass(frozen=True, slots=True)
 class Counterexample:
-    """A few operations that cannot all be true, with the kind of the anomaly and a sentence for people.
+    """A few operations that cannot all be true, with the kind of the anomaly and a sentence that explains it.
 
-    ``linearization`` is None where no operation can be singled out, and in files older than the field.
-    ``set_aside`` are operations, by their places, that count as if they had not been answered: another counterexample
-    contradicts that answer, or it came after those that contradict each other here.
-    ``roles`` has one for each operation if a promise other than linearizability was broken, else none.
-    ``dependencies`` are the edges of a cycle of transactions, in its order; ``refutes`` names the weakest isolation
-    levels that transactions break, all stronger ones fall with them.
+    ``linearization`` is None if no operation can be singled out, and in files older than this field.  ``set_aside`` are
+    positions of operations that count as unanswered, because another counterexample contradicts their answer or because
+    it came after the answers that contradict each other here.  ``roles`` has one role for each operation if a promise
+    other than linearizability was broken, and is empty otherwise.  ``dependencies`` are the edges of a cycle of
+    transactions, in cycle order.  ``refutes`` names the weakest isolation levels that the transactions violate; all
+    stronger levels are violated as well.
     """
 
     kind: str
@@ -112,7 +114,10 @@ class Counterexample:
 
     @classmethod
     def of_promise(cls, kind: str, sentence: str, *said: tuple[Operation, str]) -> Counterexample:
-        """Say what each operation has to do with a broken promise; the last of them contradicts the others."""
+        """Make a counterexample from pairs (operation, its part in a broken promise).
+
+        The last pair's operation contradicts the others.
+        """
         texts: dict[int, list[str]] = {}
         for one, says in said:
             texts.setdefault(one.invoke_index, []).append(says)
@@ -123,13 +128,13 @@ class Counterexample:
 
     @property
     def key(self) -> str | int | None:
-        """The object that all of the operations are on; None for several objects, or one without a name."""
+        """The object that all operations use; None for several objects or an unnamed one."""
         keys = {operation.key for operation in self.operations}
         return next(iter(keys)) if len(keys) == 1 else None
 
     @property
     def suspects(self) -> tuple[Operation, ...]:
-        """The operations one of which must be wrong, by their invocations; empty if that is not known."""
+        """The operations of which at least one must be wrong, in invocation order; empty if unknown."""
         contradicting = (place for place, role in enumerate(self.roles) if role.contradicts)
         places = self.linearization.suspects if self.linearization else tuple(contradicting)
         found = (operation for place, operation in enumerate(self.operations) if place in places)
@@ -137,19 +142,19 @@ class Counterexample:
 
     @property
     def completing(self) -> Operation | None:
-        """The operation whose answer leaves no order: the suspect that returned last, or else the last of all."""
+        """The operation whose answer rules out every order: the suspect that returned last, or the last operation."""
         among = self.suspects or [one for place, one in enumerate(self.operations) if place not in self.set_aside]
         answered = [one for one in among if one.outcome != "info" and one.returned is not None]
         return max(answered or among, key=attrgetter("ended"), default=None)
 
     @property
     def completed_at(self) -> int:
-        """The time (ns) of the answer that leaves no order, by which violations are ordered on a page."""
+        """Time (ns) of the answer that rules out every order.  Pages sort violations by it."""
         return self.completing.ended if self.completing else 0
 
     @property
     def shown_at(self) -> int:
-        """The time (ns) from which on it can be seen, by which violations are ordered: its last invocation."""
+        """Time (ns) of the last invocation, from which on the violation can be seen."""
         return max((operation.invoked for operation in self.operations), default=0)
 
     def to_json(self) -> dict[str, Any]:
@@ -181,9 +186,9 @@ class Counterexample:
 
 @dataclass(frozen=True, slots=True)
 class KindCount:
-    """How many violations of one kind an object has, and when the first and the last were complete (ns).
+    """How many violations of one kind an object has.
 
-    None where that is not known.
+    ``first`` and ``last`` are when the first and last of them were complete (ns), or None if unknown.
     """
 
     kind: str
@@ -193,7 +198,9 @@ class KindCount:
 
 
 def count_kinds(dated: Iterable[tuple[str, int]], total: int) -> tuple[KindCount, ...]:
-    """Count violations by kind, the earliest kind first: each with its time (ns), and those up to ``total`` without.
+    """Count violations by kind, earliest kind first.
+
+    ``dated`` has (kind, time in ns) of the explained violations; the rest, up to ``total``, have no known kind.
 
     >>> count_kinds([("stale-read", 7), ("lost-write", 5), ("stale-read", 9)], 4)[0]
     KindCount(kind='lost-write', count=1, first=5, last=5)
@@ -209,21 +216,20 @@ def count_kinds(dated: Iterable[tuple[str, int]], total: int) -> tuple[KindCount
 
 
 def failure_text(error: Exception) -> str:
-    """Write how the checker broke down."""
+    """Format an exception that the checker raised."""
     return f"{type(error).__module__}.{type(error).__qualname__}: {error}"
 
 
 @dataclass(frozen=True, slots=True)
 class KeyVerdict:
-    """The checker's verdict on one key (``key`` None: an unkeyed object).
+    """The checker's verdict on one key (None for an unkeyed object).
 
-    ``reason`` says why an unknown verdict is unknown and how far the engine came.  ``seconds`` is time spent.
-    ``violations`` counts all of them, ``kinds`` by kind; with ``more`` there may be others that were not looked for.
-    ``counterexamples`` holds those that are shown, earliest first.
-    ``certificate`` is the number of operations in the proof: the linearization that was verified (None if the engine
-    keeps none), or the first counterexample.  ``failure`` is how the checker itself broke down on this key, whose
-    verdict is then unknown: a failure of the harness.  ``levels`` are the strongest isolation levels that transactions
-    keep.
+    ``reason`` says why a verdict is unknown and how far the engine got.  ``seconds`` is the time spent.  ``violations``
+    counts all violations found, and ``kinds`` counts them by kind; with ``more`` there may be others that the checker
+    did not look for.  ``counterexamples`` are those to show, earliest first.  ``certificate`` is the number of
+    operations in the proof: the verified linearization (None if the engine keeps none) or the first counterexample.
+    ``failure`` is the exception that the checker itself raised on this key; the verdict is then unknown and the harness
+    has failed.  ``levels`` are the strongest isolation levels that the transactions satisfy.
     """
 
     key: str | int | None
@@ -242,7 +248,7 @@ class KeyVerdict:
 
     @classmethod
     def of_failure(cls, key: str | int | None, operations: int, error: Exception) -> KeyVerdict:
-        """The verdict on a key on which the checker raised ``error``."""
+        """Return the verdict on a key for which the checker raised ``error``."""
         reason, failure = "the checker failed", failure_text(error)
         return cls(key, "unknown", "none", operations, 0.0, reason=reason, failure=failure)
 

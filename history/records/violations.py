@@ -1,6 +1,6 @@
-"""The violations in ``results.json``, the worst first: what kind, how bad, found by which check, of which nodes.
+"""The violations in ``results.json``, worst first: kind, severity, the check that found them, and the nodes.
 
-Also the counterexamples in it: those of the keys, and those that other checks recorded.
+Also its counterexamples: those of the keys, and those that other checks recorded.
 """
 
 from __future__ import annotations
@@ -26,21 +26,21 @@ from history.records.finding import (
 )
 from history.records.verdicts import Counterexample
 
-#: The check of what clients were answered: the first recordings call it by its second name, and of transactions it is
-#: the third.
+#: Names of the check of clients' answers.  The oldest recordings use "linearizability"; for transactions it is
+#: "isolation".
 LINEARIZABLE: Final = frozenset({"linearizable", "linearizability", "isolation"})
-#: The name of that check beside the counterexamples of the keys.
+#: The check that the counterexamples of the keys are attributed to.
 OF_KEYS: Final = "linearizable"
-#: Whether the harness found the bug that was planted in the server; empty: none was.
+#: Whether the harness found the bug that was planted in the server; empty if there was none.
 PlantedBugOutcome: TypeAlias = Literal["", "found", "missed"]
 
-#: The verdict that is shown of a run whose planted bug no check found, in place of *valid*.
+#: Shown instead of *valid* for a run whose planted bug no check found.
 MISSED: Final = "missed"
-#: How an invalid verdict on a planted bug is qualified, without and with a violation found by another check.
+#: Qualifies an invalid verdict on a planted bug: without and with violations found by other checks.
 AS_INTENDED: Final = "as intended"
 MORE_FOUND: Final = "as intended, and more was found"
 
-#: Checks of what nodes reported and logged; all others rest on what clients were answered, or also on that.
+#: Checks that use only what nodes reported and logged.  All others use clients' answers, alone or in addition.
 OF_NODES: Final = frozenset(
     {"replicas-agree", "election-safety", "terms-kept", "leader-complete", "log-order", "committed-kept", "node-logs"}
 )
@@ -48,9 +48,9 @@ OF_NODES: Final = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Violation:
-    """One kind of violation that one check of a run found; ``nodes`` are those that it names.
+    """One kind of violation that one check of a run found, on the ``nodes`` that it names.
 
-    ``objects`` are what the violation is of, by the names that the nodes' logs give them, where a check knows these.
+    ``objects`` are the objects concerned, by their names in the nodes' logs if the check knows these.
     """
 
     check: str
@@ -64,11 +64,11 @@ class Violation:
 
 
 def violations_of(results: Mapping[str, Any], looking: frozenset[str] = frozenset()) -> tuple[Violation, ...]:
-    """List every violation in a run's ``results.json``, the worst first.
+    """List every violation in a run's ``results.json``, worst first.
 
-    Those come before all others that were found by the checks ``looking`` for a planted bug (:func:`checks_looking`):
-    no other is known to come from it.  Equally bad ones stand in the order of the checks, and those of clients in that
-    in which they were seen.
+    Violations found by checks ``looking`` for a planted bug (:func:`checks_looking`) come before all others, because
+    only they are known to come from the bug.  Equally bad ones are in the order of the checks, and those of clients in
+    the order in which they were seen.
     """
     found = dict.fromkeys(_violations(results))
     return tuple(sorted(found, key=lambda one: (one.check not in looking, SEVERITIES.index(one.severity))))
@@ -87,7 +87,7 @@ def _violations(results: Mapping[str, Any]) -> Iterator[Violation]:
 
 
 class Shown(NamedTuple):
-    """A counterexample in the results: of which check, on which object, and its record."""
+    """A counterexample in the results: the check that found it, its object, and its record."""
 
     check: str
     key: Any
@@ -99,10 +99,10 @@ class Shown(NamedTuple):
 
 
 def counterexamples_of(results: Mapping[str, Any]) -> list[Shown]:
-    """List the counterexamples of the keys, and then those of other checks that say more than these.
+    """List the counterexamples of the keys, then those of other checks that add something new.
 
-    One of the same kind about the same key says no more, but where a check tells losses apart, if it is about another
-    answer.
+    A counterexample of the same kind for the same key adds nothing, unless its check tells losses apart and it concerns
+    another answer.
     """
     found = [
         Shown(OF_KEYS, key.get("key"), record)
@@ -122,10 +122,10 @@ def counterexamples_of(results: Mapping[str, Any]) -> list[Shown]:
 
 
 def in_shown_order(results: Mapping[str, Any]) -> list[Shown]:
-    """Put the counterexamples into the order in which they are shown.
+    """Return the counterexamples in the order in which they are shown.
 
-    The earliest one of each check, the earliest one of something lost, and one of each loss come first, so that none
-    hides another; then the others, earliest first.
+    The earliest one of each check, the earliest one with lost data, and one of each loss come first, so that none hides
+    another.  The others follow, earliest first.
     """
     by_time = sorted(counterexamples_of(results), key=lambda one: one.example.completed_at)
     losses = {str(check.get("name")) for check in check_records(results) if losses_of(check)}
@@ -136,18 +136,18 @@ def in_shown_order(results: Mapping[str, Any]) -> list[Shown]:
 
 
 def losses_of(check: Mapping[str, Any]) -> list[Loss]:
-    """List what a check of sets found that each node's last read lacks; empty for any other check."""
+    """List the losses of elements that a check of sets found; empty for any other check."""
     return [loss for one in findings_in(check) if isinstance(one, Elements) for loss in one.losses]
 
 
 def found_in(results: Mapping[str, Any], kind: type[F]) -> F | None:
-    """The first finding of this type in ``results.json``; None where there is none."""
+    """Return the first finding of this type in ``results.json``; None if there is none."""
     found = (first_of(kind, check) for check in check_records(results))
     return next((one for one in found if one is not None), None)
 
 
 def _answer(record: Mapping[str, Any]) -> int | None:
-    """The place of the operation whose answer leaves no order, by a counterexample's JSON that may be malformed."""
+    """Return the invoke index of the operation that completes a counterexample; None if its JSON is malformed."""
     try:
         last = Counterexample.from_json(dict(record)).completing
     except (AttributeError, KeyError, TypeError, ValueError):
@@ -156,7 +156,7 @@ def _answer(record: Mapping[str, Any]) -> int | None:
 
 
 def counts_of(results: Mapping[str, Any]) -> dict[str, int]:
-    """Count by check the violations that counterexamples can show, also those beyond the recorded ones."""
+    """Count by check the violations that counterexamples can show, including those without a recorded one."""
     counts = Counter(one.check for one in counterexamples_of(results))
     counts[OF_KEYS] = sum(int(key.get("violations") or 0) for key in results.get("keys") or ())
     for check in check_records(results):
@@ -167,15 +167,15 @@ def counts_of(results: Mapping[str, Any]) -> dict[str, int]:
 
 
 def _recorded(check: Mapping[str, Any]) -> Sequence[dict[str, Any]]:
-    """The counterexamples of a failed check."""
+    """Return the recorded counterexamples of a failed check; empty for any other."""
     found = check.get("counterexamples")
     return found if isinstance(found, list) and check.get("verdict") == "invalid" else ()
 
 
 def state_of(check: Mapping[str, Any]) -> str:
-    """Return a check's verdict, or *skipped* where it says why there was nothing for it to judge.
+    """Return a check's verdict, or *skipped* if it had nothing to judge.
 
-    Its verdict is *valid* then, as nothing is wrong; but nothing was tested either.
+    The recorded verdict is *valid* then, because nothing is wrong, although nothing was tested either.
     """
     verdict = check.get("verdict")
     if verdict == "valid" and _nothing_asked(check):
@@ -184,7 +184,7 @@ def state_of(check: Mapping[str, Any]) -> str:
 
 
 def _nothing_asked(check: Mapping[str, Any]) -> bool:
-    """Whether a check that passed had nothing to judge."""
+    """Return whether a check that passed had nothing to judge."""
     if first_of(Skipped, check):
         return True
     under = first_of(UnderFault, check)
@@ -192,9 +192,10 @@ def _nothing_asked(check: Mapping[str, Any]) -> bool:
 
 
 def contents_differ(checks: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Name the failed checks by which nodes hold different contents, or lack what was acknowledged.
+    """Name the failed checks that show nodes with different contents or without acknowledged data.
 
-    Beside one of them the check ``recovery``, which goes by applied indexes, says less than a reader takes it to say.
+    If there are any, a passed check ``recovery`` means less than readers expect, because it only compares applied
+    indexes.
     """
     return [
         str(one.get("name"))
@@ -209,10 +210,10 @@ def contents_differ(checks: Sequence[Mapping[str, Any]]) -> list[str]:
 
 
 def finding_name(severity: str, kind: str, planted_bug: str = "", beside: str = "") -> str:
-    """Name what was found in a run wherever runs are listed: how bad it is, and the kind where that says more.
+    """Describe a run's worst finding for lists of runs: the severity, and the kind if that says more.
 
-    Without a ``severity`` there is no violation, and the ``kind`` is what kept the run from proving anything.
-    ``beside`` names what was found beside a planted bug (:func:`beside_planted_bug`), and is said in place of the bug.
+    Without a ``severity`` there is no violation, and ``kind`` is what kept the run from proving anything.  ``beside``
+    names another finding in a run with a planted bug (:func:`beside_planted_bug`), which replaces the bug's own.
     """
     plain = not severity or kind == "no-recovery"
     named = (severity or kind) if plain else f"{severity}: {kind}"
@@ -224,7 +225,10 @@ def finding_name(severity: str, kind: str, planted_bug: str = "", beside: str = 
 
 
 def beside_planted_bug(plan: Mapping[str, Any], results: Mapping[str, Any]) -> str:
-    """Name the worst finding that a planted bug, which was found, may or may not explain; or empty."""
+    """Name the worst finding, apart from the planted bug itself, in a run whose planted bug was found; else empty.
+
+    The bug may or may not explain that finding.
+    """
     looking = checks_looking(plan)
     if planted_bug_outcome(plan, results) != "found":
         return ""
@@ -233,7 +237,10 @@ def beside_planted_bug(plan: Mapping[str, Any], results: Mapping[str, Any]) -> s
 
 
 def checks_looking(plan: Mapping[str, Any]) -> frozenset[str]:
-    """Name the checks that must find the planted bug, if there is one; those of the clients where a plan names none."""
+    """Name the checks that should find the plan's planted bug; empty without one.
+
+    If the plan names no checks, these are the checks of clients' answers.
+    """
     if not plan.get("planted_bug"):
         return frozenset()
     named = plan.get("planted_bug_found_by")
@@ -242,9 +249,9 @@ def checks_looking(plan: Mapping[str, Any]) -> frozenset[str]:
 
 
 def planted_bug_outcome(plan: Mapping[str, Any], results: Mapping[str, Any]) -> PlantedBugOutcome:
-    """Say whether a check that looks for the planted bug failed.
+    """Return whether a check that looks for the planted bug found it.
 
-    Empty where no bug was planted, and where the run was not judged.
+    Empty if no bug was planted or the run was not judged.
     """
     if not plan.get("planted_bug") or not results:
         return ""
@@ -253,7 +260,7 @@ def planted_bug_outcome(plan: Mapping[str, Any], results: Mapping[str, Any]) -> 
 
 
 def headlines_of(results: Mapping[str, Any], plan: Mapping[str, Any]) -> list[str]:
-    """List the sentences about what broke; of a run with a planted bug the first says what became of that."""
+    """List the sentences about what broke, starting with the outcome of a planted bug if there is one."""
     found = results.get("headlines")
     listed = [str(one) for one in found] if isinstance(found, list | tuple) else []
     if not listed or not (bug := plan.get("planted_bug")):
@@ -263,14 +270,15 @@ def headlines_of(results: Mapping[str, Any], plan: Mapping[str, Any]) -> list[st
 
 
 def shown_verdict(verdict: str, planted_bug: str) -> str:
-    """The verdict as it is shown wherever runs are: one that is valid though a bug was planted is *missed*."""
+    """Return the verdict to show for a run: *missed* instead of valid if a planted bug was not found."""
     return MISSED if (verdict, planted_bug) == ("valid", "missed") else verdict
 
 
 def listed_verdict(verdict: str, planted_bug: str, beside: str) -> str:
-    """The verdict as lists and trends show it: also *as intended* in place of invalid where a planted bug was found.
+    """Return the verdict to show in lists and trends.
 
-    Not where something was found ``beside`` it (:func:`beside_planted_bug`), which the bug may not explain.
+    Like :func:`shown_verdict`, but *as intended* instead of invalid if a planted bug was found.  The verdict stays
+    invalid if ``beside`` names another finding (:func:`beside_planted_bug`) that the bug may not explain.
     """
     if (verdict, planted_bug, beside) == ("invalid", "found", ""):
         return AS_INTENDED
@@ -278,7 +286,7 @@ def listed_verdict(verdict: str, planted_bug: str, beside: str) -> str:
 
 
 def verdict_words(verdict: str, plan: Mapping[str, Any], results: Mapping[str, Any]) -> str:
-    """Write the verdict as a page, a summary and a terminal begin: with what became of a planted bug."""
+    """Format the verdict for the top of a page, summary or terminal output, with the outcome of a planted bug."""
     planted_bug = planted_bug_outcome(plan, results)
     if not planted_bug or verdict not in ("valid", "invalid", "unknown"):
         return verdict

@@ -1,4 +1,4 @@
-"""The writer of ``history.jsonl``: events in the order of their times, buffered, encoded and written many at once."""
+"""The writer of ``history.jsonl``: buffers events in time order, and encodes and writes many at once."""
 
 from __future__ import annotations
 
@@ -15,26 +15,26 @@ from history.json_object import MOST_LEVELS, nests_deeper
 from history.records.events import NEMESIS, Event, Header, Phase, Process, Type
 from history.records.line_file import LineFile
 
-#: At most this many lines are kept before they are written: about a megabyte.
+#: Buffer at most this many lines before writing them: about a megabyte.
 MAX_BUFFERED: Final = 4096
-#: Digits of the longest number that Python parses unless it is told otherwise.
+#: Digits of the longest integer that Python parses by default.
 MOST_DIGITS: Final = 4300
 _TOO_LONG: Final = 10**MOST_DIGITS
 
 
 class UnwritableError(ValueError):
-    """Raised for a value that JSON cannot hold, or that no reader would take back; nothing was recorded."""
+    """A value cannot be written as JSON, or no reader would accept it.  Nothing was recorded."""
 
 
 class HistoryWriter:
-    """Appends events; index and time are given under one lock, so file order is time order.
+    """Appends events to a new history.  One lock assigns index and time, so file order is time order.
 
-    Events are buffered: call :meth:`sync` every 100 ms, which brings them to the disk.  Those of the nemesis reach the
-    kernel before :meth:`append` returns, with all before them, because what a fault is about to do must be known to the
-    process that heals after us.  A process that is killed loses the events of the last moments, never one in the
-    middle: what is left is the history up to an earlier time.
+    Events are buffered; call :meth:`sync` every 100 ms to bring them to the disk.  Nemesis events, and all events
+    before them, reach the kernel before :meth:`append` returns, because the process that heals after a crash must know
+    what each fault was about to do.  A process that is killed loses only the latest events, never one in the middle, so
+    the file holds the complete history up to an earlier time.
 
-    After a failed write every later append raises the same ``OSError`` (see :class:`LineFile`).
+    After a failed write, every later append raises the same ``OSError`` (see :class:`LineFile`).
     """
 
     def __init__(self, path: Path, header: Header, *, started_ns: int, clock: Callable[[], int]) -> None:
@@ -60,9 +60,9 @@ class HistoryWriter:
         phase: Phase | None = None,
         due: int | None = None,
     ) -> Event:
-        """Record one event and return it; ``due`` is when an invocation was due (ns, this writer's clock).
+        """Record one event and return it.  ``due`` is when an invocation was due, in ns on this writer's clock.
 
-        Raises UnwritableError for the ``value``, OSError when the disk refused this one or an earlier one.
+        Raises UnwritableError for a bad ``value``, and OSError if this write or an earlier one failed.
         """
         written = _as_it_is_now(value)
         with self._lock:
@@ -77,7 +77,7 @@ class HistoryWriter:
             return event
 
     def sync(self) -> None:
-        """Bring what was appended to the disk.  Raises OSError."""
+        """Flush all appended events to the disk.  Raises OSError."""
         with self._lock:
             if self._closed:
                 return
@@ -85,7 +85,10 @@ class HistoryWriter:
         self._file.sync()
 
     def close(self) -> None:
-        """Write what is left.  Raises OSError when the disk refuses it, for the first time."""
+        """Write the remaining events and close the file.  Raises OSError if that write fails.
+
+        Does not raise again after an earlier failure.
+        """
         with self._lock:
             if self._closed:
                 return
@@ -103,11 +106,11 @@ class HistoryWriter:
 
 
 def _null() -> None:
-    """The default of a field that is written even where it is null."""
+    """Return None.  As a default factory, it makes msgspec write the field even if it is null."""
 
 
 class _Line(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
-    """An event with its fields in the order in which they are written."""
+    """An event with its fields in written order."""
 
     index: int
     time: int
@@ -124,17 +127,17 @@ class _Line(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
 
 _ENCODER: Final = msgspec.json.Encoder()
 _PLAIN: Final = frozenset({int, str, bool, type(None)})
-#: How the quick encoder refuses integers of more than 64 bits (which it names, if it can), and half a surrogate pair.
+#: What msgspec's encoder raises for integers of more than 64 bits and for half a surrogate pair.
 _NOT_TAKEN: Final = (OverflowError, ValueError)
 
 
 def _as_it_is_now(value: Any) -> Any:
-    """The value, encoded where its owner could still change it before it is written.  Raises UnwritableError."""
+    """Return the value, encoded already if its owner could still change it.  Raises UnwritableError."""
     if type(value) is int and abs(value) >= _TOO_LONG:
         raise UnwritableError(f"a whole number of more than {MOST_DIGITS} digits")
     if type(value) in _PLAIN:
         return value
-    if type(value) is list and _PLAIN.issuperset(map(type, value)):  # elsewhere it would write NaN as null
+    if type(value) is list and _PLAIN.issuperset(map(type, value)):  # msgspec would write a NaN in it as null
         with suppress(*_NOT_TAKEN):
             return msgspec.Raw(_ENCODER.encode(value))
     try:
@@ -147,7 +150,7 @@ def _as_it_is_now(value: Any) -> Any:
 
 
 def _encoded(lines: list[_Line | msgspec.Raw]) -> bytes:
-    """The lines of the file."""
+    """Return the encoded lines, each with its newline."""
     try:
         return _ENCODER.encode_lines(lines)
     except _NOT_TAKEN:
@@ -168,6 +171,6 @@ def _encoded_alone(line: _Line | msgspec.Raw) -> bytes:
 
 
 def _json(value: Any) -> bytes:
-    # Half a surrogate pair, which UTF-8 cannot encode, is written as JSON's escape of it.
+    # UTF-8 cannot encode half a surrogate pair, so write it as a JSON escape.
     text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     return text.encode(errors="backslashreplace")

@@ -1,1 +1,1 @@
-"""The Parquet tables: schemas, versions, and the files over all runs."""
+"""The Parquet tables: their schemas and versions, and the warehouse with the tables of all runs."""

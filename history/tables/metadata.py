@@ -1,7 +1,7 @@
-"""The name and version of a table in its Parquet files' metadata, and what a file of another release is read as.
+"""The table name and version in the metadata of Parquet files, and how to read files from other releases.
 
-Schemas grow: a column that a file lacks is null, and one that this release does not know is left out.  Only a column
-of another type is refused.
+Schemas grow over time.  A column that a file lacks is read as null, and one that this release does not know is dropped.
+Only a column of another type is an error.
 """
 
 from __future__ import annotations
@@ -23,19 +23,19 @@ PIECE: Final = 1 << 17
 
 
 def add_metadata(schema: pa.Schema, name: str, version: int) -> pa.Schema:
-    """The schema with the table's name and version in the metadata, as it is written."""
+    """Return the schema with the table's name and version in its metadata."""
     return schema.with_metadata({TABLE: name.encode(), VERSION: str(version).encode()})
 
 
 def version_in(schema: pa.Schema) -> int:
-    """The version of the table whose file has this schema; 0 if it has none."""
+    """Return the table version in a file's schema; 0 if it has none."""
     return int((schema.metadata or {}).get(VERSION, b"0"))
 
 
 def schema_of(path: Path, name: str) -> pa.Schema:
-    """The schema of a file of the table ``name``.
+    """Read the schema of a file of the table ``name``.
 
-    Raises FileNotFoundError, and FormatError for what is no Parquet, or another table.
+    Raises FileNotFoundError, and FormatError if the file is not Parquet or holds another table.
     """
     with parquet(path):
         schema = pq.read_schema(path)
@@ -46,9 +46,9 @@ def schema_of(path: Path, name: str) -> pa.Schema:
 
 
 def read_checked(path: Path, name: str, schema: pa.Schema) -> pa.Table:
-    """A whole file with the columns of ``schema``.
+    """Read a whole file of the table ``name`` with the columns of ``schema``.
 
-    Raises as :func:`schema_of` does, and FormatError for a column of another type.
+    Raises like :func:`schema_of`, and FormatError for a column of another type.
     """
     schema_of(path, name)
     with parquet(path):
@@ -57,14 +57,20 @@ def read_checked(path: Path, name: str, schema: pa.Schema) -> pa.Table:
 
 
 def read_pieces(path: Path, name: str, schema: pa.Schema) -> Iterator[pa.Table]:
-    """Read a table in pieces of up to :data:`PIECE` rows.  Raises FormatError as :func:`read_checked` does."""
+    """Yield a file's rows as tables of up to :data:`PIECE` rows.
+
+    Does not check the table's name.  Raises FormatError like :func:`read_checked`.
+    """
     with parquet(path), pq.ParquetFile(path) as file:
         for batch in file.iter_batches(PIECE, columns=schema.names):
             yield fit(pa.Table.from_batches([batch]), name, schema, path)
 
 
 def fit(table: pa.Table, name: str, schema: pa.Schema, path: Path) -> pa.Table:
-    """A table of any release with the columns of ``schema``.  Raises FormatError for a column of another type."""
+    """Return a table from any release with the columns of ``schema``.
+
+    Raises FormatError for a column of another type.
+    """
     try:
         return pa.Table.from_arrays([_column(table, name, field, path) for field in schema], schema=schema)
     except FormatError as error:
@@ -86,7 +92,7 @@ def _column(table: pa.Table, name: str, field: pa.Field, path: Path) -> pa.Chunk
 
 @contextlib.contextmanager
 def named(path: Path) -> Iterator[None]:
-    """Let an OSError name the file: Arrow's do not."""
+    """Add the file name to an OSError, because Arrow's errors lack it."""
     try:
         yield
     except OSError as error:
@@ -97,7 +103,10 @@ def named(path: Path) -> Iterator[None]:
 
 @contextlib.contextmanager
 def parquet(path: Path) -> Iterator[None]:
-    """Let what reads a file raise FormatError if it is no Parquet, or damaged: for Arrow that may be an OSError."""
+    """Raise FormatError if the file read in the block is damaged or not Parquet.
+
+    Arrow sometimes raises OSError for that.
+    """
     try:
         yield
     except (pa.ArrowInvalid, OSError) as error:

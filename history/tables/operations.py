@@ -1,7 +1,7 @@
 """Operations as Arrow columns.
 
-``key``, ``value`` and ``result`` may be any JSON, so their columns hold JSON text: one type for every workload, and
-a key that groups the same way in Spark as in Python.
+``key``, ``value`` and ``result`` can be any JSON, so their columns hold JSON text.  This gives every workload the same
+column types, and keys that group the same way in Spark and Python.
 """
 
 from __future__ import annotations
@@ -18,18 +18,21 @@ from history.tables.schemas import OPERATIONS
 
 
 def json_text(value: Any) -> str:
-    """The canonical text of a JSON value in a column.  Lone surrogates become escapes, since columns are UTF-8."""
+    """Return the canonical JSON text of a value.  Escapes lone surrogates, because columns are UTF-8."""
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
     return text if text.isascii() else clean(text)
 
 
 def clean(text: str) -> str:
-    """The text with lone surrogates escaped as ``\\udXXX``, since recorded strings may hold any."""
+    """Escape lone surrogates as ``\\udXXX``, because recorded strings can contain them."""
     return text.encode("utf-8", "backslashreplace").decode()
 
 
 def operations_table(operations: Sequence[Operation]) -> pa.Table:
-    """Operations as rows of ``operations.parquet``.  Raises FormatError for a number that does not fit in 64 bits."""
+    """Return operations as rows of ``operations.parquet``.
+
+    Raises FormatError for a number that does not fit into 64 bits.
+    """
     text = memo()
     columns: dict[str, list[Any]] = {name: [getattr(item, name) for item in operations] for name in OPERATIONS.names}
     columns["key"] = [None if key is None else text(key) for key in columns["key"]]
@@ -42,7 +45,7 @@ def operations_table(operations: Sequence[Operation]) -> pa.Table:
 
 
 def table_of(columns: dict[str, list[Any]], schema: pa.Schema) -> pa.Table:
-    """A table of these columns, their texts cleaned where that is needed."""
+    """Make a table from columns, escaping lone surrogates in strings."""
     try:
         return pa.table(columns, schema=schema)
     except UnicodeEncodeError:
@@ -50,7 +53,7 @@ def table_of(columns: dict[str, list[Any]], schema: pa.Schema) -> pa.Table:
 
 
 def table_of_rows(rows: Iterable[dict[str, Any]], schema: pa.Schema) -> pa.Table:
-    """A table of these rows, their texts cleaned where that is needed."""
+    """Make a table from rows, escaping lone surrogates in strings."""
     held = list(rows)
     try:
         return pa.Table.from_pylist(held, schema)
@@ -67,7 +70,7 @@ def _cleaned(value: Any) -> Any:
 
 
 def memo() -> Callable[[Any], str]:
-    """:func:`json_text` with a cache of small scalars: a history repeats its keys and nulls thousands of times."""
+    """Return a :func:`json_text` that caches short strings, because a history repeats its keys thousands of times."""
     known: dict[tuple[type, Any], str] = {}
 
     def text(value: Any) -> str:

@@ -1,7 +1,7 @@
-"""The Arrow schemas of the Parquet tables: names, units, nullability.  Times are nanoseconds since the run's start.
+"""The Arrow schemas of the Parquet tables: names, units and nullability.  Times are nanoseconds since the run's start.
 
-Lists, maps and times of the calendar are Arrow's own types.  JSON text is what would need a union: keys, values and
-results of operations (any JSON), and whole records that are kept for programs (``details``).
+Lists, maps and calendar times use Arrow's own types.  Columns that would need a union hold JSON text instead: the keys,
+values and results of operations (any JSON), and whole records that are kept for programs (``details``).
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ TABLES_VERSION: Final = 4
 RUNS_VERSION: Final = 6
 TRENDS_VERSION: Final = 4
 
-#: By what the windows are split besides second, function and outcome.
+#: How the rows of ``windows`` are split, in addition to second, function and outcome.
 SPLITS: Final = ("all", "key", "key+node", "node")
 
 
 _TEXTS: Final = pa.list_(pa.string())
 _BUCKETS: Final = pa.list_(pa.list_(pa.int64()))
 _TIMES: Final = pa.list_(pa.float64())
-#: Without a zone, and UTC by its meaning: what a query answers must not depend on the reader's own zone.
+#: UTC, but stored without a zone: the result of a query must not depend on the reader's time zone.
 _UTC: Final = pa.timestamp("us")
 
 
@@ -47,7 +47,7 @@ OPERATIONS: Final = pa.schema(
         _field("intended", pa.int64(), "ns, when it was due, at or before `invoked`; null: not known", nullable=True),
     ]
 )
-#: The operations of counterexamples: a struct cannot grow as a table does.
+#: The columns of operations in counterexamples.  They are fixed, because a struct cannot grow as a table can.
 _CORE: Final = [field for field in OPERATIONS if field.name != "intended"]
 
 VERDICTS: Final = pa.schema(
@@ -123,7 +123,7 @@ PROBES: Final = pa.schema(
     ]
 )
 
-#: The tables of a run's own directory, from what it recorded.
+#: The tables in a run's own directory, made from its recorded files.
 TABLES: Final[dict[str, pa.Schema]] = {
     "operations": OPERATIONS,
     "verdicts": VERDICTS,
@@ -183,7 +183,7 @@ COUNTEREXAMPLES: Final = pa.schema(
     ]
 )
 
-#: The tables of what was concluded from a run: only in the warehouse, since they are made when its results are.
+#: The tables of a run's conclusions.  They exist only in the warehouse, because they need the run's results.
 CONCLUSIONS: Final[dict[str, pa.Schema]] = {
     "checks": CHECKS,
     "coverage": COVERAGE,
@@ -191,10 +191,10 @@ CONCLUSIONS: Final[dict[str, pa.Schema]] = {
     "counterexamples": COUNTEREXAMPLES,
 }
 
-#: The tables that the warehouse holds of each run, beside its row in ``runs``.
+#: The tables that the warehouse holds for each run, in addition to its row in ``runs``.
 ALL_TABLES: Final[dict[str, pa.Schema]] = {**TABLES, **CONCLUSIONS}
 
-#: One run as one row: ``warehouse/runs.parquet`` holds all of them.
+#: The table ``runs`` of the warehouse: one row for each run.
 RUNS: Final = pa.schema(
     [
         _field("run", pa.string(), "the test's name, a slash, UTC start and seed"),
@@ -237,7 +237,7 @@ RUNS: Final = pa.schema(
     ]
 )
 
-#: One row a kind of run: ``warehouse/trends.parquet``.
+#: The table ``trends`` of the warehouse: one row for each kind of run.
 TRENDS: Final = pa.schema(
     [
         _field("system_version", pa.string(), "as in runs"),

@@ -1,4 +1,4 @@
-"""The tables over all runs of a store, and how they are read.
+"""The warehouse: the tables of all runs in a store, and functions that read them.
 
 ::
 
@@ -11,7 +11,7 @@
       landing/                          what writers finished and no version holds yet
       baselines.toml
 
-A version never changes, so all its tables belong together.  The pipeline writes them, people the baselines.
+A version never changes, so all its tables belong together.  The pipeline writes versions; people write the baselines.
 """
 
 from __future__ import annotations
@@ -37,7 +37,10 @@ _Text: TypeAlias = Annotated[str, msgspec.Meta(min_length=1)]
 
 
 class Acknowledged(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """An acknowledged level: from this run on a figure is compared with it; all figures if none is named."""
+    """A new level that somebody accepted: from this run on, ``figure`` is compared with runs at that level.
+
+    Applies to all figures if ``figure`` is None.
+    """
 
     run: _Text
     reason: _Text
@@ -49,7 +52,7 @@ class _Baselines(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def newest_version(warehouse: Path) -> Path | None:
-    """The directory of the newest version; None if there is none."""
+    """Return the directory of the newest version; None if there is none."""
     try:
         numbers = [path.name for path in (warehouse / VERSIONS).iterdir() if path.name.isdigit()]
     except FileNotFoundError:
@@ -58,17 +61,17 @@ def newest_version(warehouse: Path) -> Path | None:
 
 
 def files_of(version: Path, table: str) -> list[Path]:
-    """The files of a table, in the order of their months.  Raises FileNotFoundError if the version was removed."""
+    """Return the files of a table, ordered by month.  Raises FileNotFoundError if the version was removed."""
     found = sorted(version.glob(f"{table}/month=*/*.parquet"))
-    # It is removed by renaming it, so what is still there now was there while it was listed.
+    # A version is renamed before it is removed.  So if it still exists here, the listing above was complete.
     version.stat()
     return found
 
 
 def in_newest(warehouse: Path, read: Callable[[Path], _Value]) -> _Value:
-    """Read from the newest version, again if it was replaced and removed meanwhile.
+    """Call ``read`` with the newest version, and retry if that version was replaced and removed meanwhile.
 
-    Raises FileNotFoundError if there is none.
+    Raises FileNotFoundError if there is no version.
     """
     while True:
         version = newest_version(warehouse)
@@ -82,24 +85,27 @@ def in_newest(warehouse: Path, read: Callable[[Path], _Value]) -> _Value:
 
 
 def read_all(warehouse: Path, table: str) -> pa.Table:
-    """One table of all runs, the column ``run`` in front, in the order of their names.
+    """Read a table of all runs, sorted by run name, with ``run`` as the first column.
 
-    Raises FileNotFoundError if no run was ever added, FormatError for columns of other types.
+    Raises FileNotFoundError if no run was ever added, and FormatError for a column of another type.
     """
     return in_newest(warehouse, lambda version: read_version(version, table)).sort_by("run")
 
 
 def read_version(version: Path, table: str) -> pa.Table:
-    """One table of all runs of a version.  Raises FileNotFoundError if it was removed, FormatError."""
+    """Read a table of all runs in a version.
+
+    Raises FileNotFoundError if the version was removed, and FormatError.
+    """
     schema = written_schema(table)
     parts = [read_checked(path, table, schema) for path in files_of(version, table)]
     return pa.concat_tables([schema.empty_table(), *parts])
 
 
 def read_runs(warehouse: Path) -> pa.Table:
-    """All runs, one row each (``history.tables.schemas.RUNS``), in the order of their names.
+    """Read the table of runs (``history.tables.schemas.RUNS``), sorted by name.
 
-    Raises as :func:`read_all` does.
+    Raises like :func:`read_all`.
     """
     first = warehouse / "runs.parquet"
     if newest_version(warehouse) is None and first.exists():
@@ -108,7 +114,7 @@ def read_runs(warehouse: Path) -> pa.Table:
 
 
 def read_trends(warehouse: Path) -> pa.Table:
-    """All kinds of runs, one row each (``history.tables.schemas.TRENDS``).  Raises as :func:`read_all` does."""
+    """Read the table of trends (``history.tables.schemas.TRENDS``).  Raises like :func:`read_all`."""
     first = warehouse / "trends.parquet"
     if newest_version(warehouse) is None and first.exists():
         return read_checked(first, "trends", written_schema("trends"))
@@ -117,7 +123,7 @@ def read_trends(warehouse: Path) -> pa.Table:
 
 
 def written_schema(name: str) -> pa.Schema:
-    """The schema of a table over all runs, with its name and version in the metadata, as it is written."""
+    """Return the schema of a warehouse table as it is written, with name and version in the metadata."""
     if name == "trends":
         return add_metadata(TRENDS, name, TRENDS_VERSION)
     if name == "runs":
@@ -126,7 +132,7 @@ def written_schema(name: str) -> pa.Schema:
 
 
 def read_baselines(warehouse: Path) -> list[Acknowledged]:
-    """The tables ``[[baseline]]`` of ``baselines.toml``; none without that file.  Raises FormatError, OSError."""
+    """Read the ``[[baseline]]`` tables in ``baselines.toml``; none without that file.  Raises FormatError, OSError."""
     path = warehouse / BASELINES
     try:
         found = read_toml(path)
