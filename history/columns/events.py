@@ -1,4 +1,4 @@
-"""Events as Arrow columns, and back; operations back from theirs (``history.tables.operations``)."""
+"""Convert events to Arrow columns and back, and columns of ``history.tables.operations`` to operations."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from history.records.operations import Operation
 from history.tables.operations import memo, table_of
 from history.tables.schemas import OPERATIONS
 
-#: One event a row, as in ``history.jsonl``; ``process`` is null for the nemesis.
+#: One row for each event, as in ``history.jsonl``; ``process`` is null for the nemesis.
 EVENTS: Final = pa.schema(
     [
         pa.field("index", pa.int64(), nullable=False),
@@ -35,7 +35,7 @@ _INT64_MAX: Final = 2**63 - 1
 
 
 def events_table(events: Sequence[Event]) -> pa.Table:
-    """Events as columns of :data:`EVENTS`, whose numbers must fit (:func:`misfit`)."""
+    """Convert events to a table with the schema :data:`EVENTS`.  Their numbers must fit (see :func:`misfit`)."""
     text = memo()
     columns: dict[str, list[Any]] = {
         "index": [event.index for event in events],
@@ -54,7 +54,7 @@ def events_table(events: Sequence[Event]) -> pa.Table:
 
 
 def misfit(event: Event) -> str | None:
-    """Name the number of an event that does not fit in 64 bits; None if there is none."""
+    """Describe the first number of an event that does not fit into 64 bits; None if all fit."""
     for name in ("index", "time", "process", "intended"):
         number = getattr(event, name)
         if isinstance(number, int) and not -_INT64_MAX <= number <= _INT64_MAX:
@@ -63,7 +63,7 @@ def misfit(event: Event) -> str | None:
 
 
 def events_of(table: pa.Table) -> list[Event]:
-    """The rows of an events table as values."""
+    """Convert the rows of an events table to events."""
     rows = table.to_pylist()
     for row in rows:
         row["process"] = NEMESIS if row["process"] is None else row["process"]
@@ -72,7 +72,7 @@ def events_of(table: pa.Table) -> list[Event]:
 
 
 def operations_of(table: pa.Table | pa.RecordBatch) -> list[Operation]:
-    """The rows of an operations table as values, in the order of the rows."""
+    """Convert the rows of an operations table to operations, in row order."""
     parse = cache(_value_of)
     columns: dict[str, list[Any]] = {name: table.column(name).to_pylist() for name in OPERATIONS.names}
     for name in ("key", "value", "result"):
@@ -82,7 +82,7 @@ def operations_of(table: pa.Table | pa.RecordBatch) -> list[Operation]:
 
 
 def key_of(text: str | None) -> str | int | None:
-    """The key whose column holds ``text``."""
+    """Return the key that a column stores as ``text``."""
     return cast("str | int | None", _value_of(text))
 
 

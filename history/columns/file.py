@@ -1,4 +1,4 @@
-"""``history.jsonl`` as columns: read in pieces, checked and paired."""
+"""Read ``history.jsonl`` as columns: in pieces, which are checked and paired."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from history.records.events import Event, Header, header_of, line_of_event, torn
 from history.records.receipts import Receipt, receipts_of
 from history.tables.schemas import OPERATIONS
 
-#: Bytes of a history that are worked on at a time: about 250,000 operations, and some 300 MB of memory.
+#: Bytes of a history to process at a time: about 250,000 operations, which take about 300 MB of memory.
 PIECE: Final = 64 << 20
 
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """A whole history: ``operations`` have the schema OPERATIONS, in the order of their invocations.
+    """A whole history.  ``operations`` is a table with the schema OPERATIONS, in invocation order.
 
-    ``torn`` is a note on the bytes after the last whole line, which were left out; None if there were none.
+    ``torn`` describes the bytes after the last whole line, which were ignored; None if there were none.
     """
 
     header: Header
@@ -38,7 +38,7 @@ class History:
 def read_whole(file: BinaryIO, path: Path, piece: int = PIECE) -> History:
     """Read a history from an open file; ``path`` names it in errors.
 
-    Raises FormatError with the line for a bad one, and OSError.
+    Raises FormatError with the number of a malformed line, and OSError.
     """
     file.seek(0)
     header = header_of(file.readline(), path)
@@ -64,15 +64,15 @@ def read_whole(file: BinaryIO, path: Path, piece: int = PIECE) -> History:
 
 
 def outline(file: BinaryIO, path: Path) -> tuple[Header, list[tuple[int, bytes]]]:
-    """The header of a history, and the whole lines of the nemesis with their numbers.  Raises FormatError, OSError."""
+    """Read the header of a history and the nemesis's whole lines with their numbers.  Raises FormatError, OSError."""
     header = header_of(file.readline(), path)
     lines = ((number, line) for number, line in enumerate(file, start=2) if b'"nemesis"' in line)
     return header, [(number, line) for number, line in lines if line.endswith(b"\n")]
 
 
 def read_lines(file: BinaryIO, start: int, end: int) -> Bytes:
-    """The whole lines that begin from byte ``start`` to before ``end``.  Raises OSError."""
-    # A line that begins before is of the piece before.
+    """Read the whole lines that begin at or after byte ``start`` and before ``end``.  Raises OSError."""
+    # A line that begins earlier belongs to the previous piece.
     file.seek(max(start - 1, 0))
     if start:
         start += len(file.readline()) - 1
@@ -86,7 +86,7 @@ def read_lines(file: BinaryIO, start: int, end: int) -> Bytes:
 
 
 def check_blocks(name: str, blocks: Sequence[Block]) -> None:
-    """Raise FormatError for the first line that is wrong, in itself or after the one before it."""
+    """Raise FormatError for the first line that is malformed or does not follow the line before it."""
     lines, last = 0, (-1, 0)
     for block in blocks:
         problem = block.wrong

@@ -1,11 +1,11 @@
-"""Lines of ``history.jsonl`` as event columns, wherever in the file they are.
+"""Read lines from any part of ``history.jsonl`` as event columns.
 
-Lines as our own writer formats them are read by the compiled scanner; every other line, and all lines of a small block,
-by the strict reader of the format.  So what that would refuse is refused, with the same words.
+The compiled scanner reads lines that are formatted as by our own writer.  The strict reader reads all other lines, and
+all lines of a small block.  So both accept the same files and report the same errors.
 
-``history.readers.jsonl_columns`` has the same scanner and the same strict reader, and makes operations on registers of
-a whole file of them.  A block makes events, of any function and with their texts: the partner of an event may stand in
-another block.  So what follows the scanner is no common code.
+``history.readers.jsonl_columns`` uses the same scanner and strict reader, but turns a whole file into operations on
+registers.  This module turns a block into events with any function and their JSON texts, because an event's partner may
+be in another block.  So the two share no code after the scanner.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ from history.readers.scanned import read_only
 from history.records.events import NEMESIS, PHASES, TYPES, Event, read_event
 from history.tables.operations import json_text
 
-#: A block of fewer bytes is read strictly, since loading the scanner takes longer.
+#: Smaller blocks, in bytes, go to the strict reader, because loading the scanner would take longer.
 SMALL: Final = 4 << 20
 
 CODED: Final = ("type", "f", "key", "node", "error", "phase")
 _CODES: Final = pa.dictionary(pa.int32(), pa.string())
-#: Events of clients as columns: those of EVENTS, repeated texts as a dictionary.
+#: The columns of client events: those of EVENTS, with repeated texts dictionary-encoded.
 COLUMNS: Final = pa.schema([(field.name, _CODES if field.name in CODED else field.type) for field in EVENTS])
 
 _UNNAMED: Final = Path("-")
@@ -41,10 +41,10 @@ Ints: TypeAlias = NDArray[np.int64]
 
 @dataclass(slots=True)
 class Block:
-    """The content of a piece of a file: its number of lines, first and last event, and the first problem.
+    """Summary of a piece of a file: its number of lines, its first and last event, and its first problem.
 
-    ``start`` is its first byte; ``first`` and ``last`` are (index, time); ``wrong`` is (line of the block, counted from
-    0; what is wrong with it).
+    ``start`` is the offset of its first byte.  ``first`` and ``last`` are (index, time).  ``wrong`` is (line in the
+    block, counted from 0; what is wrong with it).
     """
 
     start: int
@@ -55,10 +55,9 @@ class Block:
 
 
 def read_block(data: Bytes, block: Block, small: int = SMALL) -> tuple[pa.Table, list[Event]]:
-    """The clients' events in whole lines, as :data:`COLUMNS`, and the nemesis' events.
+    """Read whole lines and return the client events, as a table of :data:`COLUMNS`, and the nemesis events.
 
-    The file's first line, its header, is skipped.  ``block`` is filled in; if something is ``wrong`` there are no
-    clients' events.
+    Skips the header in the file's first line and fills in ``block``.  If something is ``wrong``, the table is empty.
     """
     start = 0
     if block.start == 0:
@@ -86,14 +85,14 @@ def _check_order(block: Block, index: Ints, time: Ints) -> None:
 
 
 def not_next(before: int, index: int, time: int) -> str:
-    """Name the problem of an event that does not follow the one with the index ``before``."""
+    """Describe why an event cannot follow the one with the index ``before``."""
     if index != before + 1:
         return f"expected index {before + 1}, found {index}"
     return f"time {time} is before that of the line above"
 
 
 class _Lines:
-    """The content of some lines: ``index`` and ``time`` of all events before the first that is ``wrong``."""
+    """Lines read by the strict reader: ``index`` and ``time`` of all events before the first ``wrong`` one."""
 
     def __init__(self, data: Bytes, start: int) -> None:
         self.data = read_only(data)
@@ -102,7 +101,7 @@ class _Lines:
         self.count, self.index, self.time = self._read(start)
 
     def _read(self, start: int) -> tuple[int, Ints, Ints]:
-        """The number of lines, and index and time of their events: all lines are read strictly."""
+        """Read all lines strictly; return the number of lines and the indexes and times of their events."""
         ends = np.flatnonzero(self.data[start:] == 10) + start
         starts = np.append(start, ends[:-1] + 1)[: ends.size]
         self._events = [event for _, event in self.strictly(starts, ends, np.arange(ends.size))]
@@ -110,11 +109,11 @@ class _Lines:
         return ends.size, np.array(index, np.int64), np.array(time, np.int64)
 
     def table(self) -> pa.Table:
-        """The events of clients."""
+        """Return the client events as a table of :data:`COLUMNS`."""
         return _coded([event for event in self._events if event.process != NEMESIS])
 
     def strictly(self, starts: Ints, ends: Ints, rows: Ints) -> list[tuple[int, Event]]:
-        """The events in some lines, with the numbers of the lines, up to the first that is wrong."""
+        """Read some lines strictly, up to the first wrong one; return (line number, event) pairs."""
         events = []
         for start, end, row in zip(starts.tolist(), ends.tolist(), rows.tolist(), strict=True):
             try:
@@ -126,7 +125,7 @@ class _Lines:
         return events
 
     def event(self, start: int, end: int) -> Event:
-        """The event in a line.  Raises FormatError, whose place is not that of the line."""
+        """Read the event in a line.  Raises FormatError without the line's real place."""
         event = read_event(self.data[start:end].tobytes(), _UNNAMED, 0)
         if (complaint := misfit(event)) is not None:
             raise FormatError(str(_UNNAMED), "line 0", complaint)
@@ -134,14 +133,14 @@ class _Lines:
 
 
 class _Scan(_Lines):
-    """Lines read by the compiled scanner, and strictly where it does not know them."""
+    """Lines read by the compiled scanner, or strictly if the scanner does not know them."""
 
     def _read(self, start: int) -> tuple[int, Ints, Ints]:
         from history.readers import jsonl_kernel as kernel
 
         self.kernel = k = kernel
         count = kernel.count_lines(self.data, start)
-        # One column after the other in memory: every later step reads whole columns.
+        # Store column by column, because every later step reads whole columns.
         rows = np.empty((k.WHOLE, count), np.int64).T
         names = [k.hash_name(np.frombuffer(name.encode(), np.uint8)) for name in (*k.NAMES, *PHASES, *TYPES)]
         kernel.scan(self.data, start, rows.T, np.array(names, np.int64))

@@ -1,4 +1,4 @@
-"""Operations as columns: one numpy array a field, text fields coded by dictionary."""
+"""Operations as columns: one numpy array for each field, with text fields dictionary-encoded."""
 
 from __future__ import annotations
 
@@ -20,23 +20,23 @@ Ints: TypeAlias = npt.NDArray[np.int64]
 Floats: TypeAlias = npt.NDArray[np.float64]
 Flags: TypeAlias = npt.NDArray[np.bool_]
 
-#: ``returned`` and ``return_index`` of an operation without a completion.
+#: Value of ``returned`` and ``return_index`` for an operation without a completion.
 NONE: Final = -1
 
 
 @dataclass(frozen=True, slots=True)
 class Coded:
-    """A text column: ``names[codes[i]]``, and -1 where there is no text."""
+    """A dictionary-encoded text column: row ``i`` is ``names[codes[i]]``, or has no text if its code is -1."""
 
     codes: Ints
     names: tuple[str, ...]
 
     def code(self, name: str) -> int:
-        """Return the code of a name; -2, which no row has, for an unknown one."""
+        """Return the code of a name, or -2, which no row has, if the name is unknown."""
         return self.names.index(name) if name in self.names else -2
 
     def equals(self, name: str) -> Flags:
-        """Mark the rows with this name."""
+        """Return a mask of the rows with this name."""
         return np.asarray(self.codes == self.code(name), dtype=np.bool_)
 
     def name(self, row: int) -> str | None:
@@ -46,10 +46,10 @@ class Coded:
 
 @dataclass(frozen=True, slots=True)
 class Operations:
-    """n operations in the order of their invocations.  Times in nanoseconds since the run's start.
+    """Operations as columns, in invocation order.  Times are nanoseconds since the run's start.
 
-    ``outcome`` holds places in ``history.codes.OUTCOMES``; ``value`` and ``result`` are Arrow string arrays
-    of JSON texts (null: nothing).
+    ``outcome`` holds indexes into ``history.codes.OUTCOMES``.  ``value`` and ``result`` are Arrow string arrays of JSON
+    texts, null where there is none.
     """
 
     index: Ints
@@ -65,7 +65,7 @@ class Operations:
     error: Coded
     value: Any
     result: Any
-    #: When each was intended; ``invoked`` where that is not known.
+    #: When each operation was due, or ``invoked`` if that is unknown.
     due: Ints
 
     def __len__(self) -> int:
@@ -73,15 +73,15 @@ class Operations:
 
     @property
     def end(self) -> int:
-        """The last recorded moment, in ns; 0 for no operations."""
+        """The last recorded time, in ns; 0 if there are no operations."""
         return int(max(self.invoked.max(), self.returned.max())) if len(self) else 0
 
     def rows_of(self, key: Any) -> Ints:
-        """The rows of the operations on a key."""
+        """Return the rows of the operations on a key."""
         return np.flatnonzero(self.key.codes == (-1 if key is None else self.key.code(json_text(key))))
 
     def at(self, row: int) -> Operation:
-        """Make an operation of one row."""
+        """Convert one row to an operation."""
         key, value, result = self.key.name(row), self.value[row].as_py(), self.result[row].as_py()
         returned, return_index = int(self.returned[row]), int(self.return_index[row])
         return Operation(
@@ -105,21 +105,24 @@ class Operations:
 
     @property
     def in_main(self) -> Flags:
-        """Mark the operations of the main phase; all where no phases are recorded."""
+        """Mask of the operations in the main phase; all operations if no phases are recorded."""
         return self.phase.equals("main") | bool((self.phase.codes < 0).all())
 
     @property
     def served(self) -> Flags:
-        """Mark the operations that were answered ok by a node that had applied them."""
+        """Mask of the operations that were answered ok by a node that had applied them."""
         return self.which(OK) & ~self.error.equals(UNAPPLIED)
 
     @property
     def unapplied(self) -> int:
-        """How many were answered ok by a node that had not applied them."""
+        """Number of operations that were answered ok by a node that had not applied them."""
         return int(np.count_nonzero(self.which(OK) & ~self.served))
 
     def served_at(self, kind: int | None = None) -> Ints:
-        """The times at which those of one kind, or of all, were answered (ns), in order."""
+        """Return the sorted times (ns) at which served operations were answered.
+
+        ``kind`` is a code in ``f``; None stands for all kinds.
+        """
         chosen = self.served if kind is None else self.served & (self.f.codes == kind)
         return np.sort(self.returned[chosen])
 
@@ -130,7 +133,7 @@ def from_operations(operations: Iterable[Operation]) -> Operations:
 
 
 def from_table(table: Any) -> Operations:
-    """Convert an Arrow table of ``history.tables.schemas.OPERATIONS``; extra columns are ignored."""
+    """Convert an Arrow table of ``history.tables.schemas.OPERATIONS``, ignoring extra columns."""
     table = table.sort_by("invoke_index")
     outcome = _coded(table["outcome"])
     places = np.array([OUTCOMES.index(name) for name in outcome.names] or [0], dtype=np.int64)
@@ -158,7 +161,7 @@ def _ints(column: Any) -> Ints:
 
 
 def _coded(column: Any) -> Coded:
-    """Code texts in the order of their first appearance, so that the same run gives the same page."""
+    """Encode texts in order of first appearance, so that the same run always gives the same page."""
     chunk = column.combine_chunks()
     encoded = chunk if pa.types.is_dictionary(chunk.type) else chunk.dictionary_encode()
     if isinstance(encoded, pa.ChunkedArray):

@@ -1,9 +1,9 @@
-"""Events to operations by columns: pairs inside a block of the history, and the rest at the seams between blocks.
+"""Pair columns of events into operations: first inside each block of the history, then at the seams between blocks.
 
-Each completion belongs to the invocation before it of the same process.  What does not pair inside a block is its
-*seam*: completions whose invocation lies in an earlier block, invocations whose completion may lie in a later one.
-Put together in order, the seams of all blocks pair in the same way (:class:`Seams`).  What ``history.pair`` refuses is
-refused, and it words the error.
+Each completion belongs to the preceding invocation of the same process.  Events that do not pair inside a block form
+its *seam*: completions whose invocation is in an earlier block, and invocations whose completion may be in a later one.
+The concatenated seams of all blocks pair in the same way (:class:`Seams`).  This module rejects the same histories as
+``history.pair``, which also words the errors.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from history.records.events import Event, line_of_event
 from history.records.operations import ECHOED, pair
 from history.tables.schemas import OPERATIONS
 
-#: The index of an event that does not pair, and what is wrong.
+#: The index of an event that does not pair, and a message that says what is wrong.
 Problem: TypeAlias = tuple[int, str]
 
 _NEVER: Final = -2
 _TEXT: Final = pa.dictionary(pa.int32(), pa.string())
-#: The columns of ``operations.parquet``, repeated texts as a dictionary.
+#: The columns of ``operations.parquet``, with repeated texts dictionary-encoded.
 CODED_OPERATIONS: Final = pa.schema(
     [(field.name, _TEXT if field.name in (*CODED, "outcome") else field.type) for field in OPERATIONS]
 )
@@ -40,10 +40,10 @@ PLAIN_OPERATIONS: Final = pa.schema([(field.name, field.type) for field in OPERA
 
 @dataclass(frozen=True, slots=True)
 class Paired:
-    """The operations in some events, in the order of their invocations, and what is left over.
+    """The operations in some events, in invocation order, and the events left over.
 
-    ``seam`` holds the events that do not pair; ``entering`` the process and index of each process' first event, if that
-    is an invocation: none of these may have an operation open from before.
+    ``seam`` holds the events that do not pair.  ``entering`` holds the process and index of each process's first event
+    if that is an invocation.  These processes must not have an operation open from an earlier block.
     """
 
     operations: pa.Table
@@ -53,9 +53,9 @@ class Paired:
 
 
 def pair_events(events: pa.Table, *, last: bool = False) -> Paired:
-    """Pair events with the columns of ``lines.COLUMNS``, in the order of the file.
+    """Pair events, a table of ``lines.COLUMNS`` in file order.
 
-    After the ``last`` events what is open never completes: it is among the operations, and not in the seam.
+    With ``last``, no events follow, so open invocations never complete: they become operations, not part of the seam.
     """
     process = _small(events["process"].to_numpy())
     order = np.argsort(process, kind="stable")
@@ -87,7 +87,7 @@ def pair_events(events: pa.Table, *, last: bool = False) -> Paired:
 
 
 def operations_of_rows(events: pa.Table, begun: Ints, ended: Ints) -> pa.Table:
-    """Rows of operations, as CODED_OPERATIONS, from the rows of their events; less than 0: there was no completion."""
+    """Make a table of CODED_OPERATIONS from the rows of invocations and completions (negative: no completion)."""
     asked = pa.array(begun)
     answered = pa.array(ended, mask=ended < 0)
     invocation, completion = events.take(asked), events.take(answered)
@@ -109,7 +109,7 @@ def operations_of_rows(events: pa.Table, begun: Ints, ended: Ints) -> pa.Table:
 
 
 class Seams:
-    """Pairs what the blocks of a history left over; to be given them in the order of the file."""
+    """Pairs the events that the blocks of a history left over.  Add the blocks in file order."""
 
     def __init__(self) -> None:
         self._open = COLUMNS.empty_table()
@@ -117,7 +117,7 @@ class Seams:
         self.problem: Problem | None = None
 
     def add(self, seam: pa.Table, entering: Ints) -> None:
-        """Go on with a block's seam; ``problem`` is the first event of all that does not pair."""
+        """Add a block's seam.  Sets ``problem`` to the first event so far that does not pair."""
         crossing = np.flatnonzero(np.isin(entering[0], self._open["process"].to_numpy()))
         for row in crossing[np.argsort(entering[1][crossing])][:1].tolist():
             process, index = entering[:, row].tolist()
@@ -133,7 +133,7 @@ class Seams:
         self._open = paired.seam.filter(pa.array(invokes))
 
     def operations(self) -> pa.Table:
-        """All operations that cross a seam or never completed, in the order of their invocations."""
+        """Return all operations that cross a seam or never completed, in invocation order."""
         rows = np.arange(self._open.num_rows)
         never = operations_of_rows(self._open, rows, np.full(rows.size, -1))
         joined = pa.concat_tables([*self._operations, never]).unify_dictionaries().combine_chunks()
@@ -144,7 +144,7 @@ class Seams:
 
 
 def _first_contradiction(events: pa.Table, begun: Ints, ended: Ints) -> Problem | None:
-    """The first completion that is not of what was invoked."""
+    """Return the problem of the first completion that does not belong to its invocation; None if all do."""
     wrong = np.zeros(begun.size, np.bool_)
     for name in ("f", "key"):
         codes = _codes(events[name])
@@ -164,7 +164,7 @@ def _first_contradiction(events: pa.Table, begun: Ints, ended: Ints) -> Problem 
 
 
 def _complaint(events: pa.Table, rows: Ints) -> Problem | None:
-    """The problem that ``history.pair`` finds in two successive events of one process."""
+    """Return the problem that ``history.pair`` finds in two successive events of one process."""
     first, second = events_of(events.take(pa.array(rows)).cast(EVENTS))
     if first.type != "invoke":
         return _refusal([second])
@@ -180,20 +180,20 @@ def _refusal(events: list[Event]) -> Problem | None:
 
 
 def _outcomes(completions: pa.Table) -> NDArray[np.int32]:
-    """The codes of the outcomes, by the types of the completions; info where there is none."""
+    """Return outcome codes from the types of completions; info where there is no completion."""
     names = _whole(completions["type"]).dictionary.to_pylist()
     codes = [OUTCOMES.index(name) if name in OUTCOMES else INFO for name in names]
     return np.array([*codes, INFO], np.int32)[_codes(completions["type"])]
 
 
 def _codes(column: pa.ChunkedArray) -> NDArray[np.int32]:
-    """The codes of a column with a dictionary, -1 for null."""
+    """Return the codes of a dictionary-encoded column, with -1 for null."""
     found: NDArray[np.int32] = pc.fill_null(_whole(column).indices, -1).to_numpy(zero_copy_only=False)
     return found
 
 
 def _place(column: pa.ChunkedArray, text: str) -> int:
-    """The code of a text; -2 if it is not there."""
+    """Return the code of a text in a dictionary-encoded column; -2 if it does not occur."""
     place = int(pc.index(_whole(column).dictionary, text).as_py())
     return place if place >= 0 else -2
 
@@ -205,7 +205,7 @@ def _whole(column: Any) -> Any:
 
 
 def _small(numbers: Ints) -> NDArray[Any]:
-    """The numbers in as few bytes as they need, which sorts them much faster."""
+    """Return the numbers as 16-bit integers if they fit, because these sort much faster."""
     if numbers.size and numbers.min() >= -(1 << 15) and numbers.max() < 1 << 15:
         return numbers.astype(np.int16)
     return numbers

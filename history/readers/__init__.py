@@ -1,30 +1,30 @@
-"""Histories from elsewhere, and our own by columns.
+"""Readers of other tools' histories, and readers of our own as columns.
 
-A foreign format is parsed into *records*, maps with Jepsen's names for the fields; one set of conventions makes events
-of these, and one pairing makes operations of events.
+A foreign format is parsed into *records*: maps with Jepsen's names for the fields.  One set of conventions turns
+records into events, and one pairing turns events into operations.
 
 ==================  =======================================================================================
-module              reads
+module              purpose
 ==================  =======================================================================================
-``read``            any of them, also gzipped; ``formats`` lists the foreign ones and detects which it is
-``edn``             Jepsen's ``history.edn``, and porcupine's key-value logs
-``jepsen_log``      Jepsen's logs and ``history.txt``: ``3 :invoke :write 2``
-``jepsen_blocks``   Jepsen's ``test.jepsen``, whose values are ``fressian``
-``etcd_operations`` what etcd's robustness tests record
-``json_records``    JSON of other tools, and ``csv_records`` tables: events, or whole operations
-``otlp_spans``      OpenTelemetry's spans of database calls
-``records``         the form that all of these are parsed into; ``mapping`` gives fields our names, ``intervals`` makes
-                    events of whole operations
-``jepsen_events``   conventions: from records to events
-``nemesis``         what another tool's nemesis did, as faults
-``porcupine_kv``    what a key-value log of porcupine's may hold
-``text_columns``    EDN and logs by their lines, for millions of operations
-``parquet``         our ``tables/operations.parquet``
-``convert``         those of others as our ``history.jsonl``, in pieces
-``jsonl_columns``   our ``history.jsonl`` as numpy columns, for histories of millions of operations
-``columns``         what the columns are; ``scanned``: operations from what the compiled scanners read, which are
-                    ``jsonl_kernel`` and ``text_kernel``
-``transactions``    transactions as columns, for the isolation levels
+``read``            reads any history, also gzipped; ``formats`` lists the foreign formats and detects them
+``edn``             reads Jepsen's ``history.edn`` and porcupine's key-value logs
+``jepsen_log``      reads Jepsen's logs and ``history.txt``: ``3 :invoke :write 2``
+``jepsen_blocks``   reads Jepsen's ``test.jepsen``, whose values ``fressian`` decodes
+``etcd_operations`` reads operations from etcd's robustness tests
+``json_records``    reads JSON from other tools, and ``csv_records`` tables: events or whole operations
+``otlp_spans``      reads OpenTelemetry spans of database calls
+``records``         the records that all of these produce; ``mapping`` renames their fields to ours, and ``intervals``
+                    turns whole operations into events
+``jepsen_events``   turns records into events, by Jepsen's conventions
+``nemesis``         turns what another tool's nemesis did into faults
+``porcupine_kv``    checks the events of porcupine's key-value logs
+``text_columns``    reads EDN and logs line by line, for millions of operations
+``parquet``         reads our ``tables/operations.parquet``
+``convert``         converts foreign formats to our ``history.jsonl``, in pieces
+``jsonl_columns``   reads our ``history.jsonl`` as numpy columns, for millions of operations
+``columns``         defines these columns; ``scanned`` makes them from the rows that the compiled scanners
+                    ``jsonl_kernel`` and ``text_kernel`` produce
+``transactions``    transactions as columns, for checking isolation levels
 ==================  =======================================================================================
 """
 

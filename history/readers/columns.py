@@ -1,4 +1,4 @@
-"""Operations on registers as numpy columns: what a million of them fit into."""
+"""Operations on registers as numpy columns, a compact form for millions of operations."""
 
 from __future__ import annotations
 
@@ -13,13 +13,14 @@ from history.records.operations import Operation
 
 @dataclass(frozen=True, slots=True)
 class OperationColumns:
-    """Operations as columns, in the order of the invocations; all arrays have the same length.
+    """Operations as columns in invocation order; all arrays have the same length.
 
-    ``kind`` and ``outcome`` are codes (``history.codes``); ``value`` the value written, answered, or swapped in,
-    ``old`` the one swapped out, ``ABSENT`` for null; ``key`` a number from 0 on, named by ``keys``; ``invoke`` and
-    ``ret`` the events' places in the history (``ret`` -1: none).  ``operation`` gives a row as an operation.
+    ``kind`` and ``outcome`` are codes from ``history.codes``.  ``value`` is the value written, read, or swapped in, and
+    ``old`` the one swapped out; ``ABSENT`` stands for null.  ``key`` is an index into ``keys``.  ``invoke`` and ``ret``
+    are the positions of the events in the history; ``ret`` is -1 without a completion.  ``operation`` converts a row to
+    an operation.
 
-    A refused cas is a READ of what it saw; ``old`` is then the value that it did not swap in.
+    A refused cas is a READ of the value it saw, and its ``old`` is the value that it did not swap in.
     """
 
     kind: NDArray[np.int8]

@@ -1,8 +1,8 @@
 """Convert Jepsen's EDN and console log and porcupine's kv to our ``history.jsonl``, a few megabytes at a time.
 
-What is in memory does not grow with the file.  The events are those of ``read_text``, byte for byte as our own writer
-would write them.  A file with anything but one event a line is read by that reader up to :data:`BY_ROWS`, and refused
-beyond it, with the line.
+Memory use does not grow with the file.  The events equal those of ``read_text``, byte for byte as our own writer would
+write them.  A file that does not have one event per line goes to that reader if it has up to :data:`BY_ROWS` bytes; a
+larger one is an error that names the line.
 """
 
 from __future__ import annotations
@@ -29,23 +29,23 @@ from history.readers.scanned import LARGEST, Ints, NotColumnarError
 from history.readers.text_columns import TextScan
 from history.records.events import NEMESIS, TYPES, Event, Header
 
-#: Bytes read at a time; the rows of as many take about the same again, and their lines three times that.
+#: Bytes to read at a time.  Their rows take about as much memory again, and the lines written three times as much.
 PIECE: Final = 16 << 20
 
 Line = Callable[[int], str]
 
 
 class _UnkeyedError(Exception):
-    """Not all values are ``[k v]``."""
+    """Some values are not ``[k v]``."""
 
 
 def convert_history(
     path: Path, history: Path, *, large: int = LARGE, piece: int = PIECE, by_rows: int = BY_ROWS
 ) -> Line:
-    """Write the events of a foreign file as a ``history.jsonl``; returns what gives an event's line by its index.
+    """Convert a foreign file to a ``history.jsonl``.  Returns a function that maps an event's index to its line.
 
-    A file of less than ``large`` bytes is read row by row, since loading the compiled scanner takes longer.  Raises
-    FormatError with the line or byte, OSError.
+    Files smaller than ``large`` bytes are read row by row, because loading the compiled scanner would take longer.
+    Raises OSError, and FormatError with the line or byte.
     """
     size = path.stat().st_size
     if size >= large and FORMATS[format_of(path)].by_lines:
@@ -55,7 +55,7 @@ def convert_history(
             if size > by_rows:
                 raise too_large(path, str(error), by_rows) from None
         except FormatError:
-            # Row by row the first mistake of all is found, which may be another one.
+            # The row-wise reader finds the first mistake in the file, which may be another one.
             if size > by_rows:
                 raise
     if size > by_rows:
@@ -64,7 +64,7 @@ def convert_history(
     with history.open("wb") as file:
         file.write(_header(path, read.model))
         file.writelines(map(_line, read.history.events))
-    # Read again for the line of an error, rather than kept in memory.
+    # Read the file again if an error needs a line, instead of keeping everything in memory.
     return lambda index: read_text(path).history.line(index)  # noqa: PLW0108
 
 
@@ -81,7 +81,7 @@ def _line(event: Event) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class _Start:
-    """The begin of a piece: the byte, how many it has, its first line (from 1), and its first event (from 0)."""
+    """Where a piece begins: its first byte, size in bytes, first line (from 1) and first event (from 0)."""
 
     byte: int
     size: int
@@ -103,7 +103,10 @@ def _by_pieces(path: Path, history: Path, size: int) -> Line:
 
 
 def _written(path: Path, kind: str, file: BinaryIO, size: int, *, keyed: bool) -> list[_Start]:
-    """Write all events; ``keyed``: as if all values were ``[k v]``.  Raises _UnkeyedError at the first that is not."""
+    """Write all events and return where each piece begins.
+
+    With ``keyed``, treat all values as ``[k v]`` and raise _UnkeyedError at the first that is not.
+    """
     starts: list[_Start] = []
     asked: dict[int, Any] = {}
     line, events, index = 1, 0, -1
@@ -135,7 +138,10 @@ def _line_of(path: Path, kind: str, starts: list[_Start], index: int) -> str:
 
 
 def _pieces(path: Path, size: int) -> Iterator[tuple[int, NDArray[np.uint8]]]:
-    """Whole lines, with the byte at which they start.  Raises NotColumnarError for a line longer than a piece."""
+    """Yield pieces of whole lines, each with its first byte.  Raises NotColumnarError for a line longer than a piece.
+
+    The last piece may end without a newline.
+    """
     with path.open("rb") as file:
         byte = len(BOM_UTF8) if file.read(len(BOM_UTF8)) == BOM_UTF8 else 0
         file.seek(byte)
@@ -153,7 +159,7 @@ def _pieces(path: Path, size: int) -> Iterator[tuple[int, NDArray[np.uint8]]]:
 
 
 class _Piece(TextScan):
-    """The events in some lines: most by columns, and a map each of those that are not plain."""
+    """The events in some lines: plain ones as columns, all others as maps."""
 
     def __init__(self, data: NDArray[np.uint8], source: str, kind: str, first: int) -> None:
         super().__init__(data, 0, source, is_log=kind == "jepsen-log")
@@ -186,16 +192,17 @@ class _Piece(TextScan):
         return record
 
     def line(self, row: int) -> int:
-        """The number of the line on which an event stands."""
+        """Return the line number of an event."""
         return self.first + int(self._places[row])
 
     def wrong(self, row: int, message: str) -> FormatError:
         return FormatError(self.source, f"line {self.line(row)}", message)
 
     def repeat_values(self, asked: dict[int, Any]) -> None:
-        """Give ``:info`` and ``:fail`` without a value that of their invocation, as ``parse_jepsen_log`` does.
+        """Fill in missing values of ``:info`` and ``:fail`` events from their invocations, like ``parse_jepsen_log``.
 
-        ``asked`` has the value of each process' last invocation before this piece, and afterwards before the next one.
+        ``asked`` maps each process to the value of its last invocation before this piece.  It is updated for the next
+        piece.
         """
         k, rows = self.kernel, self.rows
         empty = self.plain & (rows[:, k.SHAPE] == k.NULL)
@@ -218,7 +225,10 @@ class _Piece(TextScan):
         asked |= {process: self._fields(row)["value"] for process, row in begun.items()}
 
     def check_order(self, last: int) -> int:
-        """The last ``:index``, if they grow from ``last`` on.  Raises FormatError."""
+        """Check that every ``:index`` exceeds the one before, starting at ``last``, and return the last one.
+
+        Raises FormatError.
+        """
         index = self.rows[:, self.kernel.INDEX].copy()
         for row, record in self.irregular.items():
             found = record.get("index")
@@ -235,7 +245,7 @@ class _Piece(TextScan):
         return int(grown[-1])
 
     def may_be_keyed(self) -> bool:
-        """Are all values ``[k v]``?"""
+        """Return whether all values can be ``[k v]``."""
         k, rows = self.kernel, self.rows[self.plain]
         whole = np.isin(rows[:, k.F], [self.hash("cas"), self.hash("txn")]) & (rows[:, k.VALUE] != ABSENT)
         fits = (rows[:, k.SHAPE] == k.PAIR) & (rows[:, k.KEY] == -1) & ~whole
@@ -243,7 +253,7 @@ class _Piece(TextScan):
         return bool(fits.all()) and all(map(may_be_keyed, clients))
 
     def require_no_key(self) -> None:
-        """Refuse a read of ``[k nil]`` by a FormatError."""
+        """Raise FormatError if there is a read of ``[k nil]``."""
         k, rows = self.kernel, self.rows
         asked = (rows[:, k.TYPE] == self.hash("invoke")) & (rows[:, k.F] == self.hash("read")) & (rows[:, k.KEY] == -1)
         asked &= (rows[:, k.SHAPE] == k.PAIR) & (rows[:, k.VALUE] == ABSENT) & (rows[:, k.OLD] != ABSENT) & self.plain
@@ -252,7 +262,7 @@ class _Piece(TextScan):
             raise self.wrong(min(named), HALF_KEYED)
 
     def require_kv(self, events: int, *, keyed: bool) -> None:
-        """Check that ``check_kv`` would take each event.  Raises FormatError for the first other one."""
+        """Check that ``check_kv`` would accept each event.  Raises FormatError for the first that it would not."""
         k, rows = self.kernel, self.rows
         shape, f = rows[:, k.SHAPE], rows[:, k.F]
         unread = (shape == k.NULL) & (f == self.hash("get")) & (rows[:, k.TYPE] != self.hash("ok"))
@@ -276,7 +286,7 @@ class _Piece(TextScan):
     # -- as lines -----------------------------------------------------------------------------------------------------
 
     def lines(self, events: int, *, keyed: bool) -> Any:
-        """The bytes of the events as lines of a ``history.jsonl``; ``events``: how many there were before."""
+        """Return the events as lines of a ``history.jsonl``; ``events`` is the number of events before this piece."""
         k, rows = self.kernel, self.rows
         number = np.arange(events, events + len(rows))
         time = np.where(rows[:, k.TIME] == self.texts.MISSING, number, rows[:, k.TIME])
@@ -296,7 +306,7 @@ class _Piece(TextScan):
         return pa.array([*TYPES, ""]).take(pa.array(code % (len(TYPES) + 1)))
 
     def _named(self, column: int, name: Callable[[int], Any], begin: str) -> pa.Array:
-        """The values behind the numbers in a column, each looked up once, as JSON after ``begin``."""
+        """Return the values that the numbers in a column stand for, as JSON after ``begin``; look up each once."""
         rows = np.flatnonzero(self.plain)
         _, first, place = np.unique(self.rows[rows, column], return_index=True, return_inverse=True)
         named = [name(int(rows[row])) for row in first]

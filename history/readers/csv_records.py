@@ -1,8 +1,7 @@
-"""Tables of operations or events as CSV: a line of names, then a row each; also what ``harness export`` writes.
+"""Read tables of operations or events as CSV, including what ``harness export`` writes.
 
-Columns are separated by commas, semicolons or tabs, as the line of names has them.
-
-The cells of ``value``, ``result`` and ``key`` are JSON, or else the text itself; an empty cell is null.
+The first line names the columns, and each further line is a row.  Columns are separated by commas, semicolons or tabs,
+as in the first line.  A cell is JSON if it parses as such, and else the text itself; an empty cell is null.
 """
 
 from __future__ import annotations
@@ -17,14 +16,14 @@ from history.readers.mapping import FieldMap
 from history.readers.records import Record, Records
 from history.records.events import load_json
 
-#: The columns that only our own export has.  The places of the events decide their order there, and not their times.
+#: Columns that only our own export has.  There the events' positions decide their order, not their times.
 _OURS: Final = frozenset({"invoke_index", "return_index", "invoked", "returned", "outcome"})
 _PLACES: Final = {"start": "invoke_index", "end": "return_index", "began": "invoked", "ended": "returned"}
 _LONGEST_CELL: Final = 1 << 24
 
 
 def parse_csv(text: str, source: str, chosen: FieldMap | None = None) -> Records:
-    """The records of a table.  Raises FormatError with the line."""
+    """Parse a CSV table into records.  Raises FormatError with the line."""
 
     def wrong(line: int, message: str) -> FormatError:
         return FormatError(source, f"line {line}", message)
@@ -63,16 +62,16 @@ def _cell(text: str) -> Any:
 
 
 def _is_plain(text: str) -> bool:
-    """Whether a number with a fraction is written as most are: ``1e5`` may be a name."""
+    """Return whether a fraction is written with digits and a dot only: ``1e5`` may be a name."""
     return text.replace("-", "", 1).replace(".", "", 1).isdigit()
 
 
 def _separator(header: str) -> str:
-    """What stands between the names of the columns: a comma, or what spreadsheets write in its place."""
+    """Return the character that separates the column names: comma, semicolon or tab, as spreadsheets write them."""
     return max(",;\t", key=header.count)
 
 
 def is_header(line: str) -> bool:
-    """Whether a line may be the names of columns that a history has."""
+    """Return whether a line may hold the column names of a history."""
     names = {name.strip().strip('"').lower() for name in line.split(_separator(line))}
     return len(names) > 2 and bool(names & {"f", "op", "operation", "method", "function"})

@@ -1,7 +1,7 @@
-"""EDN, as far as histories need it: Jepsen's ``history.edn``, and single forms in other files.
+"""Read the parts of EDN that histories use: Jepsen's ``history.edn``, and single forms in other files.
 
-Maps become dicts, vectors and lists become lists, sets become sorted lists, keywords and symbols become their names;
-a tagged literal (a record such as ``#jepsen.history.Op{…}``) becomes its value.
+Maps become dicts, vectors and lists become lists, sets become sorted lists, and keywords and symbols become their
+names.  A tagged literal, such as the record ``#jepsen.history.Op{…}``, becomes its value.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ _INTEGER: Final = re.compile(r"[+-]?(0|[1-9]\d*)N?", re.ASCII)
 _HEXADECIMAL: Final = re.compile(r"[+-]?0[xX][0-9A-Fa-f]+N?")
 _NUMBER: Final = re.compile(r"[+-]?(0|[1-9]\d*)(\.\d*)?([eE][+-]?\d+)?M?", re.ASCII)
 _RATIO: Final = re.compile(r"[+-]?\d+/\d+", re.ASCII)
-#: How no name begins: what begins so and is no number would be compared as a text with what it stands for.
+#: Names never begin like this.  A malformed number must not become a text, which would differ from the number it means.
 _LIKE_A_NUMBER: Final = re.compile(r"[+-]?\.?\d")
-#: A map of names, numbers, plain strings, and vectors, as nearly all of a history's are, is read in one go.
+#: A map of names, numbers, plain strings and vectors is read in one step.  Nearly all maps of a history are like this.
 _FLAT_MAP: Final = re.compile(r"""[\s,]*+\{((?>[^{}()"#;\\]+|"[^"\\]*")*+)\}""")
 _FLAT_ITEM: Final = re.compile(r"""[^\s,\[\]"]+|"[^"]*"|\[[^\[\]"]*\]""")
 _ESCAPE: Final = re.compile(r"((?:\\u[0-9A-Fa-f]{4})+)|\\(.)", re.DOTALL)
@@ -41,14 +41,14 @@ _LONGEST_NUMBER: Final = 400
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """One form with the byte at which it starts (in the text, counted in characters)."""
+    """One form and the place in the text at which it starts, in characters."""
 
     value: Any
     place: int
 
 
 class EdnReader:
-    """Reads forms one after the other.  Raises FormatError naming the line."""
+    """Reads EDN forms one after another.  Raises FormatError that names the line."""
 
     def __init__(self, text: str, source: str) -> None:
         self.text, self.source, self.place = text, source, 0
@@ -75,7 +75,7 @@ class EdnReader:
         return None
 
     def _form(self, closing: str | None = None) -> Form | None:
-        """The next form; None at the end (or at the closing bracket that is awaited)."""
+        """Return the next form; None at the end of the text or at the bracket ``closing``."""
         if (flat := self._flat()) is not None:
             return flat
         token = self._token()
@@ -136,7 +136,7 @@ class EdnReader:
         return sorted(items, key=repr) if opening == "#{" else items
 
     def _flat(self) -> Form | None:
-        """The next form if it is a map without escapes, tags, comments and nested maps; None for any other."""
+        """Return the next form if it is a map without escapes, tags, comments and nested maps; None otherwise."""
         found = _FLAT_MAP.match(self.text, self.place)
         if found is None or len(body := found[1]) > _LONGEST_NUMBER:
             return None
@@ -163,7 +163,7 @@ class EdnReader:
 
 
 def _unescaped(match: re.Match[str]) -> str:
-    """The text of some escapes.  Raises KeyError for one that is none."""
+    """Decode one match of ``_ESCAPE``.  Raises KeyError for an unknown escape."""
     if match[1] is None:
         return _ESCAPES[match[2]]
     units = b"".join(bytes.fromhex(unit) for unit in match[1].split("\\u")[1:])
@@ -177,13 +177,13 @@ def _flat_item(text: str) -> Any:
 
 
 def name_of_key(key: Any) -> Any:
-    """A map's key as JSON can have it."""
+    """Return a map's key unchanged, or as text if it is a list or a map."""
     return repr(key) if isinstance(key, (list, dict)) else key
 
 
 @lru_cache(maxsize=1 << 16)
 def _atom(text: str) -> Any:
-    """The value of a word.  Raises ValueError for what begins as a number and is none."""
+    """Return the value of a word.  Raises ValueError if it begins like a number but is not one."""
     if text in _ATOMS:
         return _ATOMS[text]
     if _INTEGER.fullmatch(text):
@@ -198,10 +198,7 @@ def _atom(text: str) -> Any:
 
 
 def parse_edn(text: str, source: str) -> Records:
-    """The maps of a ``history.edn`` with their places: one list or vector of maps, or maps one after the other.
-
-    Raises FormatError.
-    """
+    """Parse a ``history.edn``, which is one list or vector of maps, or maps one after another.  Raises FormatError."""
     reader = EdnReader(text, source)
     forms = list(reader.forms())
     if len(forms) == 1 and isinstance(forms[0].value, list):

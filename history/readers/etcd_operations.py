@@ -1,6 +1,6 @@
-"""Operations of etcd's robustness tests: the ``client-*/operations.json`` of a report, one after the other.
+"""Read operations of etcd's robustness tests: the concatenated ``client-*/operations.json`` files of a report.
 
-A value over 20 bytes is its FNV hash in these files; here a hash is the text ``#123``, so both kinds are texts.
+These files replace long values by their FNV hashes.  Here a hash is text such as ``#123``, so all values are texts.
 
 ===============  ============================================  ====================================================
 function         value                                         result, after the store's revision
@@ -29,7 +29,7 @@ _FNV: Final = (0x811C9DC5, 0x01000193)
 
 
 def parse_etcd(text: str, source: str) -> Records:
-    """The records of a report.  Raises FormatError with the line."""
+    """Parse the operations of a report into records.  Raises FormatError with the line."""
     objects = Objects(text, source)
     operations: list[Record] = []
     for line, item in objects.items:
@@ -45,7 +45,7 @@ def parse_etcd(text: str, source: str) -> Records:
 
 
 def _operation(item: dict[str, Any]) -> dict[str, Any] | None:
-    """One operation; None for one that says nothing of the state."""
+    """Convert one operation; None for one that does not concern the state."""
     request, output = item["Input"], item["Output"]
     kind = request["Type"]
     if kind == "defragment":
@@ -114,7 +114,7 @@ def _answered_transaction(output: dict[str, Any]) -> list[Any]:
     return [int(txn["Failure"]), [[one.get("Deleted", 0), *_found(one)] for one in txn["Results"] or ()]]
 
 
-#: By the type of the request: our function, what was asked, and what was answered.
+#: Maps a request's type to our function and to the functions that extract the request's value and the answer.
 _KINDS: Final[dict[str, tuple[str, Callable[[dict[str, Any]], Any], Callable[[dict[str, Any]], list[Any]]]]] = {
     "range": (
         "range",

@@ -1,4 +1,4 @@
-"""Detect the format of a history from what the file holds, and read the events of the formats that are texts."""
+"""Detect the format of a history from the file's content, and read foreign formats event by event."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ from history.readers.otlp_spans import parse_otlp
 from history.readers.porcupine_kv import check_kv
 from history.readers.records import Records
 
-#: From this size on the compiled reader (0.3 s to load) is worth it.
+#: The compiled reader, which takes 0.3 s to load, pays off from this size on, in bytes.
 LARGE: Final = 8 << 20
-#: Bytes of the largest foreign text that is read event by event, which takes about 15 times as much memory.
+#: Largest foreign file, in bytes, to read event by event, which takes about 15 times as much memory.
 BY_ROWS: Final = 256 << 20
 
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """A foreign format: how its text becomes records, an example line, and the model that it implies, if any.
+    """A foreign format: a parser that returns records, an example line, and the model that it implies, if any.
 
-    ``by_lines``: large files are read by a compiled scanner.  ``mapped``: its fields have no names of their own.  A
-    ``binary`` one is parsed from bytes.
+    With ``by_lines``, a compiled scanner reads large files.  With ``mapped``, the format has no fixed field names, so
+    the parser maps them.  A ``binary`` format is parsed from bytes.
     """
 
     title: str
@@ -81,14 +81,14 @@ FORMATS: Final = {
 }  # fmt: skip
 #: The model that a format implies, if any.
 MODELS: Final = {name: one.model for name, one in FORMATS.items() if one.model is not None}
-#: The format is detected by this many characters.
+#: Number of characters used to detect the format.
 _HEAD: Final = 4096
-#: JSON has a colon after a name.  EDN may have a keyword there, whose name follows the colon at once.
+#: JSON has a colon after a name.  EDN may have a keyword there, in which the name follows the colon directly.
 _JSON: Final = re.compile(r"""[\s\[]*\{\s*(\}|"(?:[^"\\]|\\.)*"\s*:(\s|["\d\[{-]|(true|false|null)\b))""")
 _ETCD: Final = re.compile(r'"Input"\s*:\s*\{\s*"Type"\s*:\s*"(range|txn|leaseGrant|leaseRevoke|compact|defragment)"')
 _OTLP: Final = re.compile(r'[\s\[]*\{\s*"resourceSpans"')
 _OURS: Final = re.compile(rb"""\s*\{\s*"format"\s*:""")
-#: Porcupine's events have these fields and no other.  Jepsen's have times and indexes, and other values.
+#: Porcupine's events have exactly these fields.  Jepsen's have times and indexes, and other values.
 _KV_EVENT: Final = re.compile(
     r"""\{(?=[^}]*:key\s)(?:[\s,]*:(?:process\s+\d+|type\s+:\w+|f\s+:(?:get|put|append)|key\s+"[^"]*\""""
     r"""|value\s+(?:nil|"(?:[^"\\]|\\.)*"))(?=[\s,}]))+[\s,]*\}"""
@@ -99,7 +99,7 @@ Kind: TypeAlias = Literal["jsonl", "parquet", "text"]
 
 @dataclass(frozen=True, slots=True)
 class ForeignText:
-    """A foreign history by its events, which have not been paired yet."""
+    """A foreign history with its events, which are not paired yet."""
 
     format: str
     history: TextHistory
@@ -108,9 +108,9 @@ class ForeignText:
 
 
 def kind_of(path: Path) -> Kind:
-    """``jsonl`` or ``parquet`` for our own formats, ``text`` for a foreign one.
+    """Return ``jsonl`` or ``parquet`` for our own formats, and ``text`` for a foreign one.
 
-    Raises FormatError for what is none of them at first sight, and OSError.
+    Raises OSError, and FormatError if the file obviously is none of them.
     """
     with path.open("rb") as file:
         head = file.read(_HEAD)
@@ -152,10 +152,9 @@ def _nuls(path: Path) -> int:
 def read_text(
     path: Path, model: str | None = None, name: str | None = None, fields: FieldMap | None = None
 ) -> ForeignText:
-    """The events of a foreign text, with or without BOM and CRLF; of the format with that ``name``, or as detected.
+    """Read the events of a foreign file, whose format is ``name`` or else detected.  Accepts a BOM and CRLF.
 
-    ``fields`` says how the fields of formats that are ``mapped`` become ours.  Raises FormatError with the line, and
-    OSError.
+    ``fields`` maps the file's fields to ours.  Raises OSError, and FormatError with the line.
     """
     name = name or format_of(path, model)
     data = path.read_bytes()
@@ -179,13 +178,13 @@ def _decoded(data: bytes, path: Path) -> str:
 
 
 def format_of(path: Path, model: str | None = None) -> str:
-    """Detect the format of a foreign text, a name in ``FORMATS``.  Raises OSError."""
+    """Detect the format of a foreign file and return its name in ``FORMATS``.  Raises OSError."""
     with path.open("rb") as file:
         return _text_format(file.read(4 * _HEAD).decode("utf-8-sig", errors="ignore")[:_HEAD], model)
 
 
 def too_large(path: Path, why: str, limit: int) -> FormatError:
-    """The error for a text that could only be read event by event and is too large for that."""
+    """Make the error for a file that can only be read event by event and is too large for that."""
     return FormatError(str(path), "the lines", f"a text of over {limit >> 20} MB is read by its lines alone: {why}")
 
 

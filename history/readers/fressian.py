@@ -1,7 +1,8 @@
-"""Fressian, as far as Jepsen's tests need it: the values of one block.
+"""Decode Fressian, as far as Jepsen's tests use it: the values in one block.
 
-As in EDN here, keywords and symbols become their names, sets sorted lists, maps dicts, and what has no counterpart in
-JSON becomes a text.  See github.com/Datomic/fressian, and ``jepsen.store.fressian`` for the tags of Jepsen's own.
+As in ``edn``, keywords and symbols become their names, sets become sorted lists, and maps become dicts.  A value with
+no counterpart in JSON becomes text.  See github.com/Datomic/fressian, and ``jepsen.store.fressian`` for Jepsen's own
+tags.
 """
 
 from __future__ import annotations
@@ -14,23 +15,23 @@ from typing import Any, Final
 
 from history.readers.edn import name_of_key
 
-#: (first code, code of zero, bytes that follow) of the integers whose high bits are in their code.
+#: (first code, code of zero, bytes that follow) for integers whose high bits are in the code.
 _PACKED: Final = ((0x40, 0x50, 1), (0x60, 0x68, 2), (0x70, 0x72, 3), (0x74, 0x76, 4), (0x78, 0x7A, 5), (0x7C, 0x7E, 6))
 _CONSTANTS: Final = {0xF5: True, 0xF6: False, 0xF7: None, 0xFB: 0.0, 0xFC: 1.0, 0xFF: -1}
-#: Tags that have a code of their own, and how many fields they have.
+#: Tags with a code of their own, and the number of their fields.
 _TAGS: Final = {
     0xC0: ("map", 1), 0xC1: ("set", 1), 0xC3: ("uuid", 1), 0xC4: ("regex", 2), 0xC5: ("uri", 1), 0xC6: ("bigint", 1),
     0xC7: ("bigdec", 2), 0xC8: ("inst", 1), 0xC9: ("sym", 2), 0xCA: ("key", 2),
 }  # fmt: skip
-#: A count and as many items: arrays of long, double, boolean, int, float, Object.
+#: Codes of arrays of long, double, boolean, int, float and Object: a count, then that many items.
 _ARRAYS: Final = range(0xB0, 0xB6)
 _DEEPEST: Final = 100
-#: Bytes of the longest integer: some 400 digits.
+#: Longest integer, in bytes: about 400 digits.
 _LONGEST_NUMBER: Final = 166
 
 
 class FressianError(ValueError):
-    """Raised for bytes that are no Fressian; ``place`` is where they are."""
+    """Bytes are not valid Fressian; ``place`` is their position in the data."""
 
     def __init__(self, place: int, message: str) -> None:
         super().__init__(message)
@@ -39,17 +40,17 @@ class FressianError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class BlockRef:
-    """Jepsen's reference to another block of the file."""
+    """Jepsen's reference to another block in the file."""
 
     block: int
 
 
 class _EndError(Exception):
-    """The end of a list, where a value could have been."""
+    """Signals the end of a list where a value could follow."""
 
 
 class FressianReader:
-    """Reads the values in ``data`` one after the other.  Raises FressianError."""
+    """Reads the values in ``data`` from ``start`` to ``end`` one after another.  Raises FressianError."""
 
     def __init__(self, data: bytes, start: int, end: int) -> None:
         self.data, self.place, self.end = data, start, end
@@ -62,7 +63,7 @@ class FressianReader:
             yield self.value()
 
     def value(self) -> Any:
-        """The next value."""
+        """Read the next value."""
         start = self.place
         try:
             return self._value(self._byte())
@@ -108,7 +109,7 @@ class FressianReader:
         return found
 
     def _whole(self, code: int, packed: int, chunk: int, counted: int) -> bytes:
-        """Bytes or a text, whose length is in the code or before them, maybe in chunks."""
+        """Read bytes or a string, possibly in chunks.  The length is in the code or precedes the content."""
         parts = []
         while code == chunk:
             parts.append(self._bytes(self._count()))
@@ -118,7 +119,7 @@ class FressianReader:
         return b"".join([*parts, self._bytes(code - packed if code < chunk else self._count())])
 
     def _text(self, data: bytes) -> str:
-        """A text of Java: characters beyond 16 bits are two of three bytes each."""
+        """Decode a Java string, in which a character beyond 16 bits is two surrogates of three bytes each."""
         try:
             return data.decode("utf-8", "surrogatepass").encode("utf-16", "surrogatepass").decode("utf-16", "replace")
         except UnicodeDecodeError:
@@ -191,7 +192,7 @@ def _map(items: list[Any]) -> dict[Any, Any]:
 
 
 def _operation(*fields: Any) -> dict[str, Any]:
-    """An operation; its last field is a map of what the record has no place for, such as the error."""
+    """Convert an operation; its last field is a map of all fields outside the record, such as the error."""
     index, time, type_, process, f, value, more = fields
     return {**(more or {}), "index": index, "time": time, "type": type_, "process": process, "f": f, "value": value}
 
@@ -206,7 +207,7 @@ def _decimal(data: bytes, scale: int) -> float:
     return float(Decimal(_integer(data)).scaleb(-scale))
 
 
-#: What becomes of the fields of a tag; those of any other stay as they are, a single one without the list.
+#: Converts the fields of a tag.  Fields of an unknown tag stay a list, or the field itself if there is only one.
 _MADE: Final[dict[str, Callable[..., Any]]] = {
     "map": _map,
     "set": lambda items: sorted(items, key=repr),

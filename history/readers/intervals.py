@@ -1,7 +1,7 @@
-"""Whole operations, with the times at which they began and ended, as events.
+"""Convert whole operations, with the times at which they started and ended, to events.
 
-The order of the events is that of the times.  Of two events at one time the invocation comes first: then the operations
-overlap, so nothing is claimed of their order that the times do not show.
+Events are ordered by time.  If two have the same time, the invocation comes first: then the operations overlap, so the
+history claims no order that the times do not show.
 """
 
 from __future__ import annotations
@@ -19,13 +19,14 @@ _ENDS: Final = tuple(type_ for type_ in TYPES if type_ != "invoke")
 
 
 def events_of_operations(operations: Sequence[Record], wrong: Wrong) -> list[Record]:
-    """Two records for each operation: ``start``, ``end``, ``type``, ``value`` and ``result`` say what was when.
+    """Convert each operation to an invocation and, if it has an ``end``, a completion; return the records in order.
 
-    Without a ``type`` an operation was answered if it has an ``end`` and no ``error``, and is in doubt otherwise.
-    Without a ``process``, or where one has two operations open, each gets one of its own.  Raises FormatError.
+    An operation has the fields ``start``, ``end``, ``type``, ``value`` and ``result``.  Without a ``type``, it is ok if
+    it has an ``end`` and no ``error``, and in doubt otherwise.  An operation without a ``process``, or whose process
+    has another operation open, gets a new process.  Raises FormatError.
     """
     moments: list[tuple[int, int, int, Record]] = []
-    # Of one clock all times have one unit: 2 beside 1.5 is two seconds.
+    # All times come from one clock and have one unit: if one of them is 1.5, then 2 means two seconds.
     seconds = any(isinstance(operation.get(name), float) for _, operation in operations for name in ("start", "end"))
     for number, (place, operation) in enumerate(operations):
         start, end = (_moment(place, name, operation.get(name), seconds, wrong) for name in ("start", "end"))
@@ -58,12 +59,12 @@ def events_of_operations(operations: Sequence[Record], wrong: Wrong) -> list[Rec
     return _with_processes(moments)
 
 
-#: Functions whose answer repeats what was asked, where a null result says nothing.
+#: Functions whose answer repeats the request, so a null result has no meaning.
 _ECHOING: Final = ("write", "cas", "add", "put", "enqueue", "transfer", "txn")
 
 
 def _with_processes(moments: Sequence[tuple[int, int, int, Record]]) -> list[Record]:
-    """Give an operation another process where its own has one open."""
+    """Give an operation a new process if it has none or its process has another operation open."""
     given = [record.get("process") for *_, (_, record) in moments]
     free = max([0, *(process for process in given if type(process) is int)]) + 1
     open_now: dict[Any, int] = {}
@@ -84,7 +85,10 @@ def _with_processes(moments: Sequence[tuple[int, int, int, Record]]) -> list[Rec
 
 
 def _moment(place: int, name: str, value: Any, seconds: bool, wrong: Wrong) -> int | None:
-    """A time in nanoseconds: numbers are nanoseconds, or ``seconds`` if there are fractions; texts are dates."""
+    """Return a time in nanoseconds.
+
+    Numbers are nanoseconds, or seconds with ``seconds``.  Texts are whole nanoseconds or ISO 8601 dates.
+    """
     if isinstance(value, str):
         found = int(value) if _INTEGER.fullmatch(value) else moment_of(value)
         if found is None and value:
@@ -108,11 +112,11 @@ _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def moment_of(text: str) -> int | None:
-    """The nanoseconds since 1970 of a date as ISO 8601 has it, in UTC unless it says otherwise; None for any other."""
+    """Return an ISO 8601 date as nanoseconds since 1970; None for any other text.  The default time zone is UTC."""
     try:
         date = datetime.fromisoformat(text)
     except ValueError:
         return None
-    # Exact whole microseconds: a float of so many nanoseconds would round.
+    # Compute in whole microseconds, because a float of that many nanoseconds would be rounded.
     since = (date if date.tzinfo else date.replace(tzinfo=UTC)) - _EPOCH
     return ((since.days * 86_400 + since.seconds) * 1_000_000 + since.microseconds) * 1000

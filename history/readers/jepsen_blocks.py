@@ -1,7 +1,8 @@
-"""Jepsen's ``test.jepsen``: the history in it, and what its results say.
+"""Read the history in Jepsen's ``test.jepsen``, and the verdict in its results.
 
-The file is a series of blocks, each with a length, a checksum and a type; an index says where each begins.  Of the test
-map in the root block only ``:history`` and ``:results`` are followed (``jepsen.store.format`` describes the format).
+The file is a series of blocks, each with a length, a checksum and a type.  An index says where each block begins.  The
+root block holds the test map, of which only ``:history`` and ``:results`` are read.  ``jepsen.store.format`` describes
+the format.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ _VERDICTS: Final = {True: "valid", False: "invalid", "unknown": "unknown"}
 
 
 def parse_blocks(data: bytes, source: str) -> Records:
-    """The operations of a test, with their numbers.  Raises FormatError with the byte."""
+    """Parse the history of a test into numbered records.  Raises FormatError with the byte."""
     file = _File(data, source)
     root = file.map_in(file.root, "the test")
     history = root.get("history")
@@ -45,7 +46,7 @@ def parse_blocks(data: bytes, source: str) -> Records:
 
 
 class _File:
-    """The blocks of a file."""
+    """The blocks of a ``test.jepsen`` file."""
 
     def __init__(self, data: bytes, source: str) -> None:
         self.data, self.source = data, source
@@ -67,7 +68,7 @@ class _File:
         return FormatError(self.source, f"byte {place}", message)
 
     def _block(self, offset: int) -> tuple[int, int, int]:
-        """Where the content of a block begins and ends, and its type."""
+        """Return where a block's content begins and ends, and the block's type, after checking the checksum."""
         if not 0 <= offset <= len(self.data) - _HEADER.size:
             raise self.wrong(len(self.data), f"expected a block at byte {offset}, found the end of the file")
         size, checksum, kind = _HEADER.unpack_from(self.data, offset)
@@ -91,7 +92,7 @@ class _File:
             raise self.wrong(error.place, str(error)) from None
 
     def map_in(self, number: int, what: str) -> dict[str, Any]:
-        """A map, whose rest may be in other blocks."""
+        """Read the map in a block, whose remaining entries may be in other blocks."""
         found: dict[str, Any] = {}
         seen: set[int] = set()
         while number and number not in seen:
@@ -108,7 +109,7 @@ class _File:
         return found
 
     def items(self, number: int) -> list[Any]:
-        """The items of a vector, which may be in many blocks."""
+        """Read the items of a vector, which may span many blocks."""
         if number in self._read:
             raise self.wrong(self.offsets[number], "this block is part of itself, or of two vectors")
         self._read.add(number)

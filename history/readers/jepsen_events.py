@@ -1,4 +1,4 @@
-"""Events from Jepsen's operation maps: the rules that ``history.edn`` and the console log share."""
+"""Convert records to events by Jepsen's conventions, which all foreign formats share."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from history.records.events import NEMESIS, TYPES, UNANSWERED, Event, answers_no
 
 @dataclass(frozen=True, slots=True)
 class TextHistory:
-    """The events of a text file; ``line(index)`` says where an event stands, for errors that are found later."""
+    """The events of a foreign file; ``line(index)`` names the place of an event, for errors found later."""
 
     events: list[Event]
     line: Callable[[int], str]
 
 
 def events_of(parsed: Records) -> TextHistory:
-    """The events, numbered by their order.
+    """Convert records to events, numbered in their order.
 
-    ``:index`` may have gaps but must grow.  Values that are all pairs are jepsen.independent's ``[k v]``.
+    ``:index`` may have gaps but must increase.  If all values are pairs, they are jepsen.independent's ``[k v]``.
     Raises FormatError.
     """
     records, wrong, last = parsed.records, parsed.wrong, -1
@@ -46,20 +46,21 @@ def events_of(parsed: Records) -> TextHistory:
 
 
 def is_transaction(record: dict[str, Any]) -> bool:
-    """Is the value a list of steps ``[f, key, value]``?  Elle's histories may leave out that it is a transaction."""
+    """Return whether the value is a list of steps ``[f, key, value]``; Elle's histories may omit ``:f``."""
     steps = record.get("value")
     return isinstance(steps, list) and all(isinstance(step, list) and len(step) == 3 for step in steps)
 
 
 def keyed_events(events: list[Event], wrong: Wrong) -> list[Event]:
-    """Treat ``[k v]`` in our own format as in Jepsen's: somebody converted such a history.  Raises FormatError.
+    """Split ``[k v]`` values in our own format into key and value, as for Jepsen's.  Raises FormatError.
 
-    Runs of the harness have keys in a field of their own, and their reads ask for null.
+    Such a history was converted from Jepsen's.  Runs of the harness have keys in their own field, and their reads have
+    the value null.
     """
     if any(event.key is not None for event in events) or not any(isinstance(event.value, list) for event in events):
         return events
     records = [{"process": e.process, "type": e.type, "f": e.f, "value": e.value} for e in events]
-    # A cas to null is whole, and no key with nothing.
+    # A cas to null is ``[old, null]``, not a key with a null value.
     whole = any(event.f == "cas" and isinstance(event.value, list) and event.value[1:] == [None] for event in events)
     if not whole and _all_keyed(records):
         return [event if event.process == NEMESIS else _with_key(event) for event in events]
@@ -91,13 +92,13 @@ def check_record(place: int, record: dict[str, Any], wrong: Wrong) -> None:
 
 
 def _all_keyed(records: Sequence[dict[str, Any]]) -> bool:
-    """Are all values ``[k v]`` tuples of jepsen.independent?  A cas' own pair must then be inside."""
+    """Return whether all values are ``[k v]`` tuples of jepsen.independent; for a cas, ``v`` must be a pair."""
     clients = [record for record in records if record["process"] != NEMESIS]
     return bool(clients) and all(map(may_be_keyed, clients))
 
 
 def may_be_keyed(record: dict[str, Any]) -> bool:
-    """Does the value look like ``[k v]``?"""
+    """Return whether the value looks like ``[k v]``."""
     value = record.get("value")
     if "key" in record or not isinstance(value, list):
         return False
@@ -108,11 +109,11 @@ def may_be_keyed(record: dict[str, Any]) -> bool:
     inside = value[1]
     if inside is None or record["f"] not in ("cas", "txn"):
         return True
-    # Two steps of a transaction are no pair of a key and a transaction: that would be a list of lists.
+    # A transaction of two steps is not a pair of a key and a transaction, whose second item is a list of lists.
     return isinstance(inside, list) and (record["f"] == "cas" or all(isinstance(step, list) for step in inside))
 
 
-#: Taken for values of one register, those of several keys would contradict each other.
+#: Read as values of one register, the values of several keys would contradict each other.
 HALF_KEYED: Final = "a read of [key nil], as of jepsen.independent, but not all values of the history are [key value]"
 
 
@@ -123,13 +124,19 @@ def _first_without_key(records: Sequence[Record], wrong: Wrong) -> str:
 
 
 def names_key(record: dict[str, Any]) -> bool:
-    """Whether it begins a read of jepsen.independent's ``[k nil]``, which is no value that a read could ask for."""
+    """Return whether a record invokes a read of jepsen.independent's ``[k nil]``.
+
+    Without a key, no read would have such a value.
+    """
     asked = record["type"] == "invoke" and record["f"] == "read" and record["process"] != NEMESIS
     return asked and may_be_keyed(record) and record["value"][0] is not None and record["value"][1] is None
 
 
 def event_of(number: int, place: int, record: dict[str, Any], keyed: bool, wrong: Wrong) -> Event:
-    """One event, ``number`` being its place among all; ``keyed``: its value is ``[k v]``.  Raises FormatError."""
+    """Convert a record to the event with the index ``number``.  With ``keyed``, its value is ``[k v]``.
+
+    Raises FormatError.
+    """
     moment, value, key = record.get("time", number), record.get("value"), record.get("key")
     if type(moment) is not int:
         if not isinstance(moment, float) or not math.isfinite(moment):
@@ -150,17 +157,17 @@ def event_of(number: int, place: int, record: dict[str, Any], keyed: bool, wrong
 
 
 def split_key(value: list[Any]) -> tuple[Any, Any]:
-    """The key and the value of ``[k v]``, also of a cas that is ``[k old new]``."""
+    """Split ``[k v]`` into key and value; a cas may also be ``[k old new]``."""
     return value[0], value[1] if len(value) == 2 else value[1:]
 
 
 def as_key(key: Any) -> str | int | None:
-    """A key as our own format has it."""
+    """Convert a key to one that our own format allows."""
     return key if key is None or type(key) in (str, int) else str(key)
 
 
 def _finite(value: Any) -> bool:
-    """Is there no NaN in it, which equals nothing, and no infinity?"""
+    """Return whether a value contains no infinity and no NaN, which equals nothing."""
     if isinstance(value, float):
         return math.isfinite(value)
     if isinstance(value, list):

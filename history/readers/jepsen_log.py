@@ -1,7 +1,7 @@
-"""Jepsen's ``jepsen.log``, ``history.txt`` and console: one event a line among other lines.
+"""Read Jepsen's ``jepsen.log``, ``history.txt`` and console output: one event per line, among other lines.
 
-``3  :invoke  :write  2`` stands alone (``history.txt``) or after the logger's name: ``jepsen.util -`` in 2014,
-``jepsen.util:`` since 2016, ``jepsen.print:`` since 2026.  Before that there may be a date, a level and a thread.
+An event such as ``3  :invoke  :write  2`` stands alone (``history.txt``) or after the logger's name: ``jepsen.util -``
+in 2014, ``jepsen.util:`` since 2016, ``jepsen.print:`` since 2026.  A date, a level and a thread may precede the name.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ _EVENT: Final = re.compile(
 )
 _LIKE_ONE: Final = re.compile(rf"{_LOGGER}((\d+|:nemesis)\s+:|\S+\s+:(invoke|ok|fail|info)\b)")
 _INTEGER: Final = re.compile(r"-?(0|[1-9]\d{0,17})", re.ASCII)
-#: Types whose value is that of the invocation, and which may carry an error.
+#: Types of completions that repeat the invocation's value and may carry an error.
 DOUBTED: Final = ("info", "fail")
 _EXAMPLES: Final = "'jepsen.util: 3 :invoke :write 2' or '3 :invoke :write 2'"
 
 
 def parse_jepsen_log(text: str, source: str) -> Records:
-    """The events of a log, with their lines; lines that are no events are passed over.  Raises FormatError.
+    """Parse the events in a log into records, skipping other lines.  Raises FormatError.
 
-    A log has no times that can be trusted, so the time is the event's index.  ``:info`` and ``:fail`` lines may carry
-    an error after the value or instead of it, also as free text that goes on over further lines.
+    A log has no reliable times, so records have none and an event's index serves as its time.  ``:info`` and ``:fail``
+    lines may carry an error after the value or instead of it, possibly as free text that continues on further lines.
     """
     records: list[Record] = []
     asked: dict[Any, Any] = {}
@@ -50,7 +50,7 @@ def parse_jepsen_log(text: str, source: str) -> Records:
 
 
 def record_of(line: str, number: int, source: str) -> dict[str, Any] | None:
-    """One line as a map of its fields; None for a line that is no event.  Raises FormatError."""
+    """Parse the fields in one line; None if the line is not an event.  Raises FormatError."""
     match = _EVENT.fullmatch(line.rstrip())
     if match is None:
         if _LIKE_ONE.search(line):
@@ -64,7 +64,7 @@ def record_of(line: str, number: int, source: str) -> dict[str, Any] | None:
 
 
 def _describe(text: str, source: str) -> Any:
-    """A text as EDN, or else as it is."""
+    """Parse a text as EDN, or return it unchanged if it is not a single form."""
     try:
         forms = [form.value for form in EdnReader(text, source).forms()]
     except FormatError:
@@ -73,7 +73,7 @@ def _describe(text: str, source: str) -> Any:
 
 
 def _value(type_: str, text: str, source: str, number: int) -> tuple[Any, Any]:
-    """(value, error) from what stands behind the function's name: EDN, and then whatever the client threw."""
+    """Parse the text after the function's name, EDN followed by an optional error, into (value, error)."""
     if text == "nil":
         return None, None
     if _INTEGER.fullmatch(text):
@@ -90,7 +90,7 @@ def _value(type_: str, text: str, source: str, number: int) -> tuple[Any, Any]:
     if rest and type_ not in DOUBTED:
         raise FormatError(source, f"line {number}", f"expected one value, found more in {text[:60]!r}")
     error = _describe(rest, source) if rest else None
-    # The value of an operation that was answered ``:timed-out`` is not known; nor is one of plain words.
+    # An answer such as ``:timed-out`` or plain words is an error, and then the value is unknown.
     if type_ in DOUBTED and isinstance(value, str) and not text.startswith('"'):
         return None, text.lstrip(":") if rest else value
     return value, error

@@ -1,7 +1,7 @@
-"""Histories of other tools in JSON: an array of objects, an object a line, or objects one after the other.
+"""Read JSON histories from other tools: an array of objects, one object per line, or objects one after another.
 
-An object is an *event* (it has a ``type``: an invocation, or how an operation ended) or a whole *operation* (it has a
-``start``, and an ``end`` if it was answered).  ``history.readers.mapping`` gives its fields our names.
+An object is an *event* (its ``type`` is an invocation or the outcome of an operation) or a whole *operation* (with a
+``start``, and an ``end`` if it was answered).  ``history.readers.mapping`` maps its fields to our names.
 """
 
 from __future__ import annotations
@@ -21,14 +21,17 @@ from history.records.events import JSON_DECODER, NEMESIS, TYPES
 
 _EVENT: Final = ("process", "type", "f")
 _OPERATION: Final = ("start", "f")
-#: What tells in other tools whether an operation succeeded.
+#: Fields in which other tools record whether an operation succeeded.
 _FLAGS: Final = ("ok", "success")
-#: The mapping is learned from so many objects.
+#: Number of objects from which the mapping is learned.
 _SAMPLE: Final = 100
 
 
 def parse_json(text: str, source: str, chosen: FieldMap | None = None) -> Records:
-    """The records of a text.  Raises FormatError with the line, for an unknown shape with a mapping to paste."""
+    """Parse a JSON history into records.
+
+    Raises FormatError with the line.  For unknown fields, the message has a mapping that can be pasted.
+    """
     objects = Objects(text, source)
     if not objects.items:
         raise FormatError(source, "line 1", "expected a history, found no object")
@@ -36,7 +39,7 @@ def parse_json(text: str, source: str, chosen: FieldMap | None = None) -> Record
 
 
 def records_of(items: Sequence[Record], chosen: FieldMap | None, wrong: Wrong) -> Records:
-    """The records of objects, or rows of a table, with their lines.  Raises FormatError as ``parse_json`` does."""
+    """Convert objects, or rows of a table, with their lines to records.  Raises FormatError like ``parse_json``."""
     sample = [record for _, record in items[:_SAMPLE]]
     mapped, processes = Mapped(chosen or FieldMap(), sample), Processes()
     of_events = all(name in mapped.fields for name in _EVENT)
@@ -54,7 +57,7 @@ def records_of(items: Sequence[Record], chosen: FieldMap | None, wrong: Wrong) -
 
 
 def _backwards(events: Sequence[Record]) -> Iterator[str]:
-    """Note that the places of the events contradict their times, as where the logs of several clients were joined."""
+    """Yield a note if times decrease from one event to the next, for example in joined logs of several clients."""
     timed = [(line, one["time"]) for line, one in events if isinstance(one.get("time"), int | float)]
     for (_, before), (line, time) in pairwise(timed):
         if time < before:
@@ -63,7 +66,10 @@ def _backwards(events: Sequence[Record]) -> Iterator[str]:
 
 
 def _refuse_flags(items: Sequence[Record], taken: Collection[str], wrong: Wrong) -> None:
-    """Refuse operations that did not succeed, by a flag that nobody mapped: without a type they would count as ok."""
+    """Reject operations with an unmapped flag that says they did not succeed: without a type they would count as ok.
+
+    Raises FormatError.
+    """
     for line, item in items:
         for name in _FLAGS:
             if item.get(name) is False and name not in taken:
@@ -79,7 +85,7 @@ def shortened(text: str, most: int = 200) -> str:
 
 
 def _unknown(objects: Sequence[Mapping[str, Any]], fields: Mapping[str, str]) -> str:
-    """Say what was understood of the first object, and give a mapping that can be pasted."""
+    """Describe what was understood of the first object, with a mapping that can be pasted."""
     needed = _OPERATION if "start" in fields or "end" in fields else _EVENT
     missing = [name for name in needed if name not in fields]
     understood = ", ".join(f"{ours} from {theirs!r}" for ours, theirs in fields.items()) or "nothing"
@@ -93,7 +99,7 @@ def _unknown(objects: Sequence[Mapping[str, Any]], fields: Mapping[str, str]) ->
 
 
 class Objects:
-    """The objects of a text with the lines on which they begin."""
+    """The JSON objects in a text, with the lines on which they begin."""
 
     def __init__(self, text: str, source: str) -> None:
         self.source = source
@@ -107,7 +113,7 @@ class Objects:
         return bisect_right(self._starts, place)
 
     def _object(self, text: str, place: int, line: int) -> tuple[dict[str, Any], int]:
-        """The object that begins here, and where it ends."""
+        """Parse the object that begins at ``place``; return it and where it ends."""
         try:
             value, end = JSON_DECODER.raw_decode(text, place)
         except RecursionError:
@@ -145,21 +151,21 @@ class Objects:
 
 
 def _skip(text: str, place: int) -> int:
-    """The next character that is no blank and no comma."""
+    """Return the place of the next character that is neither white space nor a comma."""
     while place < len(text) and text[place] in " \t\r\n,":
         place += 1
     return place
 
 
 def _list_in(value: Mapping[str, Any]) -> list[dict[str, Any]] | None:
-    """The history in a single object that wraps it: its only list of objects."""
+    """Return the history in a single object that wraps it: the object's only list of objects, else None."""
     lists = [item for item in value.values() if isinstance(item, list) and item]
     lists = [items for items in lists if all(isinstance(item, dict) for item in items)]
     return lists[0] if len(lists) == 1 else None
 
 
 def _event(line: int, record: dict[str, Any], wrong: Wrong) -> Record:
-    """One event, with its result as its value.  Raises FormatError for what may mean two things."""
+    """Normalize an event and use its result as its value.  Raises FormatError if it is ambiguous."""
     if record.get("type") not in TYPES and "type" in record:
         raise wrong(
             line,
@@ -180,19 +186,19 @@ def _event(line: int, record: dict[str, Any], wrong: Wrong) -> Record:
 
 
 class Processes:
-    """Numbers for processes that have names."""
+    """Assigns numbers to processes that have names."""
 
     def __init__(self) -> None:
         self._numbers: dict[str, int] = {}
 
     def numbered(self, record: dict[str, Any]) -> dict[str, Any]:
-        """A record with a number for its process, if it has one."""
+        """Replace the record's process, if it has one, by a number, and return the record."""
         if "process" in record:
             record["process"] = self._number(record["process"])
         return record
 
     def _number(self, name: Any) -> Any:
-        """A number as it is, also in a text; of any other name the next free one from a million on."""
+        """Return a number unchanged, even in a text; give any other name the next free number from a million on."""
         if not isinstance(name, str):
             return name
         text = name.lstrip(":")

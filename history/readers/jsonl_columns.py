@@ -1,6 +1,6 @@
-"""``history.jsonl`` of register operations as columns: a million operations in a second or two.
+"""Read register operations in ``history.jsonl`` as columns: a million operations in a second or two.
 
-As strict as ``read_history`` and ``pair``: the same mistakes raise the same errors, none passes.
+This reader is as strict as ``read_history`` and ``pair``: the same mistakes raise the same errors.
 """
 
 from __future__ import annotations
@@ -33,29 +33,29 @@ from history.records.operations import pair
 
 @dataclass(frozen=True, slots=True)
 class ColumnFile:
-    """A history as columns, with its header; ``torn``: the last line was incomplete and was left out."""
+    """A history as columns, with its header.  ``torn`` means that the last line was incomplete and left out."""
 
     header: Header
     columns: OperationColumns
     torn: bool
 
 
-#: A client's function that no register has, in a line as our writer writes it.
+#: Matches a client's function that registers lack, in a line as our own writer formats it.
 _OTHER_FUNCTION: Final = re.compile(rb'"process":\d+,"f":"(?!(?:read|write|cas)")([^"\\]*)"')
 _LOOKED_AT: Final = 1 << 16
 
 
 def read_columns(path: Path) -> ColumnFile:
-    """Read a history by columns.
+    """Read a history of register operations as columns.
 
-    Raises FormatError as ``read_history`` and ``pair`` do, NotColumnarError (then use those), and OSError.
+    Raises OSError, FormatError like ``read_history`` and ``pair``, and NotColumnarError if those must be used instead.
     """
     data = np.fromfile(path, np.uint8)
     newline = int(np.argmax(data == 10)) if data.size else 0
     if not data.size or data[newline] != 10:
         raise FormatError(str(path), "line 1", "expected a history header, found no whole line")
     header = parse_header(parse_object(data[: newline + 1].tobytes(), path, 1), path)
-    # Of another object the first lines say so, before any compiled code is loaded.
+    # The first lines show whether the object is not a register, before any compiled code is loaded.
     if (other := _OTHER_FUNCTION.search(data[newline : newline + _LOOKED_AT].tobytes())) is not None:
         raise NotColumnarError(f"the function {other[1].decode(errors='replace')!r}")
     scanned = Scan(data, newline + 1, path)
@@ -63,13 +63,13 @@ def read_columns(path: Path) -> ColumnFile:
 
 
 class Scan(Scanned):
-    """The events of one ``history.jsonl``; the strange lines are read one by one."""
+    """The events of one ``history.jsonl``.  Lines that the scanner does not know are read one by one."""
 
     def __init__(self, data: NDArray[np.uint8], start: int, path: Path) -> None:
         from history.readers import jsonl_kernel as kernel
 
         self.path, data = path, read_only(data)
-        # One column after the other in memory: every later step reads whole columns.
+        # Store column by column, because every later step reads whole columns.
         super().__init__(data, np.empty((kernel.WIDTH, kernel.count_lines(data, start)), np.int64).T, str(path))
         known = [self.hash(name) for name in (*kernel.NAMES, *PHASES, *TYPES)]
         kernel.scan(data, start, self.rows.T, np.array(known, np.int64))
@@ -79,12 +79,12 @@ class Scan(Scanned):
         self._check_order()
 
     def event(self, row: int) -> Event:
-        """Read one line with the strict reader.  Raises FormatError."""
+        """Read the line of a row with the strict reader.  Raises FormatError."""
         start, end = self.rows[row, self.kernel.START], self.rows[row, self.kernel.END]
         return parse_event(parse_object(self.data[start:end].tobytes(), self.path, row + 2), self.path, row + 2)
 
     def _mend_strange(self) -> None:
-        """Lines that the scanner does not know: nemesis events, odd values, and mistakes."""
+        """Read the lines that the scanner does not know: nemesis events, unusual values, and mistakes."""
         k = self.kernel
         for row in np.flatnonzero(self.rows[:, k.SHAPE] >= k.OTHER).tolist():
             event = self.event(row)
@@ -116,6 +116,6 @@ class Scan(Scanned):
         return FormatError(str(self.path), f"line {row + 2}", message)
 
     def refuse(self, why: str) -> None:
-        """Raise the error of the row-wise reader for the earliest event that is wrong.  Raises FormatError."""
+        """Raise the row-wise reader's FormatError for the first wrong event, or NotColumnarError if it finds none."""
         pair(read_history(self.path).events, str(self.path), line_of_event)
         raise NotColumnarError(why)

@@ -1,10 +1,12 @@
-"""The scanner of ``history.jsonl``, compiled: recursive descent in one pass over the bytes, one row an event.
+"""The compiled scanner of ``history.jsonl``: recursive descent in one pass over the bytes, one row for each event.
 
-It knows the JSON that our own writer emits, with the fields in any order and blanks between them; a line with anything
-else in it (an escape in a key, a fraction, a nested value) is marked, and the caller reads that line with the JSON
-library.  Names are compared by their hashes (FNV-1a).
+It knows the JSON that our own writer emits, with fields in any order and blanks between them.  It marks a line that
+contains anything else (an escape in a key, a fraction, a nested value), and the caller reads that line with the JSON
+library.  Names are compared by their FNV-1a hashes.
 
-Rows of ``WIDTH`` columns hold what checking a register needs; rows of ``WHOLE`` columns all of an event.
+Rows of ``WIDTH`` columns hold what checking a register needs; rows of ``WHOLE`` columns hold a whole event.
+
+Functions return -1 in place of the position after a value if the value is not one that they know.
 """
 
 from __future__ import annotations
@@ -19,18 +21,18 @@ from history.compiled import compiled, compiled_part, step
 # Columns of a row.
 INDEX, TIME, TYPE, PROCESS, F, KEY, VALUE, OLD, SHAPE, START, END, SEEN = range(12)
 WIDTH: Final = 12
-# More columns: hashes of node and error, the phase's place in PHASES (-1: none), and the bytes of the value's text;
-# TEXT is -1 if that is not as our own writer spells it; INTENDED is ABSENT if there is no such time.
+# More columns: hashes of node and error, the phase's index in PHASES (-1: none), and the start and end of the value's
+# text.  TEXT is -1 if our own writer would format that text differently; INTENDED is ABSENT if there is no such time.
 NODE, ERROR, PHASE, TEXT, TEXT_END, INTENDED = range(WIDTH, 18)
 WHOLE: Final = 18
-# What a value looked like; OTHER is a text or a boolean.
+# The shape of a value; OTHER is a string or a boolean.
 NULL, INTEGER, PAIR, TRIPLE, OTHER = range(5)
-#: A key that is no string.
+#: Bit that marks the hash of a key that is not a string.
 NUMBERED: Final = 1 << 61
-#: Marks in SHAPE.
+#: SHAPE of a line that the scanner does not know.
 STRANGE: Final = 99
 NEMESIS: Final = -(1 << 62)
-# Places in the array of the hashes of the names that are known: fields, then phases, then types.
+# Indexes into the array of hashes of known names: fields, then phases, then types.
 F_INDEX, F_TIME, F_TYPE, F_PROCESS, F_F, F_KEY, F_VALUE, F_NODE, F_ERROR, F_INTENDED, F_PHASE = range(11)
 PHASE_1, PHASE_2, PHASE_3 = range(11, 14)
 NAMES: Final = ("index", "time", "type", "process", "f", "key", "value", "node", "error", "intended", "phase")
@@ -49,7 +51,7 @@ def name_hash(data, start, end):  # type: ignore[no-untyped-def]
 
 @compiled_part
 def integer_at(data, place, end):  # type: ignore[no-untyped-def]
-    """(number, where it ends); where it ends is -1 if it is none that fits."""
+    """Parse an integer: return (number, its end), with the end -1 if there is no integer or it does not fit."""
     negative = data[place] == 45
     if negative:
         place += 1
@@ -68,7 +70,7 @@ def integer_at(data, place, end):  # type: ignore[no-untyped-def]
 
 @compiled_part
 def blanks(data, place, end):  # type: ignore[no-untyped-def]
-    """Find the next byte that is no blank."""
+    """Return the place of the next byte that is not a blank."""
     while place < end and (data[place] == 32 or data[place] == 9 or data[place] == 13):
         place += 1
     return place
@@ -76,7 +78,7 @@ def blanks(data, place, end):  # type: ignore[no-untyped-def]
 
 @compiled_part
 def string_end(data, place, end):  # type: ignore[no-untyped-def]
-    """Find the end of the string that starts after ``place``; -1 for an escape, for more than ASCII, or no end."""
+    """Return the closing quote of the string that opens at ``place``; -1 if it has an escape, non-ASCII or no end."""
     place += 1
     while place < end and data[place] != 34:
         if data[place] == 92 or data[place] < 32 or data[place] > 127:
@@ -98,7 +100,7 @@ def is_null(data, place, end):  # type: ignore[no-untyped-def]
 
 @compiled_part
 def _boolean_end(data, place, end):  # type: ignore[no-untyped-def]
-    """Find the end of true or false; -1 for anything else."""
+    """Return the end of true or false; -1 for anything else."""
     if place + 4 <= end and data[place + 1] == 114 and data[place + 2] == 117 and data[place + 3] == 101:
         return place + 4 if data[place] == 116 else -1
     if place + 5 <= end and data[place + 1] == 97 and data[place + 2] == 108 and data[place + 3] == 115:
@@ -108,7 +110,7 @@ def _boolean_end(data, place, end):  # type: ignore[no-untyped-def]
 
 @compiled_part
 def _skip(data, place, end):  # type: ignore[no-untyped-def]
-    """The next byte that is no blank."""
+    """Return the place of the next byte that is not a blank."""
     while place < end and (data[place] == 32 or data[place] == 9 or data[place] == 13):
         place += 1
     return place
@@ -116,7 +118,7 @@ def _skip(data, place, end):  # type: ignore[no-untyped-def]
 
 @compiled_part
 def _value(data, place, end, row):  # type: ignore[no-untyped-def]
-    """Parse null, an integer, or two or three of them into the row; returns where it ends, -1 for anything else."""
+    """Parse null, an integer, or a list of two or three of these into the row; return its end or -1."""
     if is_null(data, place, end):
         row[VALUE], row[SHAPE] = ABSENT, NULL
         return place + 4
@@ -136,7 +138,7 @@ def _value(data, place, end, row):  # type: ignore[no-untyped-def]
 
 @compiled_part
 def _list(data, place, end, row):  # type: ignore[no-untyped-def]
-    """Scan a value that begins with a bracket into the row; returns the place behind it, or -1."""
+    """Parse a list of two or three integers or nulls into the row; return its end or -1."""
     place = _skip(data, place + 1, end)
     for column in (OLD, VALUE, SEEN):
         if is_null(data, place, end):
@@ -160,14 +162,14 @@ def _list(data, place, end, row):  # type: ignore[no-untyped-def]
 
 @step
 def _field_name(data, place, end, names):  # type: ignore[no-untyped-def]
-    """(the number of the field whose name starts here, where its value starts); -1 if it is none of ours."""
+    """Return (number of the field whose name starts here, start of its value); the number is -1 if unknown."""
     if data[place] != 34:
         return -1, place
     stop = string_end(data, place, end)
     if stop < 0:
         return -1, place
     name = name_hash(data, place + 1, stop)
-    # The line's last byte is a closing bracket, so there always is a next one.
+    # The line's last byte is a closing brace, so there is always a next byte.
     place = _skip(data, stop + 1, end)
     if data[place] != 58:
         return -1, place
@@ -179,7 +181,7 @@ def _field_name(data, place, end, names):  # type: ignore[no-untyped-def]
 
 @step
 def _is_among(name, names, first, end):  # type: ignore[no-untyped-def]
-    """Is the hash one of these?"""
+    """Return whether the hash is one of ``names[first:end]``."""
     place = first
     while place < end and names[place] != name:
         place += 1
@@ -188,7 +190,7 @@ def _is_among(name, names, first, end):  # type: ignore[no-untyped-def]
 
 @step
 def _keep_name(name, which, row, names):  # type: ignore[no-untyped-def]
-    """Put into the row what a register's check does without."""
+    """Store a phase, node or error in a row of ``WHOLE`` columns."""
     if which == F_PHASE:
         row[PHASE] = 0
         while names[PHASE_1 + row[PHASE]] != name:
@@ -201,7 +203,7 @@ def _keep_name(name, which, row, names):  # type: ignore[no-untyped-def]
 
 @step
 def _string_field(data, place, end, which, row, names):  # type: ignore[no-untyped-def]
-    """Put a string into the row; returns where it ends, -1 if the field has no such string."""
+    """Store a string field in the row; return its end, or -1 if the field cannot hold this string."""
     stop = string_end(data, place, end)
     if stop < 0:
         return -1
@@ -226,7 +228,7 @@ def _string_field(data, place, end, which, row, names):  # type: ignore[no-untyp
 
 @step
 def _keep_text(data, start, end, row):  # type: ignore[no-untyped-def]
-    """Put the place of the value's text into the row, if there are no blanks between its items."""
+    """Store the start and end of the value's text in the row; the start is -1 if a list has blanks between items."""
     row[TEXT], row[TEXT_END] = start, end
     if data[start] == 91:
         for place in range(start, end):
@@ -244,7 +246,7 @@ def _intended(data, place, end, row):  # type: ignore[no-untyped-def]
 
 @step
 def _field(data, place, end, which, row, names):  # type: ignore[no-untyped-def]
-    """Put the value of a field into the row; returns where it ends, -1 if it is strange."""
+    """Store the value of a field in the row; return its end or -1."""
     if which == F_INDEX:
         row[INDEX], place = integer_at(data, place, end)
     elif which == F_TIME:
@@ -272,7 +274,7 @@ def _field(data, place, end, which, row, names):  # type: ignore[no-untyped-def]
 
 @compiled_part
 def _line(data, start, end, row, names):  # type: ignore[no-untyped-def]
-    """Parse one event into the row; False if the line is strange."""
+    """Parse one event into the row; return False if the scanner does not know the line."""
     row[:] = 0
     row[START], row[END] = start, end
     row[VALUE], row[OLD], row[KEY] = ABSENT, ABSENT, -1
@@ -315,11 +317,11 @@ def count_lines(data, start):  # type: ignore[no-untyped-def]
 
 @compiled
 def scan(data, start, columns, names):  # type: ignore[no-untyped-def]
-    """Parse whole lines from ``start`` on into rows until they are full; returns (rows used, next byte).
+    """Parse whole lines from ``start`` on into rows until these are full; return (rows used, next byte).
 
-    ``columns`` are the rows transposed: one column after the other in memory, also where there is a single row.  As
-    rows that would be another layout, and each layout is compiled anew, for seconds; so is ``data`` that can be written
-    to (``read_only``).  ``names`` are the hashes of NAMES.
+    ``columns`` are the rows transposed, stored column by column even for a single row.  ``data`` must be ``read_only``.
+    Any other layout, and writable data, would be compiled separately, which takes seconds.  ``names`` are the hashes of
+    NAMES.
     """
     count, place, rows = 0, start, columns.T
     while count < rows.shape[0]:
@@ -338,13 +340,16 @@ def scan(data, start, columns, names):  # type: ignore[no-untyped-def]
 
 @compiled
 def hash_name(data):  # type: ignore[no-untyped-def]
-    """The hash that ``scan`` gives to a name."""
+    """Return the hash that ``scan`` uses for a name."""
     return name_hash(data, 0, data.size)
 
 
 @compiled
 def number(hashes):  # type: ignore[no-untyped-def]
-    """(numbers from 0 on by first appearance, where each first appears); a hash of -1 has the number -1."""
+    """Number hashes from 0 in order of first appearance, and a hash of -1 as -1.
+
+    Returns (number of each hash, row where each number first appears).
+    """
     size, count = 1024, 0
     table = np.full(size, -1, np.int64)
     codes = np.empty(hashes.size, np.int32)
@@ -380,7 +385,10 @@ def number(hashes):  # type: ignore[no-untyped-def]
 
 @compiled
 def gather(data, start, end):  # type: ignore[no-untyped-def]
-    """The bytes from each ``start`` to its ``end``, one after the other, and where each begins (int32)."""
+    """Concatenate the bytes from each ``start`` to its ``end``.
+
+    Returns (offsets of the pieces as int32, with a final one; bytes), as Arrow strings need them.
+    """
     offsets = np.empty(start.size + 1, np.int32)
     offsets[0] = 0
     for row in range(start.size):

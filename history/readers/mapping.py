@@ -1,7 +1,8 @@
 """Map the fields of foreign JSON objects and table rows to ours, by their usual names or as the user says.
 
-``FieldMap.parse("process=client,f=method,f.get=read,type.RETURN=ok")`` takes our ``process`` from their ``client``, and
-reads their value ``get`` of our ``f`` as ``read``.  A dotted name on the right goes into objects: ``f=request.op``.
+``FieldMap.parse("process=client,f=method,f.get=read,type.RETURN=ok")`` reads our ``process`` from their ``client``, and
+translates the value ``get`` of our ``f`` to ``read``.  A dotted name on the right reaches into objects:
+``f=request.op``.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-#: Our fields, and the names under which other tools write them.  The first that an object has is taken.
+#: Our fields, and the names that other tools use for them.  The first name that occurs is used.
 NAMES: Final[Mapping[str, tuple[str, ...]]] = {
     "process": ("process", "client", "client_id", "clientid", "worker", "thread", "session"),
     "type": ("type", "outcome", "status"),
@@ -26,7 +27,7 @@ NAMES: Final[Mapping[str, tuple[str, ...]]] = {
     "node": ("node",),
     "error": ("error", "err"),
 }
-#: What other tools call the types of events.  A word that may mean "failed" or "nobody knows" is in neither.
+#: Other tools' words for types of events.  A word that could mean either "failed" or "unknown" is left out.
 _TYPES: Final[Mapping[str, str]] = {
     "invoke": "invoke", "call": "invoke", "invocation": "invoke",
     "ok": "ok", "success": "ok",
@@ -38,19 +39,22 @@ _WHOLE: Final = frozenset((*NAMES["value"], *NAMES["result"]))
 
 
 class MappingError(ValueError):
-    """Raised for a mapping that names no field of ours, or that is no mapping."""
+    """A mapping names an unknown field or cannot be parsed."""
 
 
 @dataclass(frozen=True, slots=True)
 class FieldMap:
-    """What the user said: ``fields`` from our names to theirs, ``words`` by our field from their values to ours."""
+    """A mapping from the user.
+
+    ``fields`` maps our field names to theirs.  ``words`` maps, for each of our fields, their values to ours.
+    """
 
     fields: Mapping[str, str] = field(default_factory=dict)
     words: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
     @classmethod
     def parse(cls, text: str) -> FieldMap:
-        """Parse ``process=client,f=method,f.get=read``; raises MappingError."""
+        """Parse a mapping such as ``process=client,f=method,f.get=read``.  Raises MappingError."""
         fields: dict[str, str] = {}
         words: dict[str, dict[str, str]] = {}
         for item in filter(None, (part.strip() for part in text.split(","))):
@@ -67,16 +71,16 @@ class FieldMap:
 
 
 class Mapped:
-    """The mapping of one file, learned from its objects: each object with our names for its fields."""
+    """The mapping of one file, learned from its objects.  Call it with an object to get our field names."""
 
     def __init__(self, chosen: FieldMap, objects: Sequence[Mapping[str, Any]]) -> None:
         self.chosen = chosen
-        #: Our field -> theirs, as a path.
+        #: Maps our field to the path of theirs.
         self.fields: dict[str, str] = dict(chosen.fields)
         there: dict[str, str] = {}
         for record in objects:
             for name, value in record.items():
-                # An object is nothing but a value: an operation in a field ``call`` is no time at which it began.
+                # An object can only be a value or a result: a field ``call`` with an operation is not a start time.
                 if not isinstance(value, Mapping) or _plain(name) in _WHOLE:
                     there.setdefault(_plain(name), name)
         taken = set(self.fields.values())
@@ -89,7 +93,7 @@ class Mapped:
                 taken.add(theirs)
 
     def __call__(self, record: Mapping[str, Any]) -> dict[str, Any]:
-        """One object by our names; a field that it has not is left out."""
+        """Return an object with our field names, without the fields that it lacks."""
         found: dict[str, Any] = {}
         for ours, path in self.fields.items():
             value = _at(record, path)
@@ -99,7 +103,7 @@ class Mapped:
 
     def _word(self, ours: str, value: Any) -> Any:
         if ours == "error" and not value:
-            return None  # an empty text, a code of 0: no error
+            return None  # an empty text or a code of 0 means that there was no error
         words = self.chosen.words.get(ours)
         if words and (text := value if isinstance(value, str) else json.dumps(value, default=str)) in words:
             return words[text]
@@ -112,12 +116,12 @@ class Mapped:
 
 
 def _plain(name: str) -> str:
-    """A name without what spelling adds: ``Client-ID`` is ``client_id``."""
+    """Normalize a name: ``Client-ID`` becomes ``client_id``."""
     return name.lstrip(":").replace("-", "_").lower()
 
 
 def _at(record: Any, path: str) -> Any:
-    """The value at a dotted path; a field whose own name has dots comes first."""
+    """Return the value at a dotted path; a field whose own name contains the dots takes precedence."""
     if isinstance(record, Mapping):
         if path in record:
             return record[path]
@@ -128,7 +132,7 @@ def _at(record: Any, path: str) -> Any:
 
 
 def pasteable(objects: Sequence[Mapping[str, Any]], fields: Mapping[str, str], needed: Iterable[str]) -> str:
-    """A whole ``--map`` for objects like these, with a guess for each field that is needed and was not found."""
+    """Return a complete ``--map`` for objects like these, with a guess for each needed field that is missing."""
     names = [path for record in objects[:1] for path in _paths(record)]
     free = [name for name in names if name not in fields.values()]
     parts = [f"{ours}={theirs}" for ours, theirs in fields.items()]

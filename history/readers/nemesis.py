@@ -1,7 +1,8 @@
-"""What another tool's nemesis did, as the faults of our own histories.
+"""Convert what another tool's nemesis did to faults as in our own histories.
 
-Other tools record single operations: one that begins a fault, and maybe one that ends it.  Jepsen records each twice,
-as ``:info`` both when it begins and when it is done.  The faults are indeterminate, because no file has a witness.
+Other tools record single operations: one that begins a fault, and perhaps one that ends it.  Jepsen records each
+operation twice as ``:info``, when it begins and when it is done.  The faults are indeterminate, because no such file
+has witnesses.
 """
 
 from __future__ import annotations
@@ -14,13 +15,13 @@ from typing import Any, Final
 
 from history.records.events import Event
 
-#: The first words of operations that end faults, and the first words of those faults.
+#: Maps the first word of operations that end faults to the first words of those faults.
 _ENDS: Final = {
     "stop": ("start",), "start": ("stop", "kill", "crash"), "restart": ("kill", "crash", "stop"),
     "resume": ("pause", "stop"), "unpause": ("pause",), "reset": ("bump", "strobe", "skew"),
     "heal": ("start", "partition", "isolate", "split"), "recover": ("kill", "crash", "partition", "start"),
 }  # fmt: skip
-#: Families by words in the name of an operation, or in what it says of itself.
+#: Maps families to words in the name or the value of an operation.
 _FAMILIES: Final = {
     "partition": "partition|isolat|majorit|halves|bridge|split|cut off", "kill": "kill|crash", "pause": "pause",
     "clock": "clock|bump|strobe|skew", "packet": "packet|delay|slow|flaky", "disk": "disk|file|bitflip|truncate",
@@ -38,10 +39,10 @@ class _Fault:
 
 
 def fault_events(events: Sequence[Event]) -> list[Event]:
-    """The nemesis' events with receipts of its faults (``history.records.receipts``), in the order of their times.
+    """Convert nemesis events to events with receipts (``history.records.receipts``), ordered by time.
 
-    A fault stands until an operation that ends it, or until the next one of its name.  One that nothing could end, such
-    as a jump of a clock, is over at once.  Events that have receipts stay as they are.
+    A fault stands until an operation ends it, or until the next operation with its name.  A fault that no operation
+    ends, such as a clock jump, is over at once.  Events that already have receipts are returned unchanged.
     """
     if any(isinstance(event.value, dict) and "action" in event.value for event in events):
         return list(events)
@@ -68,7 +69,10 @@ _STANDING: Final = frozenset(word for words in _ENDS.values() for word in words)
 
 
 def _operations(events: Sequence[Event]) -> Iterable[tuple[Event, Event]]:
-    """When each operation began and was done: two events of one name in a row, or a single one."""
+    """Yield the events at which each operation began and was done.
+
+    These are two successive events with the same name, or a single event for both.
+    """
     place = 0
     while place < len(events):
         twice = place + 1 < len(events) and events[place + 1].f == events[place].f
@@ -81,7 +85,7 @@ def _word(name: str) -> str:
 
 
 def _ends(name: str, fault: str) -> bool:
-    """Whether an operation ends a fault: ``stop-partition`` that of ``start-partition``, ``heal-x`` that of ``x``."""
+    """Return whether an operation ends a fault: ``stop-x`` ends ``start-x``, and ``heal-x`` ends ``x``."""
     word, of = _word(name), name[len(_word(name)) :]
     return word in _ENDS and (of[1:] == fault or (_word(fault) in _ENDS[word] and fault[len(_word(fault)) :] == of))
 

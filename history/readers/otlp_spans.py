@@ -1,8 +1,8 @@
-"""OpenTelemetry's spans in OTLP JSON, as whole operations: those that have attributes of a database.
+"""Read OpenTelemetry spans with database attributes from OTLP JSON, as whole operations.
 
-A span becomes a flat object with ``start``, ``end``, ``operation`` (``db.operation.name``), ``error`` (if its status is
-one), ``name``, ``kind``, ``attributes`` and ``resource``.  No convention says where key and value are, so a mapping
-does: ``key=attributes.db.key,value=attributes.db.value,result=attributes.db.result``.
+A span becomes a flat object with ``start``, ``end``, ``operation`` (``db.operation.name``), ``error`` (if the span
+failed), ``name``, ``kind``, ``attributes`` and ``resource``.  No convention says where the key and value are, so the
+user must give a mapping: ``key=attributes.db.key,value=attributes.db.value,result=attributes.db.result``.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _OPERATIONS: Final = ("db.operation.name", "db.operation")
 
 
 def parse_otlp(text: str, source: str, chosen: FieldMap | None = None) -> Records:
-    """The records of a text, an export an object.  Raises FormatError with the line."""
+    """Parse a text, in which each object is an export, into records.  Raises FormatError with the line."""
     objects = Objects(text, source)
     spans: list[Record] = []
     for line, item in objects.items:
@@ -37,7 +37,7 @@ def parse_otlp(text: str, source: str, chosen: FieldMap | None = None) -> Record
 
 
 def _spans(item: dict[str, Any]) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
-    """Each span, and the attributes of what it was recorded in; ``item`` is an export, or what one resource sent."""
+    """Yield each span with the attributes of its resource; ``item`` is an export or one resource's part of it."""
     for of_resource in item.get("resourceSpans", [item]):
         resource = _attributes(of_resource.get("resource", {}).get("attributes"))
         for scope in of_resource.get("scopeSpans") or of_resource.get("instrumentationLibrarySpans") or ():
@@ -65,7 +65,7 @@ def _attributes(pairs: list[dict[str, Any]] | None) -> dict[str, Any]:
 
 
 def _value(value: dict[str, Any]) -> Any:
-    """The value of an attribute; integers are texts in OTLP."""
+    """Return the value of an attribute, in which OTLP writes integers as strings."""
     empty: tuple[str, Any] = ("", None)
     kind, content = next(iter(value.items()), empty)
     if kind == "intValue":

@@ -1,6 +1,6 @@
-"""Read our own ``tables/operations.parquet``: by columns where the operations are a register's, else one by one.
+"""Read our own ``tables/operations.parquet``: as columns if the operations are on registers, else one by one.
 
-A table is checked as strictly as a line of JSON is: types, outcomes, and that no process has two operations at a time.
+A table is checked as strictly as lines of JSON: types, outcomes, and that no process has two operations at a time.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ _INTEGER_OR_NULL: Final = r"^(0|-?[1-9][0-9]{0,17}|null)$"
 _ITEM: Final = "(?:0|-?[1-9][0-9]{0,17}|null)"
 _PAIR: Final = rf"^\[\s*(?P<old>{_ITEM})\s*,\s*(?P<new>{_ITEM})\s*\]$"
 _TRIPLE: Final = rf"^\[\s*{_ITEM}\s*,\s*{_ITEM}\s*,\s*(?P<seen>{_ITEM})\s*\]$"
-#: What a completion repeats of the invocation in the spelling of our own writer.
+#: Pattern and replacement that reduce the answer of a refused cas to the pair that it repeats, as our writer spells it.
 _REPEATED: Final = (r"^(\[[^,\[\]]*,[^,\[\]]*),[^,\[\]]*\]$", r"\1]")
 _Ints = NDArray[np.int64]
 
 
 def read_parquet(path: Path) -> OperationColumns | list[Operation]:
-    """Operations in the order of their invocations.  Raises FormatError that names the row, and OSError."""
+    """Read the operations in invocation order.  Raises FormatError that names the row, and OSError."""
     try:
         table = pq.read_table(path)
         table.validate(full=True)
@@ -52,11 +52,12 @@ def read_parquet(path: Path) -> OperationColumns | list[Operation]:
 
 
 def columns_of(parts: Sequence[Callable[[], pa.Table]], rows: int, source: str) -> OperationColumns | None:
-    """The operations in some tables of our own making by columns; None if they are no register's.
+    """Convert tables that we wrote ourselves to columns; None if the operations are not on registers.
 
-    Each of the ``parts`` gives a table, which have as many ``rows`` together, in any order.  The texts of one are made
-    numbers before the next is asked for, so that no two are in memory; an operation that is asked for is read from its
-    part again.  Raises FormatError for a table of other columns.
+    Each of the ``parts`` returns a table; together the tables have ``rows`` rows, in any order.  Each table is
+    converted before the next one is read, so that only one is in memory.  A single operation is later read again from
+    its part.
+    Raises FormatError for a table with other columns or another number of rows.
     """
     columns: list[NDArray[Any]] = [np.empty(rows, kind) for kind in (np.int8, np.int8, *[np.int64] * 5)]
     names: dict[str | int | None, int] = {}
@@ -66,7 +67,7 @@ def columns_of(parts: Sequence[Callable[[], pa.Table]], rows: int, source: str) 
         if registers is None:
             return None
         found, keys = registers
-        # A part without rows has no names.
+        # The dtype is needed because a part without rows has no names.
         found[4] = np.array([names.setdefault(key, len(names)) for key in keys], np.int64)[found[4]]
         starts.append(starts[-1] + found[4].size)
         for column, values in zip(columns, found, strict=True):
@@ -74,7 +75,7 @@ def columns_of(parts: Sequence[Callable[[], pa.Table]], rows: int, source: str) 
     if starts[-1] != rows:
         raise FormatError(source, "the tables", f"expected {rows} operations, found {starts[-1]}")
     order = np.argsort(columns[5], kind="stable")
-    # No more than one of them is in memory twice.
+    # Reorder one column at a time, so that only one is in memory twice.
     for place, column in enumerate(columns):
         columns[place] = column[order]
 
@@ -87,12 +88,15 @@ def columns_of(parts: Sequence[Callable[[], pa.Table]], rows: int, source: str) 
 
 
 def _places(invoke: _Ints, ret: _Ints) -> tuple[_Ints, _Ints]:
-    """Invocations and returns; counted anew if the table leaves so many out that arrays by place would be huge."""
+    """Return the positions of invocations and returns, renumbered without gaps if they are sparse.
+
+    Otherwise, arrays indexed by position would be huge for a table that lacks most of the operations.
+    """
     done = ret >= 0
     moments = np.concatenate([invoke, ret[done]])
     if not moments.size or moments.max() < 4 * moments.size + 1024:
         return invoke, ret
-    # Both halves are nearly in order, which a stable sort makes use of.
+    # Both halves are nearly sorted, which makes a stable sort fast.
     order = np.argsort(moments, kind="stable")
     moments[order] = np.arange(moments.size)
     dense = np.full(ret.size, -1, np.int64)
@@ -101,7 +105,7 @@ def _places(invoke: _Ints, ret: _Ints) -> tuple[_Ints, _Ints]:
 
 
 def _typed(table: pa.Table, path: str, names: Sequence[str] = (*_INTEGERS, *_NAMES)) -> pa.Table:
-    """These columns of a table with the types that they must have.  Raises FormatError."""
+    """Return the named columns of a table, cast to the types they must have.  Raises FormatError."""
     for name in _NEEDED:
         if name not in table.column_names:
             raise FormatError(path, "the schema", f"the column {name!r} is missing")
@@ -131,7 +135,7 @@ def _is_text(kind: pa.DataType) -> bool:
 
 
 def operation_at(table: pa.Table, row: int, path: str) -> Operation:
-    """One row of a table as an operation.  Raises FormatError for what is no JSON."""
+    """Convert one row of a table to an operation.  Raises FormatError for a malformed key, value or result."""
     record = {name: table[name][row].as_py() for name in table.column_names}
     try:
         texts = {name: None if record[name] is None else load_json(record[name]) for name in _TEXTS}
@@ -148,7 +152,7 @@ def _wrong(path: str, invoked: int, message: str) -> FormatError:
 
 
 class _Source:
-    """A table of operations with its integers as numpy columns (-1 for null)."""
+    """A table of operations, with some columns as numpy arrays (-1 for null)."""
 
     def __init__(self, table: pa.Table, path: str) -> None:
         self.table, self.path, self.size = table, path, table.num_rows
@@ -159,7 +163,7 @@ class _Source:
         return np.asarray(pc.fill_null(self.table[name], -1).to_numpy(), np.int64)
 
     def _coded(self, name: str, codes: dict[str, int]) -> NDArray[np.int8]:
-        """The codes of a column of texts; -1 for those that have none."""
+        """Return the codes of a text column; -1 for texts without a code."""
         encoded = _whole(_whole(self.table[name]).dictionary_encode())
         of = np.array([codes.get(text, -1) for text in encoded.dictionary.to_pylist()] or [-1], np.int8)
         coded: NDArray[np.int8] = of[np.asarray(pc.fill_null(encoded.indices, 0).to_numpy(zero_copy_only=False))]
@@ -193,7 +197,7 @@ class _Source:
         yield np.isin(np.arange(self.size), list(wrong)), lambda row: wrong[row]
 
     def _contradicting(self) -> dict[int, str]:
-        """The first row whose answer is not that of what was asked, and why."""
+        """Return the first row whose answer contradicts its request, with the reason; empty if there is none."""
         of, asked, answered = (_whole(self.table[name]) for name in ("f", "value", "result"))
         differs = pc.and_(may_differ(pc.equal(of, "cas"), asked, answered), pc.is_in(of, pa.array(ECHOED)))
         for row in np.flatnonzero(np.asarray(differs) & (self.outcome == OK)).tolist():
@@ -203,7 +207,7 @@ class _Source:
         return {}
 
     def registers(self) -> tuple[list[NDArray[Any]], tuple[str | int | None, ...]] | None:
-        """The columns of registers, in the order of ``OperationColumns``, and the keys; None if it is anything else."""
+        """Return the columns in the order of ``OperationColumns`` and the keys; None if these are not registers."""
         kind = self._coded("f", KINDS)
         keys = self._keys()
         if keys is None or (kind < 0).any() or not all(map(self._plain, ("value", "result"))):
@@ -218,16 +222,16 @@ class _Source:
         return [kind, self.outcome, value, old, keys[0], self.invoke, self.ret], keys[1]
 
     def _plain(self, name: str) -> bool:
-        """Is there nothing in a column but nulls, integers, and two or three of them?"""
+        """Return whether a column holds only nulls, integers, and lists of two or three of these."""
         column = _whole(self.table[name])
         others = column.filter(pc.invert(pc.match_substring_regex(column, _INTEGER_OR_NULL)))
         listed = pc.or_(*(pc.match_substring_regex(others, shape) for shape in (_PAIR, _TRIPLE)))
         return bool(pc.all(listed, min_count=0).as_py())
 
     def _fill_in_cas(self, kind: NDArray[np.int8], value: _Ints, old: _Ints) -> bool:
-        """Fill in the old and the new value of each cas.
+        """Fill in the old and new value of each cas, and turn a refused cas into a read of what it saw.
 
-        A refused one is a read of what it saw.  Returns False if columns cannot hold it.
+        Returns False if columns cannot hold some cas.
         """
         rows = np.flatnonzero(kind == CAS)
         if not rows.size:
@@ -247,7 +251,7 @@ class _Source:
         return True
 
     def _where(self, name: str, rows: NDArray[np.bool_]) -> pa.Array:
-        """A column of texts, null in the rows that are not needed."""
+        """Return a text column with null in all rows outside the mask."""
         return pc.if_else(pa.array(rows), _whole(self.table[name]), None)
 
     def _keys(self) -> tuple[_Ints, tuple[str | int | None, ...]] | None:
@@ -262,9 +266,10 @@ class _Source:
 
 
 def may_differ(cas: pa.Array, asked: pa.Array, answered: pa.Array) -> pa.Array:
-    """Mark the answers that may not belong to what was asked, both as JSON text: ``contradiction`` decides.
+    """Return a mask of the answers that may contradict their requests, both as JSON text.
 
-    A refused ``cas`` answers with one item more than was asked; of nested items the expression cannot say which.
+    ``contradiction`` must decide about these.  A refused ``cas`` answers with one more item than its request.  If items
+    are nested, the regular expression cannot tell them apart, so the mask includes such answers.
     """
     repeated = pc.if_else(cas, pc.replace_substring_regex(answered, *_REPEATED), answered)
     nested = pc.and_(cas, pc.greater_equal(pc.count_substring(repeated, ","), 2))
@@ -272,7 +277,7 @@ def may_differ(cas: pa.Array, asked: pa.Array, answered: pa.Array) -> pa.Array:
 
 
 def _integers(column: pa.Array) -> _Ints | None:
-    """A column of JSON integers, nulls as ``ABSENT``; None if there are lists in it."""
+    """Return a column of JSON integers as numbers, with ``ABSENT`` for null; None if it contains lists."""
     try:
         numbers = pc.cast(pc.if_else(pc.equal(column, "null"), None, column), pa.int64())
     except pa.ArrowInvalid:

@@ -1,4 +1,4 @@
-"""Read any history from a file."""
+"""Read a history in any known format from a file."""
 
 from __future__ import annotations
 
@@ -33,19 +33,18 @@ from history.records.events import (
 from history.records.operations import Operation, pair
 from history.safe_open import require_short_lines
 
-#: Bytes of the largest history that is unpacked.
+#: Largest unpacked size of a gzipped history, in bytes.
 MOST_UNPACKED: Final = 8 << 30
 
 
 @dataclass(frozen=True, slots=True)
 class Foreign:
-    """A history as read: its operations, or columns if it is large; ``model`` is the one that the file names.
+    """A history in any format: its operations, or columns if it is large.  ``model`` is the model that the file names.
 
-    ``initial`` is the value with which the file says that its registers start (None: absent).
-    ``torn``: the last line was incomplete and was left out.  ``note`` says so, or what else is strange at the end.
-    ``line`` gives the place of an event by its index, where that is known.  ``mapping`` says from which fields of the
-    file ours are, ``assumed`` what else was assumed.  ``nemesis`` are the events of the nemesis, of a text that was
-    read event by event.
+    ``initial`` is the initial value of registers according to the file (None: absent).  ``torn`` means that the last
+    line was incomplete and left out; ``note`` describes that or anything else unusual at the end of the file.  ``line``
+    maps an event's index to its place, if known.  ``mapping`` maps our fields to those of the file, and ``assumed``
+    lists other assumptions.  ``nemesis`` are the nemesis events, if the file was read event by event.
     """
 
     format: str
@@ -69,11 +68,11 @@ def read_any(
     name: str | None = None,
     fields: FieldMap | None = None,
 ) -> Foreign:
-    """Read our JSONL and Parquet, and every format of ``history.readers.formats``, also gzipped.
+    """Read a history in our JSONL or Parquet or in any format of ``history.readers.formats``, possibly gzipped.
 
-    A text of a ``model`` that is not porcupine's is none of its histories, whatever it looks like.  ``name`` forces a
-    foreign format, ``fields`` maps its fields.
-    Raises FormatError with the line or byte, what was expected and what was found; and OSError.
+    ``name`` forces a foreign format, and ``fields`` maps its fields to ours.  With a ``model`` other than porcupine's,
+    a text is never taken for a porcupine history.  Raises OSError, and FormatError with the line or byte, what was
+    expected and what was found.
     """
     with unpacked(path) as plain:
         match "text" if name in FORMATS else kind_of(plain):
@@ -92,7 +91,7 @@ def read_any(
 
 @contextmanager
 def unpacked(path: Path) -> Iterator[Path]:
-    """The file itself, or what is packed in it by gzip, as a file that is gone afterwards.  Raises FormatError."""
+    """Yield the file itself, or a temporary file with its content if it is gzipped.  Raises FormatError."""
     with path.open("rb") as file:
         if file.read(2) != _GZIP:
             yield path
@@ -120,7 +119,7 @@ _GZIP: Final = b"\x1f\x8b"
 
 
 def _unread(path: Path, why: str) -> FormatError:
-    """Say what is wrong with a text too large for the other reader, and in which line, if it is one."""
+    """Make the error for a text that is too large for the row-wise reader, with the line if a line is wrong."""
     from history.readers.convert import convert_history  # imports pyarrow, which small files do not need
 
     try:
@@ -172,7 +171,10 @@ def _of_nemesis(events: Iterable[Event]) -> tuple[Event, ...]:
 
 
 def _unended(path: Path, name: str) -> str | None:
-    """Whether the last line of a log may be half of one: of other texts a half is none."""
+    """Return a note if the last line of a log may have been cut; None otherwise.
+
+    In other formats, half a line is an error anyway.
+    """
     if name != "jepsen-log" or torn_end(path) is None:
         return None
     return "the last line has no end: if the file was cut there, that line may say something else than was recorded"
@@ -204,7 +206,7 @@ def _jsonl(path: Path, model: str | None, large: int) -> Foreign:
 
 
 def _transactions(path: Path, model: str | None) -> Foreign | None:
-    """The transactions of a large file as columns; None where they are of another model, or not plain."""
+    """Read the transactions in a large file as columns; None if it has another model or is not plain."""
     from history.readers.transactions.jsonl import read_transactions
 
     with path.open("rb") as file:

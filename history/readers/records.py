@@ -1,6 +1,6 @@
-"""The one form that every foreign format is parsed into: maps with Jepsen's names for the fields, and their places.
+"""Records, which every foreign format is parsed into: maps with Jepsen's names for the fields, and their places.
 
-Parsing (bytes to records) ends here.  Conventions (records to events) begin in ``jepsen_events``.
+Parsers turn bytes into records.  ``jepsen_events`` turns records into events.
 """
 
 from __future__ import annotations
@@ -11,16 +11,16 @@ from typing import Any, TypeAlias
 
 from history.errors import FormatError
 
-#: Where the map starts (a place that ``wrong`` understands) and the map.
+#: The place where the map starts, in a unit that ``wrong`` understands, and the map.
 Record: TypeAlias = tuple[int, dict[str, Any]]
 Wrong: TypeAlias = Callable[[int, str], FormatError]
 
 
 @dataclass(frozen=True, slots=True)
 class Records:
-    """The records of a text, in the order of their events; ``wrong(place, message)`` makes the errors.
+    """The records of a file, in event order; ``wrong(place, message)`` makes errors.
 
-    ``mapping`` says how the fields of the source became ours (``f`` from ``method``), ``notes`` what else was assumed.
+    ``mapping`` maps our fields to those of the file (``f`` to ``method``), and ``notes`` lists other assumptions.
     """
 
     records: Sequence[Record]

@@ -1,7 +1,7 @@
-"""Operations from what a compiled scanner read: one row of integers for each event.
+"""Make operations from the rows of a compiled scanner: one row of integers for each event.
 
-The columns of a row are those of ``jsonl_kernel``; a name is represented by its hash.  What does not fit in columns
-raises NotColumnarError; the file is then read by the row-wise reader, which also words the errors.
+The columns of a row are those of ``jsonl_kernel``; a name is represented by its hash.  If something does not fit into
+columns, NotColumnarError is raised, and the caller uses the row-wise reader, which also words the errors.
 """
 
 from __future__ import annotations
@@ -23,20 +23,20 @@ Ints = NDArray[np.int64]
 
 
 class NotColumnarError(ValueError):
-    """The history holds what columns cannot: other functions than read, write, cas, or values that are no integers."""
+    """Columns cannot hold the history: it has functions other than read, write and cas, or non-integer values."""
 
 
 def read_only(data: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """View bytes so that they cannot be written to: the scanners are compiled for such views alone."""
+    """Return a read-only view of bytes; the scanners are compiled only for such views."""
     view = data.view()
     view.flags.writeable = False
     return view
 
 
 class Scanned:
-    """The events of one file.  A subclass defines how one line becomes an event, and what an error raises.
+    """The events of one file.  A subclass defines how a line becomes an event and which errors are raised.
 
-    ``later`` is a shape whose values ``operation`` compares.
+    ``later`` is a shape of values that are not compared here, because ``operation`` compares them.
     """
 
     later = -1
@@ -52,15 +52,15 @@ class Scanned:
         return int(self.kernel.hash_name(np.frombuffer(name.encode(), np.uint8)))
 
     def event(self, row: int) -> Event:
-        """Read the row's line with the strict reader.  Raises FormatError."""
+        """Read the line of a row with the strict reader.  Raises FormatError."""
         raise NotImplementedError
 
     def refuse(self, why: str) -> None:
-        """The events do not pair: raise FormatError that says where, or NotColumnarError."""
+        """Raise FormatError for the first event that is wrong, or NotColumnarError if the subclass cannot find it."""
         raise NotColumnarError(why)
 
     def keep_value(self, row: Ints, value: Any) -> bool:
-        """Put a value into its columns, if it is null, an integer, or two or three of them."""
+        """Store a value in its columns if it is null, an integer, or a list of two or three; return whether it is."""
         k = self.kernel
         is_list = isinstance(value, list) and len(value) in (2, 3)
         items = [*value, None][:3] if is_list else [None, value, None]
@@ -71,7 +71,7 @@ class Scanned:
         return True
 
     def key_number(self, key: Any) -> int:
-        """The number of a key in its column."""
+        """Return the number that represents a key in its column."""
         if key is None:
             return -1
         if isinstance(key, str) and '"' not in key and "\\" not in key:
@@ -81,7 +81,7 @@ class Scanned:
         return number
 
     def columns(self) -> OperationColumns:
-        """Pair the events and give each operation a row.  Raises FormatError, NotColumnarError."""
+        """Pair the events into operations as columns.  Raises FormatError and NotColumnarError."""
         k = self.kernel
         rows = self.rows
         types = self.types()
@@ -115,16 +115,16 @@ class Scanned:
         )  # fmt: skip
 
     def operation(self, invoke: int, ret: int) -> Operation:
-        """The operation of two events; ``ret`` -1: it never completed."""
+        """Return the operation of two events; ``ret`` is -1 if it never completed."""
         events = [self.event(invoke)] + ([self.event(ret)] if ret >= 0 else [])
         return pair(events, self.source)[0]
 
     def name(self, number: int, row: int) -> str | int | None:
-        """The key with that ``number`` in ``row``."""
+        """Return the key that ``number`` represents, which occurs in ``row``."""
         return self.names[number] if number in self.names else self.event(row).key
 
     def types(self) -> Ints:
-        """Each event's place in TYPES.  Raises FormatError for a client's type that is none."""
+        """Return each event's type as an index into TYPES.  Raises FormatError for an unknown type of a client."""
         k = self.kernel
         types = self._coded(self.rows[:, k.TYPE], {self.hashes[name]: code for code, name in enumerate(TYPES)})
         unknown = np.flatnonzero((types < 0) & (self.rows[:, k.PROCESS] != k.NEMESIS))
@@ -140,7 +140,7 @@ class Scanned:
         return coded
 
     def pairs(self, clients: Ints, types: Ints) -> tuple[Ints, Ints]:
-        """(event of the invocation, event of the completion or -1), by invocation."""
+        """Pair the events; return the rows of invocations and of their completions (-1: none), by invocation."""
         k = self.kernel
         process = self.rows[clients, k.PROCESS]
         order = clients[np.argsort(process, kind="stable")]
@@ -178,7 +178,10 @@ class Scanned:
             self.compare(int(invoke[place]), int(ret[place]))
 
     def compare(self, invoke: int, ret: int) -> None:
-        """Refuse an ok completion whose value contradicts its invocation.  Raises as ``refuse`` does."""
+        """Raise like ``refuse`` if an ok completion's value contradicts its invocation.
+
+        Raises NotColumnarError for a refused cas.
+        """
         event = self.event(ret)
         if (why := contradiction(event.f, self.event(invoke).value, event.value)) is not None:
             self.refuse(why)
@@ -186,7 +189,7 @@ class Scanned:
             raise NotColumnarError(f"a cas that was refused by {event.value[2]!r}")
 
     def _check_shapes(self, invoke: Ints, kind: NDArray[np.int8], valued: Ints, outcome: NDArray[np.int8]) -> None:
-        """A cas asks for a pair, everything else for one value or null."""
+        """Check that each cas has a pair, and every other operation one value or null.  Raises NotColumnarError."""
         k = self.kernel
         shape = self.rows[valued, k.SHAPE]
         fits = np.where(kind == CAS, shape == k.PAIR, shape < k.PAIR)

@@ -1,7 +1,7 @@
-"""Jepsen's EDN and console log and porcupine's kv by their lines: a million operations in seconds.
+"""Read Jepsen's EDN and console log and porcupine's kv line by line: a million operations in seconds.
 
-The operations are those of ``events_of`` and ``pair``.  A file that does not have one plain event a line raises
-NotColumnarError; then those read the file, and word the errors.
+The operations equal those of ``events_of`` and ``pair``.  A file without one plain event per line raises
+NotColumnarError; then those functions must read the file, and they word the errors.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ from history.records.events import NEMESIS, Event
 from history.records.operations import Operation, Outcome, contradiction
 
 _BOM: Final = (0xEF, 0xBB, 0xBF)
-#: The outcome by the index of the completion's type in TYPES.
+#: Outcomes, indexed by the position of the completion's type in TYPES.
 _OUTCOMES: Final[tuple[Outcome, ...]] = ("info", "ok", "fail", "info")
 
 
 def read_lines(path: Path, kind: str) -> OperationColumns | list[Operation]:
-    """The operations of a file of that kind (``edn``, ``jepsen-log`` or ``porcupine-kv``), as columns if they fit.
+    """Read the operations in a file of the format ``edn``, ``jepsen-log`` or ``porcupine-kv``, as columns if they fit.
 
-    Raises NotColumnarError (then read it row by row), and OSError.
+    Raises OSError, and NotColumnarError if the file must be read row by row.
     """
     data = np.fromfile(path, np.uint8)
     start = 3 if tuple(data[:3].tolist()) == _BOM else 0
@@ -51,7 +51,7 @@ def read_lines(path: Path, kind: str) -> OperationColumns | list[Operation]:
 
 
 class TextScan(Scanned):
-    """The lines of a text, a row each, as the compiled scanner leaves them: some are strange, some no event."""
+    """The lines of a text as rows of the compiled scanner: some are unknown to it, some are not events."""
 
     def __init__(self, data: NDArray[np.uint8], start: int, source: str, *, is_log: bool) -> None:
         from history.readers import jsonl_kernel, text_kernel
@@ -64,9 +64,10 @@ class TextScan(Scanned):
         text_kernel.scan_texts(data, start, self.rows.T, names, is_log)
 
     def record(self, row: int, number: int = 0) -> dict[str, Any] | None:
-        """The fields in one line, None if it is no event.
+        """Parse the fields in one line; None if the line is not an event.
 
-        Raises NotColumnarError for more or less than one map, FormatError, in which a log's line has that ``number``.
+        Raises NotColumnarError if the line is not exactly one map, and FormatError, which gives a log's line this
+        ``number``.
         """
         start, end = self.rows[row, self.kernel.START], self.rows[row, self.kernel.END]
         try:
@@ -82,7 +83,7 @@ class TextScan(Scanned):
 
 
 class _Lines(TextScan):
-    """The events of one file, a line each."""
+    """The events of one file, one on each line."""
 
     def __init__(self, data: NDArray[np.uint8], start: int, source: str, *, is_log: bool) -> None:
         super().__init__(data, start, source, is_log=is_log)
@@ -106,7 +107,7 @@ class _Lines(TextScan):
         return FormatError(self.source, "some line", message)
 
     def _mend(self, number: int) -> None:
-        """A line that the scanner does not know: nemesis events, odd values, and mistakes."""
+        """Read a line that the scanner does not know: a nemesis event, an unusual value, or a mistake."""
         k, row = self.kernel, self.rows[number]
         if (record := self.record(number)) is None:
             row[k.SHAPE] = self.texts.BLANK
@@ -134,14 +135,14 @@ class _Lines(TextScan):
             raise NotColumnarError("the events are out of order")
 
     def _take_keys(self) -> None:
-        """Split all values into keys and values if all are jepsen.independent's ``[k v]``."""
+        """Split values into keys and values if all of them are jepsen.independent's ``[k v]``."""
         k, rows = self.kernel, self.rows
         clients = rows[:, k.PROCESS] != k.NEMESIS
         shape, of_pairs = rows[:, k.SHAPE], np.isin(rows[:, k.F], [self.hash("cas"), self.hash("txn")])
         lists = (shape == k.PAIR) | (shape == self.texts.ODD)
         unkeyed = ~lists | (rows[:, k.KEY] != -1) | (of_pairs & (shape == k.PAIR) & (rows[:, k.VALUE] != ABSENT))
         if self.is_log:
-            # These repeat the value of their invocation, which may be a pair.
+            # Completions without a value repeat that of their invocation, which may be a pair.
             unsaid = clients & (shape == k.NULL) & np.isin(rows[:, k.TYPE], [self.hash(name) for name in DOUBTED])
             if unsaid.any() and not unkeyed[clients & ~unsaid].any():
                 raise NotColumnarError("answers without their keys")
@@ -154,7 +155,7 @@ class _Lines(TextScan):
         if not plain[clients].all():
             raise NotColumnarError("values that may be keys and values")
         self.keyed = True
-        # Twice the key: -1 stands for none.
+        # Double the keys, because -1 means that there is no key.
         rows[clients, k.KEY] = 2 * rows[clients, k.OLD]
         rows[clients, k.SHAPE] = np.where(rows[clients, k.VALUE] == ABSENT, k.NULL, k.INTEGER)
         rows[clients, k.OLD] = ABSENT
@@ -165,7 +166,7 @@ class _Lines(TextScan):
         super()._check_shapes(invoke, kind, valued, outcome)
 
     def require_kv(self) -> None:
-        """Check that ``check_kv`` would take all rows.  Raises NotColumnarError."""
+        """Check that ``check_kv`` would accept all rows.  Raises NotColumnarError."""
         k, rows = self.kernel, self.rows
         shape, f = rows[:, k.SHAPE], rows[:, k.F]
         unread = (shape == k.NULL) & (f == self.hash("get")) & (rows[:, k.TYPE] != self.hash("ok"))
@@ -177,7 +178,10 @@ class _Lines(TextScan):
     # -- operations as such ---------------------------------------------------------------------------------------
 
     def operations(self) -> list[Operation]:
-        """The operations where their values are no columns.  Raises FormatError, NotColumnarError."""
+        """Return the operations one by one, for values that do not fit into columns.
+
+        Raises FormatError and NotColumnarError.
+        """
         clients = np.flatnonzero(self.rows[:, self.kernel.PROCESS] != self.kernel.NEMESIS)
         invoke, ret = self.pairs(clients, self.types())
         return [self.operation(*places) for places in zip(invoke.tolist(), ret.tolist(), strict=True)]
@@ -201,7 +205,7 @@ class _Lines(TextScan):
 
 
 class _Events:
-    """The decoded rows as lists, which is quicker than reading single numbers from the arrays."""
+    """The decoded rows as lists, because reading single numbers from arrays is slower."""
 
     def __init__(self, lines: _Lines) -> None:
         k, rows = lines.kernel, lines.rows
@@ -228,7 +232,7 @@ class _Events:
 
 
 def _named(column: Ints, name: Callable[[int, int], Any]) -> list[Any]:
-    """The values behind the numbers in a column, each looked up once."""
+    """Return the values that the numbers in a column stand for, looking up each number once."""
     numbers, first, place = np.unique(column, return_index=True, return_inverse=True)
     names = [name(int(number), int(row)) for number, row in zip(numbers, first, strict=True)]
     return [names[number] for number in place.tolist()]

@@ -1,7 +1,9 @@
-"""The scanners of Jepsen's texts, compiled: one pass over the bytes, one row an event, in ``jsonl_kernel``'s columns.
+"""Compiled scanners of Jepsen's texts: one pass over the bytes, one row per event, in ``jsonl_kernel``'s columns.
 
 They know the lines that make up nearly all of such files, ``{:type :invoke, :f :write, :value 3, :process 0, …}`` and
-``INFO  jepsen.util - 0  :invoke  :write  3``; any other line is marked as strange, and the caller reads it by Python.
+``INFO  jepsen.util - 0  :invoke  :write  3``.  They mark any other line as strange, and the caller reads it in Python.
+
+Functions return -1 in place of the position after a value if the value is not one that they know.
 """
 
 from __future__ import annotations
@@ -35,14 +37,14 @@ from history.readers.jsonl_kernel import (
 )
 from history.records.events import TYPES
 
-#: One column more than ours have: 1 where not everything is in the row (a node, an error, an odd value).
+#: An additional column: 1 if the row lacks something (a node, an error, an unusual value).
 EXTRA: Final = 12
 WIDTH: Final = 13
-#: An index or a time that is not there.
+#: Stands for a missing index or time.
 MISSING: Final = -(1 << 62)
-# More shapes: a text, from byte OLD to byte VALUE; what no column holds; a line without an event.
+# More shapes: a string, from byte OLD to byte VALUE; a value that columns cannot hold; a line without an event.
 TEXT, ODD, BLANK = 10, 11, 12
-# Places in the array of the hashes of the names that are known: fields, nemesis, types.
+# Indexes into the array of hashes of known names: fields, nemesis, types.
 _TYPE, _PROCESS, _F, _VALUE, _INDEX, _TIME, _KEY, _NODE, _ERROR, _NEMESIS, _TYPES, _KNOWN = *range(11), 14
 NAMES: Final = ("type", "process", "f", "value", "index", "time", "key", "node", "error", "nemesis", *TYPES)
 _NEEDED: Final = 0b1111
@@ -52,7 +54,7 @@ _MAX_PROCESS: Final = 10**18
 
 @compiled_part
 def _skip(data, place, end):  # type: ignore[no-untyped-def]
-    """The next byte that is no blank and no comma."""
+    """Return the place of the next byte that is neither a blank nor a comma."""
     while place < end and (data[place] == 32 or data[place] == 44 or data[place] == 9 or data[place] == 13):
         place += 1
     return place
@@ -60,7 +62,7 @@ def _skip(data, place, end):  # type: ignore[no-untyped-def]
 
 @compiled_part
 def _word_end(data, place, end):  # type: ignore[no-untyped-def]
-    """Find the end of the letters, digits, hyphens and underscores that start here; the start if there are none."""
+    """Return the end of the letters, digits, hyphens and underscores that start here; ``place`` if there are none."""
     while place < end:
         byte = data[place]
         letter = 97 <= byte <= 122 or 65 <= byte <= 90
@@ -87,7 +89,7 @@ def _is_type(hashed, names):  # type: ignore[no-untyped-def]
 
 @compiled_part
 def _number(data, place, end):  # type: ignore[no-untyped-def]
-    """(number, where it ends); -1 for anything but plain digits before a blank or a closing bracket."""
+    """Parse an integer before a blank, a comma or a closing bracket: return (number, its end or -1)."""
     if place >= end:
         return 0, -1
     number, place = integer_at(data, place, end)
@@ -100,7 +102,7 @@ def _number(data, place, end):  # type: ignore[no-untyped-def]
 
 @compiled_part
 def _value_at(data, place, end, row):  # type: ignore[no-untyped-def]
-    """Parse nil, an integer, a pair of them or a plain text into the row; where it ends, -1 for anything else."""
+    """Parse nil, an integer, a pair of these or a plain string into the row; return its end or -1."""
     if place >= end:
         return -1
     if _is_nil(data, place, end):
@@ -138,7 +140,7 @@ def _clear(row, start, end):  # type: ignore[no-untyped-def]
 
 @step
 def _keyword_field(data, place, end, which, row, names):  # type: ignore[no-untyped-def]
-    """Put a keyword into the row; returns where it ends, -1 if the field has no such keyword."""
+    """Store a keyword in the row; return its end, or -1 if the field cannot hold this keyword."""
     stop = _word_end(data, place + 1, end)
     hashed = name_hash(data, place + 1, stop)
     if stop == place + 1:
@@ -158,7 +160,7 @@ def _keyword_field(data, place, end, which, row, names):  # type: ignore[no-unty
 
 @step
 def _string_field(data, place, end, which, row):  # type: ignore[no-untyped-def]
-    """Put a string into the row; returns where it ends, -1 if the field has no strings."""
+    """Store a string in the row; return its end, or -1 if the field cannot hold strings."""
     stop = string_end(data, place, end)
     if stop < 0:
         return -1
@@ -173,7 +175,7 @@ def _string_field(data, place, end, which, row):  # type: ignore[no-untyped-def]
 
 @step
 def _field(data, place, end, which, row, names):  # type: ignore[no-untyped-def]
-    """Put the value of a field into the row; returns where it ends, -1 if it is strange."""
+    """Store the value of a field in the row; return its end or -1."""
     if which == _VALUE:
         place = _value_at(data, place, end, row)
     elif which == _INDEX:
@@ -198,7 +200,7 @@ def _field(data, place, end, which, row, names):  # type: ignore[no-untyped-def]
 
 @compiled_part
 def _map(data, start, end, row, names):  # type: ignore[no-untyped-def]
-    """Parse one map that is alone on its line into the row; False if the line is strange."""
+    """Parse a line that is one map into the row; return False if the scanner does not know the line."""
     _clear(row, start, end)
     place = _skip(data, start, end)
     if place == end:
@@ -229,7 +231,7 @@ def _map(data, start, end, row, names):  # type: ignore[no-untyped-def]
 
 @compiled_part
 def _after_name(data, start, end):  # type: ignore[no-untyped-def]
-    """The byte after the first ``jepsen.util`` or ``jepsen.print``; -1 if there is none.  (Bytes, one by one.)"""
+    """Return the place after the first ``jepsen.util`` or ``jepsen.print``; -1 if there is none."""
     last = end - 11
     place = start
     while place <= last:
@@ -250,7 +252,7 @@ def _after_name(data, start, end):  # type: ignore[no-untyped-def]
 
 @step
 def _process(data, place, end, row, names):  # type: ignore[no-untyped-def]
-    """Put a log line's process into the row; returns where it ends, -1 if it is strange."""
+    """Store a log line's process in the row; return its end or -1."""
     if data[place] == 58:
         stop = _word_end(data, place + 1, end)
         row[PROCESS] = NEMESIS
@@ -261,13 +263,13 @@ def _process(data, place, end, row, names):  # type: ignore[no-untyped-def]
 
 @step
 def _log_start(data, start, end):  # type: ignore[no-untyped-def]
-    """Find the begin of the process; ``end`` if the line holds no event, -1 if it is strange."""
+    """Return where the process begins; ``end`` if the line has no event, -1 if the scanner does not know it."""
     for place in range(start, end):
         if data[place] > 127:
             return -1
     place = _after_name(data, start, end)
     if place < 0:
-        # A line of the log alone begins with a process; any other says nothing of operations.
+        # An event without the logger's name begins with the process; any other such line is not an event.
         bare = start < end and (48 <= data[start] <= 57 or data[start] == 58)
         return start if bare else end
     colon = place < end and data[place] == 58
@@ -281,7 +283,7 @@ def _log_start(data, start, end):  # type: ignore[no-untyped-def]
 
 @compiled_part
 def _log_line(data, start, end, row, names):  # type: ignore[no-untyped-def]
-    """Parse one line of a log into the row; False if the line is strange."""
+    """Parse one line of a log into the row; return False if the scanner does not know the line."""
     _clear(row, start, end)
     place = _log_start(data, start, end)
     if place == end:
@@ -308,15 +310,15 @@ def _log_line(data, start, end, row, names):  # type: ignore[no-untyped-def]
     if stop == place:
         return False
     place = _value_at(data, stop, end, row)
-    # A text may be an error instead of a value: the line is read by itself.
+    # A string may be an error instead of a value, so Python must read the line.
     return place >= 0 and row[SHAPE] != TEXT and blanks(data, place, end) == end
 
 
 @compiled
 def scan_texts(data, start, columns, names, is_log):  # type: ignore[no-untyped-def]
-    """Parse lines from ``start`` on into as many rows; the last one needs no line end.
+    """Parse one line from ``start`` on into each row; the last line needs no newline.
 
-    ``columns`` and ``data`` are as ``jsonl_kernel.scan`` has them; ``names`` are the hashes of NAMES.
+    ``columns`` and ``data`` are as in ``jsonl_kernel.scan``; ``names`` are the hashes of NAMES.
     """
     place, rows = start, columns.T
     for number in range(rows.shape[0]):

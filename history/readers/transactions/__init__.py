@@ -1,8 +1,8 @@
-"""Transactions as columns: what the checker of isolation levels reads.
+"""Transactions as columns, for the checker of isolation levels.
 
 ================  =============================================================
-``columns``       the columns, and how operations become them
-``jsonl``         from ``history.jsonl``, by the compiled ``jsonl_kernel``
+``columns``       the columns, and their conversion from operations
+``jsonl``         reads them from ``history.jsonl`` with ``jsonl_kernel``
 ================  =============================================================
 """
 

@@ -1,8 +1,8 @@
-"""Transactions as numpy columns, and how operations become them.
+"""Transactions as numpy columns, and their conversion from operations.
 
-A transaction is a list of steps ``[f, key, value]``.  Each step of *list-append* is ``append`` of a value to the list
-that a key holds, or ``r`` (``read``), answered by the whole list; each step of *rw-register* is ``w`` (``write``) of
-a value, or ``r``, answered by the value, or null where the key was never written.
+A transaction is a list of steps ``[f, key, value]``.  A step of *list-append* appends a value to the list at a key
+(``append``) or reads the whole list (``r`` or ``read``).  A step of *rw-register* writes a value (``w`` or ``write``)
+or reads it (``r`` or ``read``), and gets null if the key was never written.
 """
 
 from __future__ import annotations
@@ -22,30 +22,32 @@ from history.records.operations import Operation, place_of_index
 
 TransactionObject: TypeAlias = Literal["list-append", "rw-register"]
 TRANSACTION_OBJECTS: Final[tuple[TransactionObject, ...]] = ("list-append", "rw-register")
-#: The isolation level that is judged if none is named.
+#: The isolation level to check by default.
 DEFAULT_LEVEL: Final = "serializable"
-#: The names of steps that write, by what the keys hold.
+#: The names of write steps, by what the keys hold.
 WRITES: Final[dict[str, tuple[str, ...]]] = {"list-append": ("append",), "rw-register": ("w", "write")}
 READS: Final = ("r", "read")
-#: The function of an operation that is a transaction.
+#: The function name of operations that are transactions.
 TXN: Final = "txn"
 _OUTCOMES: Final = {"ok": OK, "info": INFO, "fail": FAIL}
 
 
 @dataclass(frozen=True, slots=True)
 class TransactionColumns:
-    """Transactions in the order of their invocations.
+    """Transactions as columns, in invocation order.
 
-    One row a transaction: ``process``; ``invoke`` and ``ret`` are places in the real-time order (``NEVER`` without an
-    answer), one transaction precedes another if it returned at a smaller place than the other was invoked;
-    ``outcome`` is a code; its steps are from ``first[row]`` to ``first[row + 1]``.
+    These columns have one row for each transaction: ``process``, ``invoke``, ``ret``, ``outcome`` (a code) and
+    ``first``.  ``invoke`` and ``ret`` are positions in the real-time order, with ``NEVER`` for a missing answer.  One
+    transaction precedes another if its ``ret`` is smaller than the other's ``invoke``.  A transaction's steps are those
+    from ``first[row]`` to ``first[row + 1]``.
 
-    One row a step: ``kind`` (READ or WRITE), ``key`` (a number, named by ``keys``), ``value`` (written or read;
-    ``ABSENT`` for null).  A list that was read is ``length`` numbers of ``elements`` from ``begin`` on.  Values
-    from ``LARGEST`` on are numbers of ``others``, all below stand for themselves.  Steps of a transaction that is not
-    ok are those that were asked for, and what its reads answered is not known.
+    These columns have one row for each step: ``kind`` (READ or WRITE), ``key`` (an index into ``keys``), ``value``
+    (written or read; ``ABSENT`` for null), ``begin`` and ``length``.  A list that was read is the ``length`` numbers
+    from ``elements[begin]`` on.  A number from ``LARGEST`` on stands for ``others[number - LARGEST]``; all smaller ones
+    stand for themselves.  For a transaction that is not ok, the steps are the requested ones, and the answers of its
+    reads are unknown.
 
-    ``operation`` gives a row as an operation, ``place`` where it stands in the file or list.
+    ``operation`` converts a row to an operation, and ``place`` names its place in the file or list.
     """
 
     holds: TransactionObject
@@ -69,7 +71,7 @@ class TransactionColumns:
         return self.process.size
 
     def value_named(self, number: int) -> Any:
-        """The value that a number stands for."""
+        """Return the value that a number stands for."""
         if number == ABSENT:
             return None
         return number if number < LARGEST else self.others[number - LARGEST]
@@ -81,9 +83,9 @@ def columns_of_operations(
     source: str = "history",
     place: Callable[[int], str] = place_of_index,
 ) -> TransactionColumns:
-    """Convert operations, of which each is a transaction, in the order of their invocations.
+    """Convert operations, all of them transactions in invocation order, to columns.
 
-    ``place`` names an event by its index.  Raises FormatError for a step of another shape.
+    ``place`` names an event by its index.  Raises FormatError for a malformed step.
     """
     kinds = dict.fromkeys(READS, READ) | dict.fromkeys(WRITES[holds], WRITE)
     lists = holds == "list-append"
@@ -129,7 +131,7 @@ def columns_of_operations(
 
 
 class Numbers:
-    """Numbers for values and keys: an integer stands for itself, anything else has one from LARGEST on."""
+    """Assigns numbers to values and keys: an integer stands for itself, anything else gets a number from LARGEST on."""
 
     def __init__(self) -> None:
         self.others: list[Any] = []

@@ -1,4 +1,4 @@
-"""Read transactions from ``history.jsonl`` as columns, a million of them in seconds."""
+"""Read transactions from ``history.jsonl`` as columns: a million of them in seconds."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from history.records.operations import Operation, pair
 
 
 def read_transactions(path: Path, holds: TransactionObject) -> tuple[Header, TransactionColumns, bool]:
-    """The header, the transactions, and whether the last line was torn and left out.
+    """Read a history of transactions; return its header, its columns, and whether a torn last line was left out.
 
-    Raises FormatError for a header that is none, NotColumnarError for anything but plain transactions (the row-wise
-    reader then says what is wrong, or reads it), and OSError.
+    Raises OSError, FormatError for a malformed header, and NotColumnarError for anything but plain transactions.  In
+    the last case, the row-wise reader must read the file or say what is wrong.
     """
     from history.readers import jsonl_kernel
     from history.readers.transactions import jsonl_kernel as kernel
@@ -38,7 +38,7 @@ def read_transactions(path: Path, holds: TransactionObject) -> tuple[Header, Tra
     kind, process, begin, stop, plain = kernel.scan_lines(data, newline + 1, lines, names)
     if plain < lines:
         raise NotColumnarError(line_of_event(plain))
-    # Even, for the number -1 stands for none.
+    # Double the processes, because -1 means that there is no process.
     numbers, first = jsonl_kernel.number(2 * process)
     begun, ended, paired = kernel.pair_lines(kind, numbers, first.size)
     if not paired:
@@ -63,7 +63,7 @@ def read_transactions(path: Path, holds: TransactionObject) -> tuple[Header, Tra
 
 
 class _File:
-    """The lines of a file, by the rows of its transactions."""
+    """Finds the lines of a file by the rows of its transactions."""
 
     def __init__(
         self, data: NDArray[np.uint8], path: Path, start: int, value: NDArray[np.int64], begun: NDArray[np.int64],
@@ -73,12 +73,12 @@ class _File:
         self.begun, self.ended = begun, ended
 
     def operation(self, row: int) -> Operation:
-        """The transaction in a row."""
+        """Return the transaction in a row."""
         events = [self._event(int(line)) for line in (self.begun[row], self.ended[row]) if line >= 0]
         return pair(events, str(self.path))[0]
 
     def _event(self, line: int) -> Any:
-        """The event of a line, which is found by where its value starts."""
+        """Return the event in a line, which is found by the start of its value."""
         inside = int(self.value[line])
         start, end = inside, inside
         while start > self.start and self.data[start - 1] != 10:
@@ -89,7 +89,7 @@ class _File:
 
 
 class _Keys(Sequence[Any]):
-    """The names of keys by their numbers, each read where it first stands."""
+    """The names of keys by number, each read from the file at its first occurrence."""
 
     def __init__(self, file: _File, first: NDArray[np.int64], places: NDArray[np.int64]) -> None:
         self._file, self._first, self._places = file, first, places

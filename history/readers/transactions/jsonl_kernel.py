@@ -1,7 +1,9 @@
-"""The scanner of transactions in ``history.jsonl``, compiled: first the lines, then the steps of each transaction.
+"""The compiled scanner of transactions in ``history.jsonl``: first the lines, then the steps of each transaction.
 
-It knows what our own writer emits, with the fields in any order and blanks between them.  At anything else it stops,
-and the caller takes the row-wise reader.
+It knows the JSON that our own writer emits, with fields in any order and blanks between them.  It stops at anything
+else, and the caller uses the row-wise reader.
+
+Functions return -1 in place of the position after a value if the value is not one that they know.
 """
 
 from __future__ import annotations
@@ -14,7 +16,7 @@ from history.codes import ABSENT, READ, WRITE
 from history.compiled import compiled, compiled_part
 from history.readers.jsonl_kernel import blanks, integer_at, is_null, name_hash, string_end
 
-# Places in the array of the hashes of names: fields, types, and steps.
+# Indexes into the array of hashes of known names: fields, types, and steps.
 F_INDEX, F_TIME, F_TYPE, F_PROCESS, F_F, F_VALUE, F_KEY = range(7)
 T_INVOKE: Final = 7
 TXN_NAME, NEMESIS_NAME = 11, 12
@@ -24,20 +26,20 @@ NAMES: Final = (
     "read",
 )  # fmt: skip
 _NEEDED: Final = (1 << F_KEY) - 1
-# Columns of a row are the numbers of the fields; that of a process that is a name, and where a value ends, are others.
+# Columns of a row have the numbers of the fields.  There are two more: the end of the value, and a process's name.
 INDEX, TIME, TYPE, PROCESS, F, VALUE, VALUE_END = range(7)
 PROCESS_NAME: Final = 7
-#: The type of an event that is no client's.
+#: The type of an event that does not belong to a client.
 OTHER: Final = -1
-#: Keys beyond these are read row by row.
+#: Histories with larger keys are read row by row.
 _LARGEST_KEY: Final = 1 << 60
-# What a read of each kind of object is answered.
+# What reads return: lists, or single values.
 LISTS, VALUES = 0, 1
 
 
 @compiled_part
 def _value_end(data, place, end):  # type: ignore[no-untyped-def]
-    """Find the end of any JSON value that starts here; -1 if there is none."""
+    """Return the end of any JSON value that starts here, or -1."""
     depth = 0
     while place < end:
         byte = data[place]
@@ -62,7 +64,7 @@ def _value_end(data, place, end):  # type: ignore[no-untyped-def]
 
 @compiled_part
 def _string(data, place, end, names):  # type: ignore[no-untyped-def]
-    """(the number of the name that is this string, the place behind it); -1 for any other, and where it is none."""
+    """Return (index of this string in ``names`` or -1, the end of the string or -1 if there is none)."""
     if place >= end or data[place] != 34:
         return -1, -1
     stop = string_end(data, place, end)
@@ -77,7 +79,7 @@ def _string(data, place, end, names):  # type: ignore[no-untyped-def]
 
 @compiled_part
 def _field(data, place, end, which, row, names):  # type: ignore[no-untyped-def]
-    """Put the value of a field into the row (see ``scan_lines``); returns where it ends, -1 if it is not plain."""
+    """Store the value of a field in the row (see ``scan_lines``); return its end or -1."""
     if which == F_VALUE:
         row[VALUE] = place
         row[VALUE_END] = _value_end(data, place, end)
@@ -100,7 +102,7 @@ def _field(data, place, end, which, row, names):  # type: ignore[no-untyped-def]
 
 @compiled_part
 def _line(data, start, end, row, names):  # type: ignore[no-untyped-def]
-    """Parse one event into the row: is it plain?"""
+    """Parse one event into the row; return whether it is plain."""
     seen = 0
     while end > start and (data[end - 1] == 32 or data[end - 1] == 13):
         end -= 1
@@ -138,9 +140,10 @@ def _line(data, start, end, row, names):  # type: ignore[no-untyped-def]
 
 @compiled
 def scan_lines(data, start, lines, names):  # type: ignore[no-untyped-def]
-    """Parse whole lines: (type, process, where the value starts, where it ends; the first line that is not plain).
+    """Parse whole lines, up to the first that is not plain or whose index or time is out of order.
 
-    The index of each is its number, and times do not go back.  All lines are plain if the last is their number.
+    Returns (types, processes, starts of values, ends of values, number of that line).  If all lines are plain, the last
+    number equals ``lines``.
     """
     kind, process = np.empty(lines, np.int8), np.empty(lines, np.int64)
     begin, stop = np.empty(lines, np.int64), np.empty(lines, np.int64)
@@ -160,7 +163,7 @@ def scan_lines(data, start, lines, names):  # type: ignore[no-untyped-def]
 
 @compiled
 def pair_lines(kind, process, processes):  # type: ignore[no-untyped-def]
-    """(the line of each invocation, that of its completion or -1; do the events pair?)"""
+    """Pair events; return (line of each invocation, line of its completion or -1, whether all events pair)."""
     begun = np.empty(kind.size, np.int64)
     ended = np.full(kind.size, -1, np.int64)
     opened = np.full(processes, -1, np.int64)
@@ -185,7 +188,7 @@ def pair_lines(kind, process, processes):  # type: ignore[no-untyped-def]
 
 @compiled_part
 def _key_at(data, place, end):  # type: ignore[no-untyped-def]
-    """(a number for the key: even for an integer, odd for a string; where it ends, -1 if it is neither)."""
+    """Parse a key; return (its number, which is even for an integer and odd for a string; its end or -1)."""
     if data[place] == 34:
         stop = string_end(data, place, end)
         if stop < 0:
@@ -199,7 +202,7 @@ def _key_at(data, place, end):  # type: ignore[no-untyped-def]
 
 @compiled_part
 def _items(data, place, end, elements, used):  # type: ignore[no-untyped-def]
-    """Parse a list of integers: (where it ends, -1 if it is none; how many elements there are then)."""
+    """Parse a list of integers into ``elements``; return (its end or -1, new number of elements)."""
     place = blanks(data, place + 1, end)
     if data[place] == 93:
         return place + 1, used
@@ -218,7 +221,7 @@ def _items(data, place, end, elements, used):  # type: ignore[no-untyped-def]
 
 @compiled_part
 def _answer(data, place, end, holds, value, elements, used):  # type: ignore[no-untyped-def]
-    """Parse what a read was answered: (where it ends, -1 if that is not plain; the number of elements)."""
+    """Parse the answer of a read; return (its end or -1, new number of elements)."""
     value[0] = ABSENT
     if is_null(data, place, end):
         return place + 4, used
@@ -230,7 +233,7 @@ def _answer(data, place, end, holds, value, elements, used):  # type: ignore[no-
 
 @compiled_part
 def _head(data, place, end, names, writes, key):  # type: ignore[no-untyped-def]
-    """Parse a step up to its value: (READ or WRITE, where the value starts, -1 if it is not plain); and its key."""
+    """Parse a step up to its value and store its key; return (READ or WRITE, start of the value or -1)."""
     if data[place] != 91:
         return READ, -1
     name, place = _string(data, blanks(data, place + 1, end), end, names)
@@ -247,14 +250,15 @@ def _head(data, place, end, names, writes, key):  # type: ignore[no-untyped-def]
 
 @compiled
 def scan_steps(data, begin, stop, known, names, writes, holds):  # type: ignore[no-untyped-def]
-    """Parse the steps of transactions, by where the values start and end; ``known``: are the answers of reads there?
+    """Parse the steps of transactions, given the starts and ends of their values.
 
-    (First step of each; kind, key, value, begin and length of the list by step; elements; how many are plain.)
+    ``known`` says for each transaction whether its reads have answers.  Returns (first step of each transaction; kind,
+    key, value, and begin and length of the list for each step; elements; number of transactions that are plain).
     """
     size = 0
     for row in range(begin.size):
         size += stop[row] - begin[row]
-    # No step has less than nine bytes, no element less than two.  Memory that is not written to is not taken.
+    # A step has at least nine bytes, and an element at least two.  Memory that is never written to costs nothing.
     most = size // 9 + 2
     first = np.zeros(begin.size + 1, np.int64)
     kind, key, value = np.empty(most, np.int8), np.empty(most, np.int64), np.empty(most, np.int64)
