@@ -91,7 +91,7 @@ class Recording:
 
     @classmethod
     def of(cls, run: RunFiles | Recording) -> Recording:
-        """Return the recording itself, or a new recording of these files."""
+        """Return ``run`` itself if it is a recording, else a new recording of these files."""
         return run if isinstance(run, cls) else cls(run.root)  # type: ignore[union-attr]  # they are files then
 
     def has_read(self, name: str) -> bool:

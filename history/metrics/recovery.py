@@ -207,7 +207,7 @@ def _recovered(ok: Times, healed: int, end: int, before: float) -> float | None:
 
 
 def enough(before: float) -> int:
-    """Return how many ok in one second mean that the rate before the fault is back."""
+    """Return how many ok operations in one second count as a return to the rate ``before`` a fault."""
     return max(1, math.ceil(RECOVERED * before - CHANCE * math.sqrt(before) - 1e-9))
 
 

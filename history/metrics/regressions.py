@@ -38,7 +38,7 @@ _CLEAN, _LEAST_CLEAN = 10, 5
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """A run with its figures.  A figure is None if the run lacks it, and infinity means never."""
+    """A run with its figures.  A figure is None if the run lacks it, and infinity if it stands for *never*."""
 
     run: str
     series: str

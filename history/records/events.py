@@ -150,7 +150,7 @@ def torn_end(path: Path) -> str | None:
 
 
 def torn_note(file: BinaryIO) -> str | None:
-    """Do the same as :func:`torn_end` for an open file."""
+    """Describe the torn end of an open file, like :func:`torn_end`."""
     size, window = file.seek(0, os.SEEK_END), 1 << 16
     while True:
         file.seek(max(0, size - window))

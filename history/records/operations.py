@@ -137,7 +137,10 @@ def contradiction(f: str, asked: Any, answered: Any) -> str | None:
 
 
 def _txn_contradiction(asked: Any, answered: Any) -> str | None:
-    """Explain the same for a transaction, a list of steps ``[f, key, …]``; None for a value of another shape."""
+    """Explain why an ok transaction's answer cannot belong to its steps ``[f, key, …]``.
+
+    None if it can, or if the value is not a list of steps.
+    """
     if not _is_list(asked) or not all(_is_list(step) and len(step) > 1 for step in asked):
         return None
     if answered is None:

@@ -37,9 +37,9 @@ _Text: TypeAlias = Annotated[str, msgspec.Meta(min_length=1)]
 
 
 class Acknowledged(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """A new level that somebody accepted: from this run on, ``figure`` is compared with runs at that level.
+    """A new level that somebody accepted: later runs are compared with the runs from ``run`` on.
 
-    Applies to all figures if ``figure`` is None.
+    This concerns one ``figure``, or all figures if it is None.
     """
 
     run: _Text
