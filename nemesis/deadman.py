@@ -1,10 +1,11 @@
-"""A dead man's timer: a node lifts our faults by itself when the control node is gone.
+"""A dead man's timer: a node lifts our faults by itself if the control node is gone.
 
-A watcher on every node holds the sweep (see ``sweep``) and a lease, a file that the control node renews every few
-seconds.  When the lease was not renewed for ``LEASE_S``, the watcher sweeps the node and ends; when the file is gone,
-it just ends.  It is for machines that outlive a run; namespaces are on the machine where the run is killed.
+A watcher on every node has the sweep (see ``sweep``) and a lease, which is a file that the control node renews every
+few seconds.  If the lease is not renewed for ``LEASE_S``, the watcher sweeps the node and exits; if the file is gone,
+it just exits.  The timer is for machines that outlive a run.  Namespaces do not need it, because they are on the
+machine where the run was killed.
 
-The lease counts by the node's uptime: setting the clock does not change it.
+The lease uses the node's uptime, so setting the clock does not affect it.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from nemesis.core.fault import complaint
 from nemesis.core.ports import Command, Nodes, run_each
 from nemesis.sweep import LEASE
 
-#: Longer than any standstill of a control node that is merely busy, or suspended for a moment.
+#: Longer than a control node stands still when it is merely busy or briefly suspended.
 LEASE_S: Final = 120.0
 RENEW_S: Final = 5.0
 
@@ -36,10 +37,10 @@ done 2>/dev/null"""
 
 _RENEW: Final = """read -r now rest </proc/uptime && echo "${now%.*}" >"$0.new" && mv "$0.new" "$0" """
 
-#: A number alone may be another process by now.
+#: Checks the command line as well, because the pid may belong to another process by now.
 _WATCHED: Final = """grep -qsF -- "$0" "/proc/$(cat "$0.pid" 2>/dev/null)/cmdline\""""
 
-#: What an earlier run armed is ended first.
+#: Ends the timer of an earlier run first.
 _ARM: Final = f"""watch=$1; shift
 if {_WATCHED}; then kill -s KILL "$(cat "$0.pid")"; fi
 rm -f "$0.lifted"
@@ -54,9 +55,10 @@ _DISARM: Final = """rm -f "$0" "$0.new" "$0.pid" """
 
 
 class DeadMansTimer:
-    """Armed while the context lasts, and renewed by a thread; ``lost``: nodes where it went off.
+    """Context manager that keeps timers armed on all nodes, with a thread that renews them.
 
-    ``sweeps`` is what each node does when the lease has run out.  Left with :meth:`leave`, the timers stay armed.
+    ``sweeps`` has the command that each node runs when the lease expires.  ``lost`` maps nodes whose timer is gone to
+    the reason.  After :meth:`leave`, the timers stay armed when the context ends.
     """
 
     def __init__(
@@ -78,7 +80,7 @@ class DeadMansTimer:
         self.lost: dict[str, str] = {}
 
     def __enter__(self) -> Self:
-        """Arm the timer on every node.  Raises FaultError when one cannot be armed: nothing should be injected then."""
+        """Arm the timer on every node.  Raises FaultError if one cannot be armed; then do not inject any fault."""
         arm = {
             node: Command(("sh", "-c", _ARM, self._lease, _WATCH, f"{self._lease_s:.0f}", *sweep.argv[2:]))
             for node, sweep in self._sweeps.items()
@@ -93,12 +95,12 @@ class DeadMansTimer:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         self._over.set()
         self._renewing.join()
-        self._renew()  # one may have gone off since the last time
+        self._renew()  # a timer may have gone off since the last renewal
         if not self._stays:
             self._disarm()
 
     def leave(self) -> None:
-        """Leave the timers armed, so that nodes lift what still stands when the lease has run out."""
+        """Leave the timers armed, so that nodes lift the remaining faults when the lease expires."""
         self._stays = True
 
     def _renew_forever(self) -> None:
@@ -106,7 +108,7 @@ class DeadMansTimer:
             self._renew()
 
     def _renew(self) -> None:
-        # A node that cannot be reached now may be reached later: only one that answers can have lost its timer.
+        # A node that cannot be reached now may still have its timer, so ignore its error.
         wrong, _ = self._on_each(dict.fromkeys(self._sweeps, Command(("sh", "-c", _KEEP, self._lease))))
         self.lost = {**wrong, **self.lost}
 
@@ -114,7 +116,7 @@ class DeadMansTimer:
         self._on_each(dict.fromkeys(self._sweeps, Command(("sh", "-c", _DISARM, self._lease))))
 
     def _on_each(self, commands: dict[str, Command]) -> tuple[dict[str, str], dict[str, str]]:
-        """The complaints of the nodes, and the nodes that could not be reached."""
+        """Run the commands; return the nodes' complaints, and the errors of nodes that could not be reached."""
         answers, errors = run_each(self._nodes, commands)
         wrong = {node: f"{node}: {complaint(one.stderr)}" for node, one in answers.items() if one.code}
         return wrong, {node: str(error) for node, error in errors.items()}

@@ -1,7 +1,7 @@
-"""Undo everything with our tag on every node, for the leftovers of a killed run.
+"""Undo everything with our tag on every node, to clean up after a killed run.
 
-A failure is always reported: a node on which something of ours stands after the sweep has
-failed.  One node that fails, or cannot be reached, does not keep the others from being swept.
+Failures are always reported: a node fails if something of ours remains after the sweep.  A node that fails or cannot be
+reached does not prevent sweeping the others.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from nemesis.core.ports import Command, Nodes, run_each
 from nemesis.core.roles import FIND
 from nemesis.faults import clocks, delay, disks, power, resources
 
-#: A dead man's timer (see ``deadman``), and what it has lifted.
+#: The lease of the dead man's timer (see ``deadman``), and its report of what it lifted.
 LEASE: Final = "/run/harness-lease"
 LIFTED: Final = f"{LEASE}.lifted"
 
-#: The script excludes its own process by this name, as its command line contains what it searches for.
+#: The script excludes its own process by this name, because its command line contains the text it searches for.
 _NAME: Final = "harness-sweep"
 
-#: ``ours REGEX`` prints the pids of processes one of whose words matches; ``wrong WORDS`` reports what stays.
+#: ``ours REGEX`` prints the pids of processes whose command line matches; ``wrong WORDS`` reports what remains.
 _TOOLS: Final = f"""{FIND}
 export LC_ALL=C PATH="$PATH:/usr/sbin:/sbin"
 failed=0
@@ -43,7 +43,7 @@ end() {{
   done
 }}"""
 
-#: Commands of a killed run may still be running: one that fills a disk would fill it again.
+#: Commands of a killed run may still be running, and one that fills a disk would fill it again.
 _WRITERS: Final = (
     r"""for pid in $(ours '[.]harness-'); do end "$pid" && echo "ended pid $pid, which wrote for us"; done"""
 )
@@ -76,7 +76,10 @@ _SCRIPT: Final = "\n".join(
 
 @dataclass(frozen=True, slots=True)
 class Swept:
-    """Result of a sweep: ``undone`` maps nodes to a line for each thing, ``failed`` the others to the reason."""
+    """Result of a sweep.
+
+    ``undone`` maps nodes to lines that say what was undone.  ``failed`` maps nodes that failed to the reason.
+    """
 
     undone: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     failed: Mapping[str, str] = field(default_factory=dict)
@@ -86,10 +89,10 @@ class Swept:
 
 
 def sweep_commands(nodes: Nodes, data_dirs: Mapping[str, str]) -> dict[str, Command]:
-    """Commands that undo every fault of ours on a node; each exits with 0 when nothing of ours is left.
+    """Return a command for each node that undoes all our faults, and exits with 0 if nothing of ours is left.
 
-    Stopped processes of the system under test are continued.  Where the data filesystem was shut down they are ended,
-    since they hold it, and it is mounted anew.
+    It continues stopped processes of the system under test.  If the data filesystem was shut down, it ends these
+    processes, because they keep it busy, and mounts the filesystem again.
     """
     places = {node: data_dirs.get(node, DATA_DIR) for node in nodes.names}
     return {
@@ -99,7 +102,7 @@ def sweep_commands(nodes: Nodes, data_dirs: Mapping[str, str]) -> dict[str, Comm
 
 
 def heal_everything(nodes: Nodes, data_dirs: Mapping[str, str] | None = None) -> Swept:
-    """Sweep all nodes; ``data_dirs`` are those that differ from the default."""
+    """Sweep all nodes.  ``data_dirs`` maps nodes to data directories that differ from the default."""
     done, errors = run_each(nodes, sweep_commands(nodes, data_dirs or {}))
     failed = {node: str(error) for node, error in errors.items()}
     failed |= {n: f"exit {one.code}: {complaint(one.stderr)}" for n, one in done.items() if one.code}

@@ -1,4 +1,4 @@
-"""A clock that is passed as an argument: it gives the time and can be waited on."""
+"""The interface of a clock that is passed as an argument: it tells the time, and code can wait on it."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ class Clock(Protocol):
     """A monotonic clock."""
 
     def now(self) -> int:
-        """Nanoseconds since some fixed moment."""
+        """Return the nanoseconds since some fixed moment."""
         ...
 
     def wait(self, seconds: float, stop: threading.Event) -> bool:
-        """Wait so long, or until ``stop`` is set.  True when it is set."""
+        """Wait for ``seconds`` or until ``stop`` is set.  Return whether it is set."""
         ...

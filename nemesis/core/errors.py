@@ -2,15 +2,15 @@
 
 ::
 
-    FaultError            something was tried and cannot be shown to stand, or to be gone
-    SkippedError          nothing was touched, and this is why
+    FaultError            a fault was tried, and nothing proves that it stands or is gone
+    SkippedError          a fault was not tried, for this reason
      └─ NotYetError       … but it may be possible a moment later (no leader is known just now)
     UnknownFaultError     no fault has this name                                (a KeyError)
     ScheduleError         a schedule that is impossible                         (a ValueError)
     OptionError           an unknown option, or a value out of its bounds       (a ValueError)
 
-Every other exception (a node that cannot be reached, a full disk) is a failure of the harness: it is passed on
-unchanged after healing has been tried.
+Every other exception (a node that cannot be reached, a full disk) is a failure of the harness, and is raised unchanged
+after an attempt to heal.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class SkippedError(Exception):
 
 
 class NotYetError(SkippedError):
-    """A fault has no target at this moment, but may have one shortly."""
+    """A fault has no target right now, but may have one shortly."""
 
 
 class UnknownFaultError(KeyError):
@@ -44,7 +44,7 @@ class UnknownFaultError(KeyError):
 
 
 class ScheduleError(ValueError):
-    """An impossible schedule: it does not fit its time limit, or heals what it never injected."""
+    """An impossible schedule: for example, it exceeds its time limit or heals a fault that it never injected."""
 
 
 class OptionError(ValueError):

@@ -1,4 +1,4 @@
-"""Survey what the nodes can do, once before a run."""
+"""Find out what the nodes can do, once before a run."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ FirewallKind: TypeAlias = Literal["nft", "iptables"]
 
 TOOLS = "bash dd fallocate ip6tables iptables mount nft python3 setsid stat tc timeout truncate umount xfs_io"
 
-#: The table is made and deleted in one transaction: this tries the kernel, and leaves nothing behind either way.
-#: What cannot be undone in one go is tried in a network namespace of its own.
+#: The nftables table is made and deleted in one transaction, which tests the kernel and never leaves anything behind.
+#: Rules that cannot be undone in one step are tried in a separate network namespace.
 _SURVEY = r"""
 for tool in $1; do command -v "$tool" >/dev/null 2>&1 && echo "tool $tool"; done
 try='add table inet harness_survey
@@ -43,9 +43,10 @@ exit 0
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """The abilities of each node: ``can`` holds tool names, and ``can:…`` for what was tried and worked.
+    """The abilities of each node.
 
-    ``addresses`` are all addresses of a node that belong to it alone; the first is the one that other nodes use.
+    ``can`` holds names of tools, and ``can:…`` for each feature that was tried and works.  ``addresses`` are all
+    addresses of a node that no other node shares; other nodes use the first one.
     """
 
     addresses: Mapping[str, tuple[str, ...]]
@@ -53,7 +54,7 @@ class Facts:
 
     @property
     def firewall(self) -> FirewallKind | None:
-        """The packet filter that every node has, nftables before iptables."""
+        """The packet filter that works on every node, preferably nftables; None if there is none."""
         if self.everywhere("can:nft"):
             return "nft"
         return "iptables" if self.everywhere("can:iptables") else None
@@ -62,14 +63,14 @@ class Facts:
         return not self.lacking(*needs)
 
     def lacking(self, *needs: str) -> dict[str, list[str]]:
-        """Map each node to those of these tools that it lacks; nodes that have them all are left out."""
+        """Map each node that lacks some of ``needs`` to those that it lacks."""
         gaps = {
             node: [need for need in needs if need not in self.can.get(node, frozenset())] for node in self.addresses
         }
         return {node: gap for node, gap in gaps.items() if gap}
 
     def refusal(self, *needs: str) -> str | None:
-        """A sentence that names the nodes and what they lack, or None."""
+        """Return text that names the nodes and what they lack; None if they lack nothing."""
         gaps = self.lacking(*needs)
         texts = (f"{node} lacks {', '.join(gap).replace('can:', '')}" for node, gap in gaps.items())
         return "; ".join(texts) or None
@@ -80,16 +81,16 @@ def survey_command() -> Command:
 
 
 def survey(nodes: Nodes) -> Facts:
-    """Survey all nodes in parallel.  Raises what ``nodes.run`` raises."""
+    """Find out what each node can do, in parallel.  Raises like ``nodes.run``."""
     answers = nodes.run(dict.fromkeys(nodes.names, survey_command()))
     return facts_from({name: nodes.address(name) for name in nodes.names}, answers.values())
 
 
 def facts_from(peer_addresses: Mapping[str, str], answers: Iterable[Completed]) -> Facts:
-    """Read the answers of :func:`survey_command`.
+    """Parse the answers of :func:`survey_command`.
 
-    An address that two nodes claim (a host-only network's gateway, NAT) belongs to none: dropping it would cut other
-    nodes.
+    Ignores addresses that two nodes claim (the gateway of a host-only network, NAT), because dropping packets from them
+    would cut off other nodes.
     """
     found = {
         answer.node: [line.split(" ", 1) for line in answer.stdout.splitlines() if " " in line] for answer in answers

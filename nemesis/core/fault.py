@@ -2,14 +2,16 @@
 
 A fault is one small class without state.  A run calls its methods in this order:
 
-1. ``precheck``: once, before anything starts.  Can this work on this cluster?  Cheap, and changes nothing.
-2. ``plan``: choose the targets.  Looks and draws, touches nothing; they are recorded before ``inject`` is called.
+1. ``precheck``: once, before anything starts, say whether the fault can work on this cluster.  It is cheap and changes
+   nothing.
+2. ``plan``: choose the targets, without touching the nodes.  The targets are recorded before ``inject`` is called.
 3. ``inject``: do it.
-4. ``witness``: show that it stands, by something that is not the exit code of what was done.  No proof: FaultError.
-5. ``heal``: undo it and show that it is gone.  Also after an ``inject`` that broke off, and repeatedly; and for one
-   node alone (``Targets.only``), when healing all of them at once has failed (see ``healing``).
+4. ``witness``: prove that the fault stands, by evidence other than the exit code of its commands.  Without proof, raise
+   FaultError.
+5. ``heal``: undo the fault and prove that it is gone.  A run may call this repeatedly, after an ``inject`` that failed
+   midway, and for single nodes (``Targets.only``) after healing all of them at once has failed (see ``healing``).
 
-Whatever ``heal`` must know is in the targets, so that it can be called after any failure.
+Everything that ``heal`` must know is in the targets, so it can be called after any failure.
 """
 
 from __future__ import annotations
@@ -27,14 +29,15 @@ from nemesis.core.options import OPTIONS
 from nemesis.core.ports import Command, Completed, Nodes, System
 
 Family: TypeAlias = Literal["partition", "packet", "kill", "pause", "leadership", "disk", "clock", "resource"]
-#: Families of faults between nodes; all others are faults of nodes, of which one at a time may hit a node.
+#: Families of faults of links between nodes.  All others are faults of nodes, and only one of those may hit a node at a
+#: time.
 LINK_FAMILIES: Final = frozenset({"partition", "packet"})
 Witness: TypeAlias = dict[str, Any]
 T = TypeVar("T")
 
 POLL_S = 0.01
 DATA_DIR = "/data"
-#: Where everything of the system lies, below a node's data directory.
+#: Directory for all of the system's files, below a node's data directory.
 HOME: Final = "harness"
 
 
@@ -42,8 +45,8 @@ HOME: Final = "harness"
 class Targets:
     """The targets of a fault.
 
-    ``grudge`` maps a node to the nodes whose packets it drops.  ``reserved`` are nodes of which the fault may yet hit
-    one (a successor that is not known yet).  ``detail`` is plain JSON, a fault's own.
+    ``grudge`` maps a node to the nodes whose packets it drops.  ``reserved`` are nodes of which the fault may still hit
+    one, such as a successor that is not known yet.  ``detail`` is plain JSON for the fault's own use.
     """
 
     nodes: tuple[str, ...]
@@ -52,7 +55,7 @@ class Targets:
     reserved: tuple[str, ...] = ()
 
     def only(self, node: str) -> Targets:
-        """The part that concerns one node; the detail stays as it is."""
+        """Return the targets reduced to one node, with the same detail."""
         return Targets(
             tuple(name for name in self.nodes if name == node),
             {name: peers for name, peers in self.grudge.items() if name == node},
@@ -70,7 +73,7 @@ class Targets:
 
     @classmethod
     def from_json(cls, record: Mapping[str, Any]) -> Targets:
-        """The inverse of :meth:`to_json`.  Raises KeyError or TypeError on anything else."""
+        """Parse what :meth:`to_json` returned.  Raises KeyError or TypeError for anything else."""
         grudge = {node: tuple(peers) for node, peers in record.get("grudge", {}).items()}
         detail = {name: value for name, value in record.items() if name not in ("nodes", "grudge", "reserved")}
         return cls(tuple(record["nodes"]), grudge, detail, tuple(record.get("reserved", ())))
@@ -80,17 +83,21 @@ class Targets:
 class Settings:
     """Settings of the system and the plan that faults need.
 
-    ``members`` are the nodes where the system keeps its data or that vote, all nodes when there are none: see
-    :attr:`Context.members`.  ``peer_ports`` are those at which nodes talk to each other: packets of all of them are the
-    system's own, and the first is tried by the probes of a cut link (any answer counts, also a refusal).  ``roles``
-    maps a node to the name of the role that faults hit there (``server`` when it is not named), ``programs`` to the
-    program that this role's command starts.  ``data_dirs`` maps a node to its data directory (``/data`` when it is not
-    named), and ``store`` is the path of the system's files in it; use :meth:`data_dir` and :meth:`store_dir`.
-    ``store_files`` sorts those that the system reads when it starts into classes (data, index, snapshot, term), each
-    with the patterns of its files below the store; what no pattern matches is never damaged.  ``snapshots``: whether
-    the system saves any; ``faketime``: whether it was started under libfaketime (see ``clocks``).  ``beyond_quorum``
-    lets faults stop, or damage, a majority.  ``heartbeat`` is text that only heartbeats contain among the packets of a
-    leader, empty where none is known.  ``options`` are the faults' own figures (see ``options``).
+    - ``members`` are the nodes that vote or hold the system's data; empty means all nodes.  See
+      :attr:`Context.members`.
+    - ``peer_ports`` are the ports at which nodes talk to each other.  Packets at these ports count as the system's own.
+      Attempts to connect across a cut link use the first port (any answer counts, even a refusal).
+    - ``roles`` maps a node to the role that faults hit there (default ``server``), and ``programs`` to the program that
+      this role's command starts.
+    - ``data_dirs`` maps a node to its data directory (default ``/data``), and ``store`` is the path of the system's
+      files in it; use :meth:`data_dir` and :meth:`store_dir`.
+    - ``store_files`` maps classes of files (data, index, snapshot, term) to glob patterns below the store, for files
+      that the system reads when it starts.  Files that match no pattern are never damaged.
+    - ``snapshots`` says whether the system saves snapshots, and ``faketime`` whether it was started under libfaketime
+      (see ``clocks``).
+    - ``beyond_quorum`` lets faults stop or damage a majority.
+    - ``heartbeat`` is text that, among a leader's packets, only heartbeats contain; empty if none is known.
+    - ``options`` are the values of the faults' options (see ``options``).
     """
 
     members: tuple[str, ...] = ()
@@ -113,24 +120,24 @@ class Settings:
         return self.data_dirs.get(node, DATA_DIR)
 
     def role(self, node: str) -> tuple[str, str]:
-        """Home and name of the role that faults hit: what its processes are found by (see ``roles``)."""
+        """Return the home and name of the role that faults hit, by which its processes are found (see ``roles``)."""
         return f"{self.data_dir(node)}/{HOME}", self.roles.get(node, "server")
 
     def store_dir(self, node: str) -> str:
         return f"{self.data_dir(node)}/{self.store}"
 
     def option(self, name: str) -> float:
-        """The plan's figure or the default.  Raises KeyError for a name that is not in the table of options."""
+        """Return an option's value from the plan, or its default.  Raises KeyError for an unknown option."""
         return float(self.options.get(name, OPTIONS[name].default))
 
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """The context of a fault.  ``busy`` are the nodes that stand under a fault of nodes (not of links).
+    """The context that a fault works in.
 
-    ``damaged`` are the nodes whose data an earlier fault of this run may have destroyed.
-    ``wanted`` are targets chosen beforehand (by a script or a replay): ``plan`` then uses these.
-    ``stop`` ends every wait early.
+    ``busy`` are the nodes that are under a fault of nodes (not of links).  ``damaged`` are the nodes whose data an
+    earlier fault in this run may have destroyed.  ``wanted`` are targets that a script or a replay chose beforehand,
+    which ``plan`` must use.  ``stop`` ends every wait early.
     """
 
     nodes: Nodes
@@ -147,15 +154,15 @@ class Context:
     def members(self) -> tuple[str, ...]:
         """The nodes that faults draw from and count majorities over, in the cluster's order.
 
-        The others hold nothing that the system must keep.  They stand on some side of a partition, and are hit only
-        where they are named.
+        The other nodes hold nothing that the system must keep.  They are on some side of every partition, and other
+        faults hit them only by name.
         """
         chosen = self.settings.members or self.nodes.names
         return tuple(name for name in self.nodes.names if name in chosen)
 
     @property
     def others(self) -> tuple[str, ...]:
-        """The nodes that are no members."""
+        """The nodes that are not members, in the cluster's order."""
         members = self.members
         return tuple(name for name in self.nodes.names if name not in members)
 
@@ -165,21 +172,21 @@ class Context:
         return tuple(name for name in self.members if name not in self.busy)
 
     def at_data(self, nodes: Iterable[str], script: str, *arguments: str, timeout: float = 10.0) -> dict[str, Command]:
-        """A shell script for each of these nodes, with the node's data directory as ``$0``."""
+        """Return a command for each of these nodes that runs a shell script with its data directory as ``$0``."""
         return {
             node: Command(("sh", "-c", script, self.settings.data_dir(node), *arguments), timeout=timeout)
             for node in nodes
         }
 
     def run_checked(self, commands: Mapping[str, Command]) -> dict[str, Completed]:
-        """Run them all.  Raises FaultError, naming node and reason, when one of them does not exit with 0."""
+        """Run commands on their nodes.  Raises FaultError that names node and reason if one does not exit with 0."""
         done = self.nodes.run(commands)
         if wrong := [one for one in done.values() if one.code != 0]:
             raise FaultError("; ".join(f"{one.node}: exit {one.code}: {complaint(one.stderr)}" for one in wrong))
         return done
 
     def until(self, look: Callable[[], T | None], within_s: float, every_s: float = POLL_S) -> T | None:
-        """Poll ``look`` until it returns something else than None; None when the deadline or ``stop`` comes first."""
+        """Poll ``look`` until it does not return None, and return its result; None at the deadline or on ``stop``."""
         deadline = self.clock.now() + int(within_s * 1e9)
         while (seen := look()) is None:
             if self.clock.now() >= deadline or self.clock.wait(every_s, self.stop):
@@ -191,13 +198,18 @@ class Fault(Protocol):
     """One kind of fault.
 
     ``family`` and ``summary`` (one line, no full stop) go into its receipts; reports colour faults by family.
-    ``stops``: the targeted nodes do not serve while it stands, and the quorum guard counts them.
-    ``beyond_quorum``: stopping a majority is the purpose of the fault (kill-all), or it keeps the
-    quorum itself.
-    A fault may have more attributes: ``one_at_a_time``, it stops its nodes one after another, never all at once;
-    ``takes_memory``, it may be why a kernel kills processes; ``unaimed``, why its targets cannot be chosen by words;
-    ``destroys``, its damage stays when it is healed, and the run remembers its targets; ``queues``, packets that its
-    targets receive are queued, so that no other such fault gets them; ``passes``, it is over when its injection is.
+    ``stops`` means that targeted nodes do not serve while it stands, so the quorum guard counts them.
+    ``beyond_quorum`` means that the fault is meant to stop a majority (kill-all), or that it preserves the quorum
+    itself.
+
+    A fault may have further attributes:
+
+    - ``one_at_a_time``: it stops its nodes one after another, never all at once.
+    - ``takes_memory``: it may cause the kernel to kill processes.
+    - ``unaimed``: the reason why its targets cannot be chosen by words.
+    - ``destroys``: its damage remains after healing, so the run remembers its targets.
+    - ``queues``: it queues the packets that its targets receive, so no other such fault can get them.
+    - ``passes``: it is over when its injection is.
     """
 
     @property
@@ -212,30 +224,30 @@ class Fault(Protocol):
     def beyond_quorum(self) -> bool: ...
 
     def precheck(self, ctx: Context) -> str | None:
-        """The reason why this fault cannot work here, or None."""
+        """Return the reason why this fault cannot work here; None if it can."""
         ...
 
     def plan(self, ctx: Context, rng: random.Random) -> Targets:
-        """Choose the targets.  Raises SkippedError when there are none."""
+        """Choose the targets.  Raises SkippedError if there are none."""
         ...
 
     def inject(self, ctx: Context, targets: Targets) -> None:
-        """Start the fault.  Raises FaultError when that failed, wholly or in part."""
+        """Start the fault.  Raises FaultError if that fails, even in part."""
         ...
 
     def witness(self, ctx: Context, targets: Targets) -> Witness:
-        """The proof that it stands, never empty.  Raises FaultError when there is none."""
+        """Return proof that the fault stands, never empty.  Raises FaultError if there is none."""
         ...
 
     def heal(self, ctx: Context, targets: Targets) -> Witness:
-        """Undo it, and the proof that it is gone.  Raises FaultError, or StartError of the system."""
+        """Undo the fault and return proof that it is gone.  Raises FaultError, or the system's StartError."""
         ...
 
 
 def wanted_nodes(ctx: Context, default: Callable[[], Iterable[str]]) -> tuple[str, ...]:
-    """The nodes in ``wanted``, or else the fault's own choice, in the cluster's order.
+    """Return the nodes in ``ctx.wanted``, or else the fault's own choice, in the cluster's order.
 
-    Raises SkippedError when one of them is under another fault already, or when there is none.
+    Raises SkippedError if one of them is unknown or already under another fault, or if there are none.
     """
     chosen = set(ctx.wanted.nodes if ctx.wanted else default())
     if unknown := chosen - set(ctx.nodes.names):
@@ -248,12 +260,12 @@ def wanted_nodes(ctx: Context, default: Callable[[], Iterable[str]]) -> tuple[st
 
 
 def as_recorded(ctx: Context, name: str, drawn: T) -> T:
-    """The value of this name in a replayed fault's receipt, or else the one drawn now."""
+    """Return the value with this name in the receipt of a replayed fault, or else ``drawn``."""
     return ctx.wanted.detail.get(name, drawn) if ctx.wanted else drawn
 
 
 def complaint(text: str) -> str:
-    """The line of an output that names the error: the first with "error" in it, or else the last."""
+    """Return the line of an output that names the error: the first one with "error" in it, or else the last."""
     lines = text.strip().splitlines()
     naming = [line for line in lines if "error" in line.lower()] or lines[-1:]
     return naming[0][:300] if naming else "no message"

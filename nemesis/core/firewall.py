@@ -1,12 +1,12 @@
-"""Packet filters as values: the rules by which one node drops, refuses or counts packets.
+"""Packet filters as values: the rules by which a node drops, refuses or counts packets.
 
-One table (``inet harness``) or chain prefix (``harness-``) a node is ours, with one chain a fault in it; nothing else
-is ever touched.  Rules match by the sender's address and not by connection state, so that established connections
-are cut too.  Every rule that acts has a counter and names its peer in a comment: that is how counts are read back.
+On each node we use one table (``inet harness``) or chain prefix (``harness-``), with one chain for each fault, and
+never touch anything else.  Rules match the sender's address instead of connection state, so they also cut established
+connections.  Every rule that acts has a counter, and a comment that names its peer, which is how counts are read back.
 
-Around the rules that act stand rules that only count: TCP packets from a peer at the system's own ports, before, and
-those that are left after them.  The difference is what the fault did to the system's own packets.  A TCP reset does not
-count: a kernel sends it for a process that is gone, and ``reset`` lets it pass.
+The rules that act are surrounded by rules that only count: TCP packets from a peer at the system's own ports before
+the acting rules, and those left after them.  The difference is what the fault did to the system's own packets.  TCP
+resets are not counted, because the kernel sends them for a process that is gone and ``reset`` lets them pass.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ BURST_KBYTES: Final = 16
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A rule for the packets from one peer, under all of the peer's addresses.
+    """A rule for the packets from one peer, from any of its addresses.
 
-    ``amount`` is the share of packets to lose (0 to 1) for ``lose``, kilobytes a second for ``slow``, and the queue's
-    number for ``queue`` (iptables only: few kernels have nftables' own).  ``ports`` are the system's own.
+    ``amount`` is the share of packets to lose (0 to 1) for ``lose``, kilobytes per second for ``slow``, and the queue's
+    number for ``queue`` (iptables only, because few kernels support nftables' queues).  ``ports`` are the system's own.
     """
 
     peer: str
@@ -44,37 +44,40 @@ class Rule:
 
 
 class Firewall(Protocol):
-    """The commands of one kind of packet filter.  A chain is named after its fault."""
+    """Commands for one kind of packet filter.  A chain is named after its fault."""
 
     def install(self, chain: str, rules: Sequence[Rule]) -> Command:
-        """Replaces the whole chain in one step."""
+        """Return a command that replaces the whole chain in one step."""
         ...
 
     def counters(self, chain: str) -> Command:
-        """Prints the chain with its counters; nothing when it is not there.  Exits with 0 either way."""
+        """Return a command that prints the chain with its counters, or nothing if there is no such chain.
+
+        It exits with 0 either way.
+        """
         ...
 
     def remove(self, chain: str) -> Command:
-        """Deletes it.  Exits with 0 also when it is not there."""
+        """Return a command that deletes the chain.  It exits with 0 even if there is no such chain."""
         ...
 
     def gone(self, chain: str) -> Command:
-        """Prints ``gone`` when there is no such chain; leaves no empty table of ours behind.
+        """Return a command that prints ``gone`` if there is no such chain, and removes our table if it is empty.
 
-        Exits with something else than 0 when the packet filter itself does not answer.
+        It exits with a code other than 0 if the packet filter itself does not answer.
         """
         ...
 
     def counts(self, listing: str, word: str) -> list[tuple[str, str]]:
-        """The counts, each with its peer, of the rules with this word in their comment."""
+        """Return the counts of rules with this word in their comment, as (count, peer)."""
         ...
 
     def packets(self, listing: str) -> Counter[str]:
-        """Packets counted so far by rules that act, by peer, from what ``counters`` printed."""
+        """Return how many packets the acting rules have counted, by peer; ``listing`` is the output of ``counters``."""
         return _sum(self.counts(listing, "from"))
 
     def system_packets(self, listing: str) -> Counter[str]:
-        """Packets of the system's own ports that did not come past the rules, by peer."""
+        """Return how many packets at the system's own ports did not get past the acting rules, by peer."""
         return _sum(self.counts(listing, "before")) - _sum(self.counts(listing, "after"))
 
 
@@ -83,7 +86,7 @@ def _version(address: str) -> Literal[4, 6]:
 
 
 class Nft(Firewall):
-    """nftables.  A transaction of ``nft -f`` stands as a whole or not at all."""
+    """Commands for nftables.  A transaction of ``nft -f`` takes effect as a whole or not at all."""
 
     def install(self, chain: str, rules: Sequence[Rule]) -> Command:
         name = _nft_name(chain)
@@ -109,7 +112,7 @@ class Nft(Firewall):
         return Command(("sh", "-c", script, "counters", _nft_name(chain)))
 
     def remove(self, chain: str) -> Command:
-        # Adding first makes the deletion succeed also where there is nothing to delete.
+        # Adding the chain first makes the deletion succeed even if there was no chain.
         name = _nft_name(chain)
         steps = (f"add table inet {TABLE}", f"add chain inet {TABLE} {name}", f"delete chain inet {TABLE} {name}", "")
         return Command(("nft", "-f", "-"), stdin="\n".join(steps))
@@ -142,7 +145,7 @@ echo gone"""
             rate = f"limit rate over {round(rule.amount)} kbytes/second burst {BURST_KBYTES} kbytes"
             return [(f"{match} {rate}", f"{count} drop {note}")]
         if rule.action == "reset":
-            # The peer's own resets must come through: they are what makes this side notice.
+            # The peer's own resets must get through, because they make this side notice.
             return [
                 (f"{match} tcp flags & rst == rst", "accept"),
                 (f"{match} meta l4proto tcp", f"{count} reject with tcp reset {note}"),
@@ -152,10 +155,11 @@ echo gone"""
 
 
 class Iptables(Firewall):
-    """iptables and ip6tables, for nodes without nftables; each node gets one chain a fault and a jump to it.
+    """Commands for iptables and ip6tables.  Each fault gets one chain on a node, and a jump to it.
 
-    What a rule queues leaves its ``table`` for the next one when it is let go, past all other chains.  So it is queued
-    in ``mangle``, which comes first: in ``filter`` it would come past the rules of a partition of the same link.
+    A queued packet that is released continues in the next table and skips all other chains of its own ``table``.  So
+    faults queue packets in ``mangle``, which comes first: in ``filter``, released packets would bypass the rules of a
+    partition of the same link.
     """
 
     def __init__(self, table: Literal["filter", "mangle"] = "filter") -> None:
@@ -163,7 +167,7 @@ class Iptables(Firewall):
 
     def install(self, chain: str, rules: Sequence[Rule]) -> Command:
         batches = {version: self._batch(chain, rules, version) for version in (4, 6)}
-        # A chain that stands is replaced where it stands: packets would come past while it is away.
+        # Replace an existing chain in place, because packets would get through while it is removed.
         script = f"""put() {{
   printf %s "$2" | "$1-restore" -w --noflush || return
   "$1" -w -t {self._table} -C INPUT -j "$0" 2>/dev/null || "$1" -w -t {self._table} -I INPUT 1 -j "$0"
@@ -222,7 +226,7 @@ echo gone"""
         if rule.action == "lose":
             return [f"-m statistic --mode random --probability {rule.amount:.3f} {note} -j DROP"]
         if rule.action == "slow":
-            # Since 1.8.10 it refuses a burst of less than what passes in a second.
+            # Since 1.8.10, iptables refuses a burst smaller than the amount per second.
             burst = max(BURST_KBYTES, round(rule.amount))
             rate = f"--hashlimit-above {round(rule.amount)}kb/s --hashlimit-burst {burst}kb"
             return [f"-m hashlimit {rate} --hashlimit-name {CHAIN_PREFIX}{rule.peer} {note} -j DROP"]
@@ -239,7 +243,7 @@ echo gone"""
 
 FIREWALLS: Final[Mapping[FirewallKind, Firewall]] = {"nft": Nft(), "iptables": Iptables()}
 
-#: Every table and chain of ours on a node, whichever run left it there.
+#: Removes every table and chain of ours from a node, whichever run left it there.
 SWEEP: Final = f"""if nft list table inet {TABLE} >/dev/null 2>&1; then
   if nft delete table inet {TABLE}; then echo "removed nft table inet {TABLE}"; else wrong "nft table {TABLE} stays"; fi
 fi
@@ -252,12 +256,12 @@ done"""
 
 
 def _nft_name(chain: str) -> str:
-    """A chain name that is no keyword of nft (``bridge`` is one)."""
+    """Return a chain name that is not an nft keyword, as ``bridge`` is."""
     return "fault_" + chain.replace("-", "_")
 
 
 def _iptables_name(chain: str) -> str:
-    """A chain name within the limit of 28 characters."""
+    """Return a chain name within the limit of 28 characters."""
     return f"{CHAIN_PREFIX}{chain}"[:28]
 
 

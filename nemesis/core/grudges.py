@@ -1,10 +1,10 @@
 """Grudges: which node drops packets from which, as directed graphs.
 
-An edge ``a -> b`` means that a drops every packet that comes from b.  All functions are pure: the names in the
-cluster's order and a random generator in, a graph over all names out.  A shape is drawn among ``names`` alone, and
-halves and majorities are counted over these; ``others`` are nodes that count for nothing, and each of them goes to
-some side.  The shapes are those of Jepsen's nemesis
-(``partition-random-node``, ``partition-random-halves``, ``bridge``, ``majorities-ring``).
+An edge ``a -> b`` means that a drops every packet that comes from b.  All functions are pure: they take the names in
+the cluster's order and a random generator, and return a graph over all names.  A shape is drawn among ``names`` only,
+and these determine halves and majorities.  ``others`` are nodes that do not count; each of them joins some side.  The
+shapes are those of Jepsen's nemesis (``partition-random-node``, ``partition-random-halves``, ``bridge``,
+``majorities-ring``).
 """
 
 from __future__ import annotations
@@ -37,29 +37,29 @@ def empty(names: Sequence[str]) -> Grudge:
 
 
 def one_way(names: Sequence[str], deaf: Iterable[str], mute: Iterable[str]) -> Grudge:
-    """Every node of ``deaf`` drops what comes from ``mute``; the way back is untouched."""
+    """Return a grudge in which ``deaf`` nodes drop packets from ``mute`` nodes, but not the other way around."""
     grudge = empty(names)
     grudge.add_edges_from((a, b) for a, b in product(list(deaf), list(mute)) if a != b)
     return grudge
 
 
 def separate(names: Sequence[str], one: Iterable[str], other: Iterable[str]) -> Grudge:
-    """Two sides that do not hear each other."""
+    """Return a grudge between two sides that do not hear each other."""
     left, right = list(one), list(other)
     return nx.compose(one_way(names, left, right), one_way(names, right, left))
 
 
 def halves_of(names: Sequence[str], rng: random.Random) -> tuple[list[str], list[str]]:
-    """Shuffled and cut in the middle, the smaller part first."""
+    """Split the names into two random halves, the smaller one first."""
     shuffled = rng.sample(list(names), len(names))
     middle = len(names) // 2
     return shuffled[:middle], shuffled[middle:]
 
 
 def joined(grudge: Grudge, others: Sequence[str], rng: random.Random) -> Grudge:
-    """Add nodes that count for nothing, each on the side of a drawn node of the grudge.
+    """Add ``others`` to a grudge, each on the side of a randomly drawn node.
 
-    It hears that node and whom that node hears, and is heard by the same.
+    An added node hears the drawn node and the nodes that it hears, and is heard by the nodes that hear it.
     """
     like = {name: name for name in grudge} | {other: rng.choice(list(grudge)) for other in others}
     whole = empty(list(like))
@@ -68,7 +68,7 @@ def joined(grudge: Grudge, others: Sequence[str], rng: random.Random) -> Grudge:
 
 
 def random_node(names: Sequence[str], rng: random.Random, others: Sequence[str] = ()) -> Grudge:
-    """One of ``names`` against all nodes beside it."""
+    """Separate a random one of ``names`` from all other nodes."""
     one, every = rng.choice(list(names)), [*names, *others]
     return separate(every, [one], [name for name in every if name != one])
 
@@ -78,33 +78,33 @@ def random_halves(names: Sequence[str], rng: random.Random, others: Sequence[str
 
 
 def bridge(names: Sequence[str], rng: random.Random, others: Sequence[str] = ()) -> Grudge:
-    """Two halves that share one node of the larger: it hears all nodes and all nodes hear it."""
+    """Separate two random halves, except for one node of the larger half that hears all nodes and is heard by all."""
     smaller, larger = halves_of(names, rng)
     return joined(separate(names, smaller, larger[1:]), others, rng)
 
 
 def bridge_over(names: Sequence[str], node: str, rng: random.Random, others: Sequence[str] = ()) -> Grudge:
-    """Two halves of all other ``names`` that meet in this node, which may be none of them."""
+    """Separate two random halves of the other ``names`` that only meet in ``node``, which need not be in ``names``."""
     halves = halves_of([name for name in names if name != node], rng)
     every = list(dict.fromkeys([*names, node]))
     return joined(separate(every, *halves), [name for name in others if name != node], rng)
 
 
 def leader_side(names: Sequence[str], leader: str, size: int, rng: random.Random, others: Sequence[str] = ()) -> Grudge:
-    """The leader and ``size - 1`` drawn companions against the rest."""
+    """Separate the leader and ``size - 1`` random companions from the rest."""
     followers = [name for name in names if name != leader]
     side = [leader, *rng.sample(followers, size - 1)]
     return joined(separate(names, side, [name for name in names if name not in side]), others, rng)
 
 
 def majorities_ring(names: Sequence[str], rng: random.Random, others: Sequence[str] = ()) -> Grudge:
-    """Every node of ``names`` sees a majority of them; up to five of them no two see the same one."""
+    """Let every one of ``names`` hear a majority; with up to five of them, no two hear the same majority."""
     views = _ring_views(names, rng) if len(names) <= RING_LIMIT else _grown_views(names, rng)
     return joined(from_views(names, views), others, rng)
 
 
 def from_views(names: Sequence[str], views: Mapping[str, Iterable[str]]) -> Grudge:
-    """Every node drops what comes from outside its view.  A node without a view hears all nodes."""
+    """Return a grudge in which every node drops packets from outside its view.  A node without a view hears all."""
     grudge = empty(names)
     for name in names:
         seen = {name, *views.get(name, names)}
@@ -113,14 +113,17 @@ def from_views(names: Sequence[str], views: Mapping[str, Iterable[str]]) -> Grud
 
 
 def _ring_views(names: Sequence[str], rng: random.Random) -> dict[str, list[str]]:
-    """Windows of a majority's width on a shuffled ring; the middle of a window keeps that window."""
+    """Return the view of each node: the window of a majority's width that is centred on it, on a shuffled ring."""
     ring, width = rng.sample(list(names), len(names)), majority(len(names))
     windows = ([ring[(start + step) % len(ring)] for step in range(width)] for start in range(len(ring)))
     return {window[width // 2]: window for window in windows}
 
 
 def _grown_views(names: Sequence[str], rng: random.Random) -> dict[str, list[str]]:
-    """Grown from self-loops: the node that sees least meets the node it lacks that sees least, ties drawn."""
+    """Return views of a majority's width or more, grown step by step from views of only oneself.
+
+    In each step, the node with the smallest view meets the node outside it with the smallest view; ties are drawn.
+    """
     seen = nx.Graph([(name, name) for name in names])
     width = majority(len(names))
 
@@ -140,7 +143,7 @@ def _lowest(candidates: list[str], degree: Callable[[str], int], rng: random.Ran
 
 
 def to_mapping(grudge: Grudge) -> dict[str, tuple[str, ...]]:
-    """Map each node that drops something to the nodes it drops, both in the order of the graph's nodes."""
+    """Map each node that drops packets to the nodes it drops them from, in the order of the graph's nodes."""
     order = list(grudge)
     drops = {node: tuple(other for other in order if grudge.has_edge(node, other)) for node in order}
     return {node: peers for node, peers in drops.items() if peers}

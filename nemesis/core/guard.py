@@ -1,8 +1,8 @@
 """Decide which faults may stand together.
 
-A node is under one fault of nodes at a time (kill, pause, disk, …), and a majority of the members stays up unless the
-plan, or the nature of the fault, says otherwise.  Faults of links take no locks; but what one of them queues comes past
-the rules of another that queues.
+A node is under at most one fault of nodes at a time (kill, pause, disk, …), and a majority of the members stays up
+unless the plan or the nature of the fault says otherwise.  Faults of links do not lock nodes.  But two of them must not
+queue packets on the same node, because packets that one queues bypass the rules of the other.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from nemesis.core.grudges import majority
 
 
 def locked(active: Iterable[tuple[Fault, Targets]]) -> frozenset[str]:
-    """The nodes that are under a fault of nodes."""
+    """Return the nodes that are under a fault of nodes or reserved for one."""
     held = (targets for fault, targets in active if fault.family not in LINK_FAMILIES)
     return frozenset(node for targets in held for node in (*targets.nodes, *targets.reserved))
 
 
 def objection(ctx: Context, active: Mapping[int, tuple[Fault, Targets]], fault: Fault, targets: Targets) -> str | None:
-    """The reason why this fault may not be added to those that stand, or None."""
+    """Return the reason why this fault must not be added to the active ones; None if it may."""
     if any(other.name == fault.name for other, _ in active.values()):
         return f"{fault.name} stands already"
     if fault.family in LINK_FAMILIES:
@@ -44,6 +44,6 @@ def _quorum_lost(
     members = ctx.members
     stopped = {n for other, hit in active.values() if other.stops for n in hit.nodes} | set(targets.nodes)
     up, needed = sum(name not in stopped for name in members), majority(len(members))
-    # A node that is no member may be stopped by name at any time: that takes nothing from the quorum.
+    # A node that is not a member may be stopped by name at any time, because that does not affect the quorum.
     hits_member = any(name in members for name in targets.nodes)
     return f"would leave {up} of {len(members)} nodes up, {needed} are needed" if hits_member and up < needed else None

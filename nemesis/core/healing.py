@@ -1,7 +1,7 @@
 """Heal a fault so that one failing node does not prevent healing the others.
 
-A fault's own ``heal`` does all nodes at once, as a partition must be lifted, and stops where one of them fails.  Then
-it is called again for each node alone: whatever can be healed is, and the failures are known by node.
+A fault's own ``heal`` heals all nodes at once, as a partition requires, and stops if one of them fails.  Then it is
+called again for each node alone, which heals everything that can be healed and shows which nodes fail.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from nemesis.core.ports import StartError
 
 
 class UnhealedError(Exception):
-    """Some nodes of a fault could not be healed, all others were.  ``reasons`` maps nodes to exceptions."""
+    """Some nodes of a fault could not be healed; all others were.  ``reasons`` maps the nodes to exceptions."""
 
     def __init__(self, reasons: Mapping[str, Exception]) -> None:
         self.reasons = dict(reasons)
@@ -22,12 +22,12 @@ class UnhealedError(Exception):
 
     @property
     def by_system(self) -> bool:
-        """Whether the only failure is that the system's own processes did not start again."""
+        """Whether the only failures are that the system's own processes did not start again."""
         return all(isinstance(error, StartError) for error in self.reasons.values())
 
     @property
     def ours(self) -> Exception | None:
-        """The first failure of the harness: neither doubt about the fault nor the system's finding."""
+        """The first failure of the harness, which is neither a FaultError nor a StartError; None without one."""
         return next((e for e in self.reasons.values() if not isinstance(e, FaultError | StartError)), None)
 
     def _describe(self, node: str) -> str:
@@ -36,11 +36,11 @@ class UnhealedError(Exception):
 
 
 def heal(fault: Fault, ctx: Context, targets: Targets) -> Witness:
-    """Heal a fault on every node on which that can be done.  Raises UnhealedError for the others."""
+    """Heal a fault on every node where that is possible.  Raises UnhealedError for the others."""
     nodes = tuple(dict.fromkeys((*targets.nodes, *targets.reserved)))
     try:
         return fault.heal(ctx, targets)
-    except StartError as error:  # StartError comes last: all else is healed then, and every process was started
+    except StartError as error:  # raised last, when all else is healed and every process was started
         raise UnhealedError(dict.fromkeys([node for node in nodes if node in error.reasons] or nodes, error)) from None
     except Exception as error:
         if len(nodes) < 2:

@@ -1,4 +1,4 @@
-"""The options of faults: what a plan may set, and the defaults."""
+"""The options of faults that a plan can set, with their defaults and bounds."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from msgspec import Meta
 from history.schema import convert, table
 from nemesis.core.errors import OptionError
 
-# The values of this are types, which a type checker cannot follow.
+# This makes types at run time, which a type checker cannot follow.
 _annotated: Final[Any] = Annotated
 
 
@@ -43,7 +43,7 @@ OPTIONS: Final[Mapping[str, Option]] = {
     "reorder": Option(0.25, 0.001, 1, "packet-reorder", "share of the packets"),
     "reorder_delay_ms": Option(20, 1, 10_000, "packet-reorder", "milliseconds that the others are held back"),
     "rolling_pause_s": Option(1, 0.01, 600, "rolling-kill", "seconds between two steps, at most"),
-    #: Its witness sends a burst beyond the rate, and a shell sends some 10,000 kB a second.
+    #: The upper bound exists because the witness sends a burst above the rate, and a shell sends about 10,000 kB/s.
     "slow_kbytes_s": Option(32, 1, 5_000, "slow-link", "kilobytes a second"),
     "successor_delay_s": Option(
         2, 0, 60, "kill-leader-then-successor", "seconds that the next leader is left, at most"
@@ -51,7 +51,7 @@ OPTIONS: Final[Mapping[str, Option]] = {
     "truncate_bytes": Option(4096, 1, 1e9, "file-truncate", "bytes cut off, at most"),
     "writes_a_second": Option(20, 1, 1e6, "disk-slow", "writes"),
 }
-#: The type of a table of them, for files and their schemas.
+#: The type of a table of options, for files and their schemas.
 OPTIONS_TABLE: Final = table(
     "FaultOptions",
     {
@@ -62,7 +62,7 @@ OPTIONS_TABLE: Final = table(
 
 
 def check_options(options: Mapping[str, float]) -> None:
-    """Check names and values of options.  Raises OptionError that names the option and the correction."""
+    """Check the names and values of options.  Raises OptionError that names the option and how to correct it."""
     try:
         convert(dict(options), OPTIONS_TABLE)
     except ValueError as error:

@@ -1,6 +1,6 @@
-"""Ports of a nemesis: nodes that run commands, and the system that runs on them.
+"""Interfaces that a nemesis needs: nodes that run commands, and the system that runs on them.
 
-A nemesis imports nothing of the harness; the harness passes objects that implement these protocols.
+The nemesis package imports nothing from the harness, which passes in objects that implement these protocols.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from history import Probe
 class Command:
     """A command for one node, run there as root.  ``timeout`` is in seconds.
 
-    ``argv`` is quoted where it is sent, and nowhere else; ``stdin`` is given to the command and then closed.
+    ``argv`` is quoted only where it is sent.  ``stdin`` is the command's whole standard input.
     """
 
     argv: tuple[str, ...]
@@ -27,7 +27,7 @@ class Command:
 
 @dataclass(frozen=True, slots=True)
 class Completed:
-    """A command that has ended.  ``code`` is -1 when a signal ended it; ``seconds`` is how long it took."""
+    """The result of a command.  ``code`` is -1 if a signal ended it; ``seconds`` is how long it took."""
 
     node: str
     code: int
@@ -37,10 +37,10 @@ class Completed:
 
 
 class StartError(Exception):
-    """A process of the system under test was started and did not answer in time.
+    """A process of the system under test was started but did not answer in time.
 
-    This is a finding about the system, not a failure of the harness: a heal that meets it is recorded as unfinished
-    and the run goes on.  ``reasons`` maps the node to what is known (the last lines of its log).
+    This is a finding about the system, not a failure of the harness: a heal that raises it is recorded as unfinished,
+    and the run goes on.  ``reasons`` maps each node to what is known (the last lines of its log).
     """
 
     def __init__(self, reasons: Mapping[str, str]) -> None:
@@ -49,28 +49,28 @@ class StartError(Exception):
 
 
 class Nodes(Protocol):
-    """The machines.  Names are in the cluster's own order."""
+    """The machines of a cluster.  Names are in the cluster's own order."""
 
     @property
     def names(self) -> tuple[str, ...]: ...
 
     def address(self, node: str) -> str:
-        """The IP address at which the other nodes reach this one."""
+        """Return the IP address at which other nodes reach this one."""
         ...
 
     def run(self, commands: Mapping[str, Command]) -> dict[str, Completed]:
-        """Run one command a node, all nodes in parallel, and return when all have ended.
+        """Run one command on each node, in parallel, and return when all have ended.
 
-        An exit code other than 0 is a result.  Raises whatever the harness raises when a node cannot be reached or
-        a command outlives its timeout: that is a failure of the harness, and a nemesis does not catch it.
+        An exit code other than 0 is a normal result.  Raises the harness's own exception if a node cannot be reached or
+        a command exceeds its timeout.  That is a failure of the harness, which a nemesis does not catch.
         """
         ...
 
 
 def run_each(nodes: Nodes, commands: Mapping[str, Command]) -> tuple[dict[str, Completed], dict[str, Exception]]:
-    """Run one command a node, in parallel: the results, and the exceptions of the other nodes.
+    """Run one command on each node, in parallel; return the results, and the exceptions of nodes that failed.
 
-    For healing: a node that cannot be reached must not hide the results of the others.
+    Use it for healing, where a node that cannot be reached must not hide the results of the others.
     """
     answers, errors = dict[str, Completed](), dict[str, Exception]()
     with ThreadPoolExecutor(max(1, len(commands)), thread_name_prefix="each") as pool:
@@ -84,19 +84,19 @@ def run_each(nodes: Nodes, commands: Mapping[str, Command]) -> tuple[dict[str, C
 
 
 class System(Protocol):
-    """The system under test: one process a node."""
+    """The system under test, with one process on each node."""
 
     def pids(self, nodes: Iterable[str]) -> dict[str, int | None]:
-        """The process id inside the node, None where the process does not run."""
+        """Return the process id on each node, or None if the process does not run there."""
         ...
 
     def start(self, nodes: Iterable[str]) -> None:
-        """Start what does not run and return when every named node answers on its client port.
+        """Start processes that do not run, and return when every named node answers on its client port.
 
-        Raises StartError when one does not.
+        Raises StartError if one does not.
         """
         ...
 
     def probes(self) -> Mapping[str, Probe]:
-        """The newest probe of every node."""
+        """Return the newest probe of every node."""
         ...

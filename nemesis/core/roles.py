@@ -1,15 +1,15 @@
-"""All processes of a role on its node.
+"""Find and signal all processes of a role on its node.
 
-A role's processes are those in its control group.  A process stays in it even if it starts a session of its own,
+A role's processes are those in its control group.  A process stays in the group even if it starts its own session,
 outlives its parent, or rewrites its title, which empties its environment in /proc (PostgreSQL and Redis do that).  The
-group needs no controller, so it is always one of version 2: machines with version 1 have that hierarchy as well.
-Its name has the node's process namespace (nodes may be parts of one machine), home and role, as in
-``harness-4026532200:data:harness@server``; the processes that a limit was put on are in one with its kind behind,
-``…@server@cpu`` (``nemesis.faults.resources``).
+group needs no controller, so it is always a version 2 group, which machines with version 1 support as well.  Its name
+contains the node's process namespace (nodes may share a machine), home and role, as in
+``harness-4026532200:data:harness@server``.  Processes under a resource limit are in another group, whose name also has
+the kind of limit: ``…@server@cpu`` (see ``nemesis.faults.resources``).
 
-On a node whose control groups cannot be written, processes are found by the environment that they were started with
-(``HARNESS_HOME``, ``HARNESS_ROLE``), by pid and start time of the first one, and by their parents and sessions.  That
-misses a process that rewrote its title and whose parent has ended.
+On a node without writable control groups, processes are found by the environment that they were started with
+(``HARNESS_HOME``, ``HARNESS_ROLE``), by the pid and start time of the first one, and by their parents and sessions.
+This misses a process that rewrote its title and whose parent has ended.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from nemesis.core.ports import Command
 
 Signal = Literal["KILL", "STOP", "CONT"]
 
-#: ``members HOME ROLE`` prints the pids of a role's processes, of all roles without ROLE; zombies do not count.
-#: ``main_of HOME ROLE`` prints the pid of the process that was started for a role, and fails when it has ended.
-#: A process may have any name, also one with brackets and line ends: its state is behind the last bracket of its stat.
-#: ``name_of HOME ROLE`` prints the name of a role's control group, ``group_of`` its path, nothing where there is none.
+#: ``members HOME ROLE`` prints the pids of a role's processes, or of all roles if ROLE is empty.  Zombies do not count.
+#: ``main_of HOME ROLE`` prints the pid of the process that was started for a role, and fails if it has ended.
+#: A process name may contain brackets and newlines, so the state is what follows the last bracket in its stat file.
+#: ``name_of HOME ROLE`` prints the name of a role's control group, and ``group_of`` its path if there is one.
 FIND: Final = r"""name_of() { echo "harness-$(readlink /proc/self/ns/pid | tr -dc 0-9)$(echo "$1" | tr / :)@$2"; }
 group_of() {
   groups=$(awk '$3 == "cgroup2" { print $2; exit }' /proc/self/mounts)
@@ -71,7 +71,7 @@ traced() {
 }
 """
 
-#: Prints pid and state letter of each process of a role.
+#: Prints the pid and state letter of each process of a role.
 STATES: Final = (
     FIND
     + r"""for pid in $(members "$0" "$1"); do
@@ -79,9 +79,9 @@ STATES: Final = (
 done; exit 0"""
 )
 
-#: Sends a signal to all processes of a role, and ends when it has had its effect: all stopped, or all gone.  A process
-#: that waits for the kernel may take longer.  They are stopped before they are killed, so that none of them forks
-#: meanwhile or notices that another has ended.
+#: Sends a signal to all processes of a role and ends when it has taken effect: all are stopped, or all are gone.  A
+#: process that waits for the kernel may take longer.  Processes are stopped before they are killed, so that none of
+#: them forks meanwhile or notices that another one has ended.
 SIGNAL: Final = (
     FIND
     + r"""uptime() { read -r up rest </proc/uptime; echo "${up%.*}"; }
@@ -120,10 +120,10 @@ exit 0"""
 
 
 def signal(home: str, role: str, name: Signal) -> Command:
-    """Signal every process of a role of a home, of all its roles with an empty one."""
+    """Return a command that signals every process of a role; an empty role stands for all roles of the home."""
     return Command(("sh", "-c", SIGNAL, home, role, name), timeout=20.0)
 
 
 def states(home: str, role: str) -> Command:
-    """Print pid and state letter of every process of a role of a home."""
+    """Return a command that prints the pid and state letter of every process of a role."""
     return Command(("sh", "-c", STATES, home, role))

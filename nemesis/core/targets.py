@@ -1,28 +1,28 @@
-"""Targets: the leader by probe, and choices by words.
+"""Find the leader from probes, and choose targets by words.
 
-Two nodes may both call themselves leader (one of them was cut off and does not know).  The one with the higher term
-is the leader; of a system without terms, the one that a majority of the members names, if there is one;
-:func:`claimants` returns all of them.
+Two nodes may both claim to be the leader if one of them was cut off and does not know.  The one with the higher term is
+the leader.  In a system without terms, it is the one that a majority of the members names, if any.  :func:`claimants`
+returns all of them.
 
-Words other than names draw from the members (``Context.members``): the nodes where the system keeps its data.
+Words other than node names choose among the members (``Context.members``), the nodes where the system keeps its data.
 
-A choice is one or more words joined by ``/``, each adding nodes to those before; ``!`` before a word takes nodes away.
+A choice is one or more words joined by ``/``.  Each word adds nodes; with ``!`` before it, it removes nodes.
 
 ==============  ==================================================================================
 word            nodes
 ==============  ==================================================================================
-``one``         a random node that is not in yet
+``one``         a random node that is not chosen yet
 ``subset``      a random subset, mostly small
 ``minority``    a random largest minority
 ``majority``    a random smallest majority
-``all``         all of them
-``leader``      the node that leads by the probe with the highest term
+``all``         all members
+``leader``      the leader, according to the probes
 ``followers``   all other members
 ``successor``   the follower with the longest log: the one most likely to be elected next
-``n3``          that node, a member or not
+``n3``          that node, whether it is a member or not
 ==============  ==================================================================================
 
-So ``leader/one`` is the leader and one other, ``all/!leader`` are the followers.
+For example, ``leader/one`` is the leader and one other node, and ``all/!leader`` are the followers.
 """
 
 from __future__ import annotations
@@ -44,17 +44,17 @@ WORDS: Final = ("one", "subset", "minority", "majority", "all", "leader", "follo
 
 
 def claimants(probes: Mapping[str, Probe]) -> list[str]:
-    """The nodes whose probes claim leadership, highest term first."""
+    """Return the nodes whose probes claim leadership, highest term first."""
     return by_rank((probe.node, probe.term) for probe in probes.values() if probe.answered and probe.role == "leader")
 
 
 def leader_now(probes: Mapping[str, Probe], members: Collection[str]) -> str | None:
-    """The leader (see ``leader_by``), None when no member claims it, or two do and nothing decides between them."""
+    """Return the leader (see ``leader_by``); None if no member claims to lead, or several do and none prevails."""
     return leader_by((claim_of(probe) for probe in probes.values() if probe.answered), members)
 
 
 def leader_of(ctx: Context) -> str:
-    """The leader by the newest probes.  Raises NotYetError when there is none."""
+    """Return the leader according to the newest probes.  Raises NotYetError if there is none."""
     probes = ctx.system.probes()
     if (leader := leader_now(probes, ctx.members)) is not None:
         return leader
@@ -65,7 +65,7 @@ def leader_of(ctx: Context) -> str:
 
 
 def successor_of(ctx: Context) -> str:
-    """The follower with the longest log.  Raises NotYetError without a leader or an answering follower."""
+    """Return the follower with the longest log.  Raises NotYetError without a leader or an answering follower."""
     leader = leader_of(ctx)
     probes = ctx.system.probes()
     others = [probes[name] for name in ctx.members if name != leader and name in probes and probes[name].answered]
@@ -75,16 +75,17 @@ def successor_of(ctx: Context) -> str:
 
 
 def mostly_small(n: int, rng: random.Random) -> int:
-    """A size from 1 to n with P(k) = ln((k+1)/k) / ln(n+1); the distribution function is ln(k+1) / ln(n+1)."""
+    """Draw a size from 1 to n, with P(k) = ln((k+1)/k) / ln(n+1) and P(at most k) = ln(k+1) / ln(n+1)."""
     size = math.ceil(math.pow(n + 1, rng.random())) - 1
     return min(n, max(1, size))
 
 
 def resolve(wish: Mapping[str, Any] | None, ctx: Context, rng: random.Random) -> Targets | None:
-    """The targets that a step asks for, None when it leaves them to its fault.
+    """Return the targets that a step specifies; None if it leaves them to its fault.
 
-    Either recorded targets (``{"nodes": …, "grudge": …}``) or a choice by words: ``{"choose": "leader"}``.  Pids and
-    the like are found anew.  Raises SkippedError for an impossible choice, NotYetError without a leader.
+    A step specifies recorded targets (``{"nodes": …, "grudge": …}``) or a choice by words (``{"choose": "leader"}``).
+    The fault still looks up pids and the like itself.  Raises SkippedError for an impossible choice, and NotYetError
+    without a leader.
     """
     if wish is None:
         return None
@@ -104,7 +105,7 @@ def check_words(words: str, names: Sequence[str] = ()) -> None:
 
 
 def certain(words: str, names: Sequence[str], members: Sequence[str]) -> tuple[str, ...]:
-    """The nodes that these words are certain to choose, by names and ``all`` alone; none where anything is drawn."""
+    """Return the nodes that words choose if they are only names and ``all``; none if they contain any other word."""
     chosen: set[str] = set()
     for word in (part.strip() for part in words.split("/")):
         bare = word.removeprefix("!")
@@ -116,7 +117,10 @@ def certain(words: str, names: Sequence[str], members: Sequence[str]) -> tuple[s
 
 
 def choose(words: str, ctx: Context, rng: random.Random) -> tuple[str, ...]:
-    """The chosen nodes, in the cluster's order.  Raises SkippedError for an unknown name or when no node is left."""
+    """Return the nodes that words choose, in the cluster's order.
+
+    Raises SkippedError for an unknown name, or if no node is left.
+    """
     chosen: set[str] = set()
     for word in (part.strip() for part in words.split("/")):
         if word.startswith("!"):

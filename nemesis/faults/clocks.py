@@ -1,8 +1,8 @@
-"""Wrong clocks, by libfaketime: the system's process reads an offset file at every look at the wall clock.
+"""Wrong clocks by libfaketime: the system's process reads an offset file each time it reads the wall clock.
 
-The process must have been started for it (:func:`environment`, after :func:`prepare`); monotonic time stays true.
-Without ``FAKETIME_FORCE_MONOTONIC_FIX=0`` Java's timed waits return at once (found by experiment with 0.9.10).
-The witness is the time that the process itself reports, in its probes, compared with the nodes that are not targets.
+The process must be started with :func:`environment`, after :func:`prepare`.  Monotonic time stays correct.  Without
+``FAKETIME_FORCE_MONOTONIC_FIX=0``, Java's timed waits return at once (found by experiment with 0.9.10).  The witness is
+the time that the process itself reports in its probes, compared with the nodes that are not targets.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from nemesis.faults.processes import random_subset
 
 LIBRARY: Final = "faketime:"
 
-#: Renamed into place: a reader that met a half-written file would see another time altogether.
+#: The file is renamed into place, because a reader of a half-written file would get a completely different time.
 _SET: Final = """echo "$1" >"$0.new" && mv "$0.new" "$0" """
 
 _PLAY: Final = """rm -f "$0.play"; : >"$0.play"; pause=$1; shift
@@ -52,8 +52,8 @@ if [ -e "$clock" ] && {{ [ -e "$clock.playing" ] || [ "$(cat "$clock")" != +0 ];
 fi"""
 
 
-#: Prints a program that no library can be loaded into, by its first segments: it asks for no loader (PT_INTERP).  A
-#: script is what its first line starts.
+#: Prints the path of a program into which no library can be loaded, because its segments request no loader
+#: (PT_INTERP).  For a script, it looks at the program named in the first line.
 _STATIC: Final = """
 import os, shutil, struct, sys
 home, program = sys.argv[1:]
@@ -73,7 +73,7 @@ if head[:5] == b"\\x7fELF\\x02":
 
 
 def environment(facts: Facts, node: str, clock_file: str) -> dict[str, str]:
-    """Environment variables for the system's process on this node; empty where there is no libfaketime."""
+    """Return the environment variables for the system's process on a node; empty without libfaketime."""
     library = next((able for able in sorted(facts.can.get(node, ())) if able.startswith(LIBRARY)), None)
     if library is None:
         return {}
@@ -87,18 +87,18 @@ def environment(facts: Facts, node: str, clock_file: str) -> dict[str, str]:
 
 
 def prepare(clock_file: str) -> Command:
-    """A command that sets the clock right; for every node, before the system's process is started."""
+    """Return a command that sets the clock right.  Run it on every node before the system's process is started."""
     return Command(("sh", "-c", _SET, clock_file, "+0"))
 
 
 def offsets_ms(probes: Mapping[str, Probe]) -> dict[str, float]:
-    """The offset of each node's wall clock to the run's clock, up to a constant (ms), by its newest probe."""
+    """Return the offset of each node's wall clock from the run's clock in its probe, in ms, up to a constant."""
     return {node: one.clock_ms - one.time / 1e6 for node, one in probes.items() if one.answered and one.clock_ms > 0}
 
 
 @dataclass(frozen=True, slots=True)
 class Tune:
-    """The offsets that one node's clock goes through, in seconds, again and again, each for ``pause_s``."""
+    """The offsets that one node's clock cycles through, in seconds, each for ``pause_s``."""
 
     offsets_s: tuple[float, ...]
     pause_s: float = 0.0
@@ -111,7 +111,7 @@ class Tune:
 
 
 class ClockFault:
-    """Wrong clocks on a random minority of the nodes; the subclasses define how."""
+    """Wrong clocks on a random minority of the nodes.  Subclasses define how they go wrong."""
 
     family: Family = "clock"
     stops = False
@@ -180,7 +180,8 @@ class ClockFault:
         def look() -> bool | None:
             last.update(self._against_the_others(ctx, _hit(targets)))
             before = targets.detail["before_ms"]
-            # What the others say is right, too: the figure of before is one look, and a busy machine looks late.
+            # Agreeing with the other nodes counts as right as well: ``before`` is a single look, and a probe may be
+            # late on a busy machine.
             wrong = (min(abs(last[n] - before[n]), abs(last[n])) > 250 for n in targets.nodes if n in last)
             return None if any(wrong) else True
 
@@ -193,7 +194,7 @@ class ClockFault:
         return Tune(tuple(targets.detail["offsets_s"][node]), targets.detail["pause_s"][node])
 
     def _against_the_others(self, ctx: Context, nodes: Sequence[str]) -> dict[str, float]:
-        """Each node's offset from the median of the nodes that are not targets."""
+        """Return each target's offset from the median of the nodes that are not targets, in ms."""
         offsets = offsets_ms(ctx.system.probes())
         others = [offset for node, offset in offsets.items() if node not in nodes]
         if not others:
@@ -203,12 +204,12 @@ class ClockFault:
 
 
 def _hit(targets: Targets) -> tuple[str, ...]:
-    """All nodes whose clocks the fault set, also when only one of them is healed now."""
+    """Return all nodes whose clocks the fault set, even if only one of them is being healed now."""
     return tuple(targets.detail["offsets_s"])
 
 
 def _matches(shift_ms: float, offsets_s: Iterable[float]) -> bool:
-    """Whether an offset is one of those that were set; a probe's way there and back may take a part of a second."""
+    """Return whether an offset matches one of those set.  The tolerance covers a probe's round trip."""
     return any(offset and abs(shift_ms - 1000 * offset) < max(250.0, 100 * abs(offset)) for offset in offsets_s)
 
 

@@ -1,10 +1,10 @@
-"""Delay, reorder or duplicate packets, by a helper program on the node (see ``queue_helper``).
+"""Delay, reorder or duplicate packets with a helper program on the node (see ``queue_helper``).
 
-The packets that a node receives over a shaped link are handed to the helper by an iptables rule.  Only one end of a
-link is shaped, so that the delay asked for is what a round trip sees.
+An iptables rule hands the packets that a node receives over a shaped link to the helper.  Only one end of a link is
+shaped, so that a round trip shows exactly the configured delay.
 
-The witness first waits until packets of the system itself went to the helper, and were treated by it as asked; only
-then it measures every link by packets of its own, delays against round trips that were measured before.
+The witness first waits until the helper has treated packets of the system itself as configured.  Only then it measures
+every link with its own packets; delays are compared with round trips measured before the fault.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ while [ ! -s "$ready" ]; do
   sleep 0.02
 done"""
 
-#: Prints what the helper has counted so far.
+#: Prints the helper's counts so far.
 COUNTS: Final = """ready=$1; counts=${ready%.ready}.counts
 rm -f "$counts"
 kill -s USR1 "$(cat "$ready")" || exit
@@ -48,7 +48,8 @@ i=0
 while [ ! -e "$counts" ]; do i=$((i + 1)); [ $i -lt 100 ] || exit 1; sleep 0.02; done
 cat "$counts" """
 
-#: Ends the helper and prints what it counted, ``{}`` where it had ended before.  Only what runs our program is touched.
+#: Ends the helper and prints its counts, or ``{}`` if it had already ended.  Touches only a process that runs our
+#: program.
 _STOP: Final = """ready=$1
 pid=$(cat "$ready" 2>/dev/null) || pid=
 if [ -n "$pid" ] && tr '\\0' ' ' 2>/dev/null <"/proc/$pid/cmdline" | grep -qF -- "$0"; then
@@ -118,7 +119,7 @@ for i in range(int(sys.argv[2])):
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """The parameters of the helper; ``number`` is that of the queue, one per fault."""
+    """The parameters of the helper; ``number`` is the number of its queue, a different one for each fault."""
 
     number: int
     delay_ms: float = 0.0
@@ -144,7 +145,7 @@ class Shape:
 
 
 class QueuedPackets:
-    """Delay, reorder or duplicate what the smaller of two random halves receives from the larger."""
+    """Delay, reorder or duplicate packets that the smaller of two random halves receives from the larger one."""
 
     family: Family = "packet"
     stops = False
@@ -205,7 +206,10 @@ class QueuedPackets:
         return {**felt, **treated, **self.proof(ctx, targets, self.shape(ctx))}
 
     def _treated(self, ctx: Context, targets: Targets) -> Witness:
-        """Count the packets of the system that the helpers treated: so far, none of ours were sent."""
+        """Wait until the helpers have treated packets, and return the counts.
+
+        They are all the system's packets, because none of ours were sent yet.  Raises FaultError if there are none.
+        """
         asks = dict.fromkeys(targets.nodes, self.shape(ctx).counts())
 
         def look() -> Witness | None:
@@ -218,7 +222,7 @@ class QueuedPackets:
         return treated
 
     def heal(self, ctx: Context, targets: Targets) -> Witness:
-        """The rules first: from then on the helper only gives back what it holds."""
+        """Remove the rules first, so that the helper only has to release the packets it holds, and then end it."""
         shape, nodes = self.shape(ctx), targets.nodes
         listings, _ = run_each(ctx.nodes, {node: self.wall.counters(self.name) for node in nodes})
         try:
@@ -228,16 +232,16 @@ class QueuedPackets:
         see_rules_gone(ctx, self.wall, self.name, removed)
         said = {node: answer.stdout.strip() for node, answer in stopped.items()}
         ruled = [node for node, answer in listings.items() if self.wall.packets(answer.stdout)]
-        dead = [node for node in ruled if said[node] == "{}"]  # of a first try: then neither rules nor helper are left
+        dead = [node for node in ruled if said[node] == "{}"]  # a repeated heal finds neither rules nor a helper
         why = f"the helper on {', '.join(dead)} had ended by itself: packets passed as ever"
         lapsed = {"lapsed": why} if dead else {}
         return {"rules_gone": list(nodes), "helpers": said, **lapsed}
 
 
 def round_trips(ctx: Context, grudge: Mapping[str, tuple[str, ...]]) -> dict[str, float]:
-    """Median round trips in milliseconds from each node to its peers, measured by connecting; 0 where none came back.
+    """Measure median round trips from each node to its peers by connecting, in ms; 0 if there was no answer.
 
-    Raises what ``nodes.run`` raises.
+    Raises like ``nodes.run``.
     """
     tries = {
         node: Command(
@@ -256,10 +260,10 @@ def round_trips(ctx: Context, grudge: Mapping[str, tuple[str, ...]]) -> dict[str
 
 
 def delayed(ctx: Context, targets: Targets, shape: Shape) -> Witness:
-    """Compare round trips with those from before.  Raises FaultError for a link that did not become so much slower."""
+    """Prove that round trips became longer by about the delay.  Raises FaultError for a link where they did not."""
     before: Mapping[str, float] = targets.detail["round_trip_ms_before"]
     trips = round_trips(ctx, targets.grudge)
-    # With a jitter of the whole delay some round trips are no longer than before, but not their median.
+    # If the jitter is as large as the delay, some round trips are no longer than before, but their median is.
     least = 0.9 * max(shape.delay_ms - shape.jitter_ms, shape.delay_ms / 4)
     added = {link: round(trip - before.get(link, 0.0), 2) for link, trip in trips.items()}
     if quick := {link: more for link, more in added.items() if more < least}:
@@ -268,9 +272,9 @@ def delayed(ctx: Context, targets: Targets, shape: Shape) -> Witness:
 
 
 def _numbered(ctx: Context, grudge: Mapping[str, tuple[str, ...]], count: int) -> dict[str, tuple[int, int, int]]:
-    """Send numbered datagrams over one link a shaping node; count those received, distinct, and late.
+    """Send numbered datagrams over one link of each shaping node; count those received, distinct ones, and late ones.
 
-    One link at a time, since a node can run one command at a time.
+    Uses one link at a time, because a node can run only one command at a time.
     """
     found = {}
     for node, peers in grudge.items():
@@ -288,7 +292,7 @@ def _numbered(ctx: Context, grudge: Mapping[str, tuple[str, ...]], count: int) -
 
 
 def reordered(ctx: Context, targets: Targets, shape: Shape) -> Witness:
-    """Witness that packets come out of order over every link.  Raises FaultError where none does."""
+    """Prove that packets come out of order over each node's link.  Raises FaultError for a link where none does."""
     links = _numbered(ctx, targets.grudge, 300)
     late = {link: late for link, (_, _, late) in links.items()}
     if len(links) < len(targets.grudge) or not all(late.values()):
@@ -297,7 +301,7 @@ def reordered(ctx: Context, targets: Targets, shape: Shape) -> Witness:
 
 
 def doubled(ctx: Context, targets: Targets, shape: Shape) -> Witness:
-    """Witness that packets come twice over every link.  Raises FaultError where none does."""
+    """Prove that packets come twice over each node's link.  Raises FaultError for a link where none does."""
     links = _numbered(ctx, targets.grudge, 300)
     twice = {link: came - different for link, (came, different, _) in links.items()}
     if len(links) < len(targets.grudge) or not all(twice.values()):

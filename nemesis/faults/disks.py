@@ -1,8 +1,8 @@
 """Full disks and damaged files.
 
-Damage is done while the process is down, to a file of the system's own store that it reads when it starts again, and
-over a whole run to a minority of nodes at most: what a system must survive is the loss of that copy, not of all.  It is
-not undone: healing starts the process again on what is left.
+Damage is done while the process is down, to a file in the system's store that the process reads when it starts again.
+Over a whole run, at most a minority of nodes is damaged, because a system must survive the loss of some copies but not
+of all.  Damage is never undone: healing starts the process on what is left.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ from nemesis.faults.processes import last_probes, pids_of, random_subset, restar
 FILLER: Final = ".harness-full"
 REPORT: Final = "/run/harness-damage.json"
 
-#: Reserved blocks and remainders too: first what fallocate gives at once, in halves, then blocks until none is left.
+#: Fills reserved blocks and remainders as well: first with large pieces from fallocate, halving the size when one
+#: fails, then block by block until none is left.
 _FILL: Final = """n=0
 size=$(( $(stat -f -c %a "$0") * $(stat -f -c %S "$0") ))
 while [ "$size" -ge 4096 ]; do
@@ -42,9 +43,10 @@ SWEEP: Final = f"""if [ -e "$2/{FILLER}" ]; then
 fi
 rm -f {REPORT}"""
 
-#: Class first, then the file, then the place: a store of one large file and ten small ones is not hit in the small ones
-#: ten times in eleven.  Files that are full of zeros have no content that could be damaged.  Of several directories (a
-#: snapshot each) only the newest one is read.
+#: Draws first the class, then the file, then the place.  Otherwise, a store with one large file and ten small ones
+#: would be hit in a small one ten times out of eleven.  A file of zeros has no content to damage.  If a class has
+#: several directories, such as one for each snapshot, only the newest one counts, because the system reads only that
+#: one.
 _DAMAGE: Final = """
 import glob, hashlib, json, os, pathlib, random, sys
 store, kind, amount, seed, report = sys.argv[1], sys.argv[2], int(sys.argv[3]), sys.argv[4], sys.argv[5]
@@ -97,7 +99,7 @@ print(json.dumps(done))
 
 
 class DiskFull:
-    """Fill the data filesystem; healed by freeing the blocks and starting processes that died of it."""
+    """Fill the data filesystem.  Healing frees the blocks and starts processes that died."""
 
     name = "disk-full"
     summary = "the data filesystem of random nodes is filled to the last block"
@@ -132,20 +134,20 @@ class DiskFull:
         ctx.run_checked(ctx.at_data(targets.nodes, _FREE, FILLER))
         said = self._write(ctx, targets)
         if any("written" not in text for text in said.values()):
-            # Ours to say, and not the system's: the filesystem that we gave it is too small for what it wrote.
+            # This is our failure, not the system's: the filesystem that we provided is too small for what it wrote.
             raise FaultError(f"our filler is gone, and a write of 64 KiB is still answered: {said}")
         return {**restart(ctx, targets.nodes), "writes_answered_now": said}
 
     def _write(self, ctx: Context, targets: Targets) -> dict[str, str]:
-        """Write to each filesystem; return how that was answered."""
+        """Try to write to each filesystem, and return the result by node."""
         answers = ctx.nodes.run(ctx.at_data(targets.nodes, _TRY))
         return {node: answer.stdout.strip() for node, answer in answers.items()}
 
 
 class Damage:
-    """Damage a file of the store while the process is down.
+    """Damage a file in the store while the process is down.
 
-    Damage is never repaired, so the nodes damaged over a whole run stay a minority unless the plan allows more.
+    Damage is never repaired, so at most a minority of nodes is damaged over a whole run, unless the plan allows more.
     """
 
     family: Family = "disk"
@@ -186,7 +188,7 @@ class Damage:
         return ctx.damaged & frozenset(ctx.members)
 
     def _choose(self, ctx: Context, rng: random.Random) -> list[str]:
-        """One of the members that may be hit: any while the limit is not reached, then those damaged before."""
+        """Choose a free member at random; once the limit is reached, only one that was damaged before."""
         open_to = [n for n in ctx.free if len(self._damaged(ctx) | {n}) <= self._most(ctx)]
         return [rng.choice(open_to)] if open_to and spare(ctx) else []
 
@@ -210,13 +212,13 @@ class Damage:
         return {"damaged": seen}
 
     def heal(self, ctx: Context, targets: Targets) -> Witness:
-        """Start the process; the damage stays."""
+        """Start the process without undoing the damage."""
         ctx.run_checked(dict.fromkeys(targets.nodes, Command(("rm", "-f", REPORT))))
         return restart(ctx, targets.nodes)
 
 
 def weights(ctx: Context) -> dict[str, float]:
-    """The weight of each class of files: the fault options ``damage_…``."""
+    """Return the weight of each class of files, from the fault options ``damage_…``."""
     return {name: ctx.settings.option(f"damage_{name}") for name in ctx.settings.store_files}
 
 

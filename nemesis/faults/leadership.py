@@ -1,4 +1,4 @@
-"""Faults that follow leadership: kill the next leader too, transfer on request."""
+"""Faults around leadership: kill the leader and then its successor, or request a transfer."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from nemesis.core.targets import leader_now, leader_of
 from nemesis.faults.processes import last_probes, leader_hit, pids_of, restart, send, spare, states
 
 SUCCESSOR_S: Final = 20.0
-#: For how long a transfer is requested again, and how long each request may take until the other node leads.
+#: How long to keep requesting a transfer, and how long to wait after each request until the other node leads.
 TRANSFER_S: Final = 15.0
 REQUEST_S: Final = 3.0
 
 
 def _later(probe: Probe, term: int) -> bool:
-    """Whether another node's claim to lead is newer than that of the leader of ``term``.
+    """Return whether another node's claim to lead is newer than that of the leader in ``term``.
 
-    Where no terms are reported (-1) it is that another node claims it.
+    If no terms are reported (-1), any other node's claim is newer.
     """
     return term < 0 or probe.term > term
 
 
 class LeaderThenSuccessor:
-    """Kill the leader; as soon as a probe shows the next one, kill that too, within a drawn delay."""
+    """Kill the leader, and kill the next leader after a random delay once a probe shows it."""
 
     name = "kill-leader-then-successor"
     summary = "SIGKILL to the leader, and to the next one up to 2 s after it leads"
@@ -81,7 +81,7 @@ class LeaderThenSuccessor:
         if (gone := ctx.until(look, ctx.settings.witness_s)) is None:
             raise FaultError("the leader and a successor are not both gone")
         successor = next(node for node in gone if node != leader)
-        # The leader itself is gone: the probes of the others have the term in which they followed it.
+        # The successor itself is gone, but the other nodes' probes have the term in which they followed it.
         followed = [one.term for one in ctx.system.probes().values() if one.answered and one.leader == successor]
         terms = {"successor_term": max(followed)} if max(followed, default=-1) >= 0 else {}
         return {**leader_hit(targets), "pids_gone": gone, "successor": successor, **terms}
@@ -98,12 +98,12 @@ class Transfers(Protocol):
     """A system that can hand over leadership on request."""
 
     def transfer_leader(self, leader: str, to: str) -> None:
-        """Request the transfer.  Raises FaultError when the request is refused, or could not be made."""
+        """Request the transfer.  Raises FaultError if the request is refused or cannot be made."""
         ...
 
 
 class LeaderTransfer:
-    """The system's own request to hand over leadership, to a random follower."""
+    """Ask the leader, by the system's own request, to hand over leadership to a random follower."""
 
     name = "leader-transfer"
     summary = "the leader is asked to hand over to a random follower"
@@ -124,9 +124,9 @@ class LeaderTransfer:
         return Targets((to,), detail={"from": leader, "term": probes[leader].term})
 
     def inject(self, ctx: Context, targets: Targets) -> None:
-        """Request until the other node leads: a system may refuse, or another node may be elected.
+        """Repeat the request until the other node leads, because a system may refuse or elect a third node.
 
-        Raises FaultError when it does not come to lead, or when it was elected and no request was taken.
+        Raises FaultError if the node does not become leader, or becomes leader although no request was accepted.
         """
         system, (to,) = ctx.system, targets.nodes
         if not isinstance(system, Transfers):
@@ -158,7 +158,7 @@ class LeaderTransfer:
 
     @staticmethod
     def _leads(ctx: Context, targets: Targets) -> Probe | None:
-        """The probe in which the other node claims the leadership that it was to be handed."""
+        """Return the probe in which the target claims a newer leadership; None if it does not."""
         probe = ctx.system.probes()[targets.nodes[0]]
         return probe if probe.role == "leader" and _later(probe, targets.detail["term"]) else None
 

@@ -1,9 +1,9 @@
-"""Partitions: which node drops packets from which, and the proof that packets were dropped.
+"""Partitions: which node drops packets from which, with proof that packets were dropped.
 
-The proof has two halves.  First we send nothing, and wait until a rule on at least one link has counted packets of
-the system's own ports: otherwise the system did not notice.  Then every link is tried, also those that the system does
-not use (two followers): the dropping node tries a connection to the dropped one.  Its packets, or the answers to
-them, are counted at the rule, and the attempt ends in silence.
+The proof has two parts.  First we send nothing and wait until a rule on at least one link has counted packets at the
+system's own ports; otherwise, the system did not notice.  Then we try every link, including those that the system does
+not use (between two followers): the dropping node tries to connect to the dropped one.  The rule counts its packets or
+the answers to them, and the attempt ends in silence.
 """
 
 from __future__ import annotations
@@ -23,8 +23,9 @@ Link: TypeAlias = tuple[str, str]
 
 TRY_S: Final = 0.5
 
-#: Two lines for each address: that the attempt began (a shell that never got to run is silent, too), and its exit code,
-#: which is 124 or 137 for silence until the timeout.  Without --norc, bash runs ~/.bashrc when it is started over SSH.
+#: Prints two lines for each address: that the attempt began (a shell that never ran would look like silence), and its
+#: exit code, which is 124 or 137 for silence until the timeout.  Without --norc, bash runs ~/.bashrc if it is started
+#: over SSH.
 _TRY_PEERS: Final = r"""limit=$1; port=$2; shift 2
 try='echo "$0 began"; exec 3<>"/dev/tcp/$0/$1"'
 for a in "$@"; do
@@ -36,16 +37,16 @@ SILENCE: Final = ("124", "137")
 
 
 def try_peers(ctx: Context, peers: Iterable[str]) -> Command:
-    """A command that tries a connection to each of these peers at the system's first port.
+    """Return a command that tries to connect to each of these peers at the system's first port.
 
-    A refusal is an answer as good as a connection: the packets went through.
+    A refusal is as good an answer as a connection, because both show that packets get through.
     """
     addresses = [ctx.facts.addresses[peer][0] for peer in peers]
     return Command(("sh", "-c", _TRY_PEERS, "try", str(TRY_S), str(ctx.settings.peer_ports[0]), *addresses))
 
 
 def firewall(ctx: Context) -> Firewall:
-    """The packet filter of this cluster.  Raises FaultError when there is none (the precheck says so first)."""
+    """Return the packet filter of this cluster.  Raises FaultError if there is none (``precheck`` reports that)."""
     if (kind := ctx.facts.firewall) is None:
         raise FaultError("no packet filter that every node has")
     return FIREWALLS[kind]
@@ -62,9 +63,9 @@ def firewall_refusal(ctx: Context) -> str | None:
 
 
 class RuleFault:
-    """A network fault made of packet filter rules, between two random halves; subclasses choose other targets.
+    """A network fault made of packet filter rules between two random halves.  Subclasses choose other targets.
 
-    ``unaimed`` says why its nodes cannot be chosen by words, empty where they can.
+    ``unaimed`` says why its nodes cannot be chosen by words; empty if they can.
     """
 
     family: Family = "partition"
@@ -84,11 +85,11 @@ class RuleFault:
         return firewall_refusal(ctx)
 
     def draw(self, ctx: Context, rng: random.Random) -> grudges.Grudge:
-        """The grudge to install: two random halves.  Raises SkippedError when there is none."""
+        """Draw the grudge to install: two random halves.  Raises SkippedError if there is none."""
         return grudges.random_halves(ctx.members, rng, ctx.others)
 
     def aimed(self, ctx: Context, nodes: Sequence[str], rng: random.Random) -> grudges.Grudge:  # noqa: ARG002 (drawn)
-        """The grudge to install when these nodes were chosen beforehand: they are one of two sides."""
+        """Return the grudge to install if these nodes were chosen beforehand: they are one of two sides."""
         return grudges.separate(ctx.nodes.names, nodes, [name for name in ctx.nodes.names if name not in nodes])
 
     def amount(self, ctx: Context) -> float:  # noqa: ARG002 (subclasses look at the settings)
@@ -118,7 +119,7 @@ class RuleFault:
 def install_commands(
     ctx: Context, chain: str, grudge: Mapping[str, Iterable[str]], action: Action, amount: float = 0.0
 ) -> dict[str, Command]:
-    """One command for each node of the grudge."""
+    """Return a command for each node of the grudge that installs its rules in the chain."""
     return {node: firewall(ctx).install(chain, rules_of(ctx, peers, action, amount)) for node, peers in grudge.items()}
 
 
@@ -127,11 +128,11 @@ def rules_of(ctx: Context, peers: Iterable[str], action: Action, amount: float =
 
 
 def remove_rules(ctx: Context, chain: str, nodes: Iterable[str]) -> Witness:
-    """Delete the fault's chain on these nodes and see that it is gone; return how many packets it had stopped."""
+    """Delete the fault's chain on these nodes and check that it is gone; return how many packets it stopped."""
     wall, nodes = firewall(ctx), list(nodes)
     try:
         listings = ctx.nodes.run({node: wall.counters(chain) for node in nodes})
-    finally:  # an unreachable node must not keep the others cut off
+    finally:  # a node that cannot be reached must not keep the others cut off
         began = ctx.clock.now()
         removed = ctx.nodes.run({node: wall.remove(chain) for node in nodes})
         took_ms = (ctx.clock.now() - began) / 1e6
@@ -142,7 +143,7 @@ def remove_rules(ctx: Context, chain: str, nodes: Iterable[str]) -> Witness:
 
 
 def see_rules_gone(ctx: Context, wall: Firewall, chain: str, removed: Mapping[str, Completed]) -> None:
-    """Check every node, also when one of them failed.  Raises FaultError naming those where rules may stand."""
+    """Check that the chain is gone on every node.  Raises FaultError that names all nodes where rules may stand."""
     looks = ctx.nodes.run({node: wall.gone(chain) for node in removed})
     wrong = [f"{n}: exit {a.code}: {complaint(a.stderr)}" for n, a in removed.items() if a.code]
     wrong += [f"{n}: the rules still stand" for n, a in looks.items() if a.code or "gone" not in a.stdout]
@@ -153,11 +154,11 @@ def see_rules_gone(ctx: Context, wall: Firewall, chain: str, removed: Mapping[st
 def links_witness(
     ctx: Context, chain: str, grudge: Mapping[str, Iterable[str]], expected: Literal["silence", "refusal"]
 ) -> Witness:
-    """Proof that every link of a grudge is cut, by counters and by attempts to connect across it.
+    """Return proof that every link of a grudge is cut, from counters and from attempts to connect across it.
 
-    Before the first attempt the system's own packets must have been counted.  Raises FaultError when they were not, and
-    names the links when, until the deadline, an attempt was answered in another way than
-    expected, or a link was neither seen to count nor to be silent, or nothing was counted at all.
+    The rules must count packets of the system itself before the first attempt.  Raises FaultError if they do not.  Also
+    raises it, with the links, if at the deadline an attempt ends in another way than expected, a link is proven neither
+    by its counter nor by an attempt, or nothing was counted at all.
     """
     felt = system_packets(ctx, firewall(ctx), chain, grudge)
     links = frozenset((node, peer) for node, peers in grudge.items() for peer in peers)
@@ -171,7 +172,7 @@ def links_witness(
     if (witness := ctx.until(look, ctx.settings.witness_s, every_s=0.05)) is not None:
         return witness
     packets, tried = seen["last"]
-    # An attempt that never began proves nothing; the packets that the rule counted do.
+    # An attempt that never began proves nothing, but packets that the rule counted do.
     open_links = [link for link in links if tried.get(link, expected if packets[link] else None) != expected]
     if open_links or not packets.total():
         names = ", ".join(f"{a} still hears {b} ({tried.get((a, b), 'not tried')})" for a, b in sorted(open_links))
@@ -182,7 +183,7 @@ def links_witness(
 def system_packets(ctx: Context, wall: Firewall, chain: str, nodes: Iterable[str]) -> Witness:
     """Wait until the rules of a fault have acted on packets of the system itself; return the counts by link.
 
-    Nothing of ours may go over these links meanwhile.  Raises FaultError when there was none until the deadline.
+    We must not send anything over these links meanwhile.  Raises FaultError if there are none at the deadline.
     """
     looks = {node: wall.counters(chain) for node in nodes}
 
@@ -200,7 +201,7 @@ def system_packets(ctx: Context, wall: Firewall, chain: str, nodes: Iterable[str
 
 
 def counted(ctx: Context, chain: str, nodes: Iterable[str]) -> Counter[Link]:
-    """Packets counted so far by the fault's rules, by link: (receiver, sender)."""
+    """Return how many packets the fault's rules have counted so far, by link (receiver, sender)."""
     wall = firewall(ctx)
     listings = ctx.nodes.run({node: wall.counters(chain) for node in nodes})
     return Counter({(n, peer): k for n, answer in listings.items() for peer, k in wall.packets(answer.stdout).items()})
@@ -209,7 +210,7 @@ def counted(ctx: Context, chain: str, nodes: Iterable[str]) -> Counter[Link]:
 def _look_at_links(
     ctx: Context, chain: str, grudge: Mapping[str, Iterable[str]]
 ) -> tuple[Counter[Link], dict[Link, str]]:
-    """Packets counted by link, and how an attempt over each link ended."""
+    """Try every link; return the packets counted by link, and how the attempt over each link ended."""
     tries = ctx.nodes.run({node: try_peers(ctx, peers) for node, peers in grudge.items()})
     owner = {ctx.facts.addresses[peer][0]: peer for peers in grudge.values() for peer in peers}
     ends = {
@@ -222,9 +223,9 @@ def _look_at_links(
 
 
 def attempts(printed: str) -> dict[str, str]:
-    """The end of each attempt, by address: ``silence``, ``connected`` or ``refusal``.
+    """Parse how each attempt ended, by address: ``silence``, ``connected`` or ``refusal``.
 
-    Those that never began are left out.
+    Leaves out attempts that never began.
     """
     lines = [line.split() for line in printed.splitlines() if len(line.split()) == 2]
     began = {address for address, word in lines if word == "began"}
@@ -248,7 +249,7 @@ def _as_witness(packets: Counter[Link], tried: dict[Link, str], expected: str) -
 
 
 class Partition(RuleFault):
-    """A partition whose shape is drawn from the names alone."""
+    """A partition whose shape depends only on the names of the nodes."""
 
     def __init__(self, name: str, summary: str, shape: grudges.Shape, at_least: int = 2) -> None:
         super().__init__(name, summary, "drop", at_least)
@@ -259,7 +260,7 @@ class Partition(RuleFault):
 
 
 class Bridge(Partition):
-    """Two halves that meet in one node, which may be chosen."""
+    """Two halves that only meet in one node, which can be chosen."""
 
     def aimed(self, ctx: Context, nodes: Sequence[str], rng: random.Random) -> grudges.Grudge:
         if len(nodes) > 1:
@@ -268,7 +269,7 @@ class Bridge(Partition):
 
 
 class Ring(Partition):
-    """A partition in which every node has its part."""
+    """A partition that involves every node, so nodes cannot be chosen."""
 
     unaimed = "every node has its part in it"
 

@@ -1,10 +1,10 @@
 """Power cuts: the node's data filesystem loses every byte that was not synced.
 
-The system's process is frozen first, so that it cannot answer from memory any more; then the filesystem is shut down
-without a flush of its log (XFS_IOC_GOINGDOWN, EXT4_IOC_SHUTDOWN), then the process is killed.  The witness mounts the
-filesystem anew, which replays its journal: our witness file, written just before the cut and not synced, must be gone.
-It compares the store with what the process saw when it was frozen, and says how many bytes of it were lost.  None is a
-power cut, too: the system had synced everything.  Healing starts the process.
+First the system's process is frozen, so that it can no longer answer from memory.  Then the filesystem is shut down
+without flushing its log (XFS_IOC_GOINGDOWN, EXT4_IOC_SHUTDOWN), and the process is killed.  The witness mounts the
+filesystem again, which replays its journal.  Our witness file, written just before the cut and not synced, must be
+gone.  The witness also compares the store with what the process saw when it was frozen, and reports how many bytes were
+lost.  If none were lost, it was still a power cut, but the system had synced everything.  Healing starts the process.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from nemesis.faults.processes import ProcessFault, all_nodes, pids_of, random_su
 
 WITNESS: Final = ".harness-unsynced"
 REPORT: Final = "/run/harness-cut.json"
-#: How long the cut waits for a moment when the store has something that is not synced.
+#: How long the cut waits for a moment when the store has unsynced data.
 MOMENT_S: Final = 1.0
 FILESYSTEMS: Final = ("ext4", "xfs")
 
-#: The filesystem that is mounted whole at a directory: device numbers, type, device, options.  A part mounted a second
-#: time there is none of its own.  The last line wins, as it does in the kernel.
+#: Prints the filesystem whose root is mounted at a directory: device numbers, type, device, options.  A bind mount of a
+#: part of a filesystem does not count.  The last line wins, as it does in the kernel.
 _MOUNT: Final = """mount_of() {
   awk -v d="$1" '$5 == d && $4 == "/" { for (i = 7; $i != "-"; i++); print $3, $(i+1), $(i+2), $6 }' \
     /proc/self/mountinfo | tail -n 1
@@ -35,9 +35,9 @@ _MOUNT: Final = """mount_of() {
 
 _LOOK: Final = _MOUNT + 'mount_of "$0"'
 
-#: Freezes the role's processes when files of the store have pages that are not synced, where the kernel shows it
-#: (cachestat, Linux 6.5), keeps a digest of every sector as they see it, and cuts.  Whatever ends it before the cut,
-#: also its time limit, lets the processes go on.
+#: Freezes the role's processes at a moment when files of the store have unsynced pages, if the kernel shows these
+#: (cachestat, Linux 6.5).  Then it stores a digest of every sector as the processes see it, and cuts the power.  If
+#: anything ends it before the cut, such as its time limit, the processes continue.
 _CUT: Final = """
 import ctypes, glob, hashlib, json, os, signal, subprocess, sys, time
 data, home, role, script, witness, store, patterns, report, within_s = sys.argv[1:]
@@ -88,8 +88,8 @@ except BaseException:
 sys.exit(send("KILL"))
 """
 
-#: Compare the remounted filesystem with what the process saw when it was frozen.  A sector that holds nothing but zeros
-#: has no digest; it is lost where the file ends before it.
+#: Compares the remounted filesystem with what the process saw when it was frozen.  A sector of zeros has no digest; it
+#: is lost if the file now ends before it.
 _LOST: Final = """
 import hashlib, json, os, sys
 store, report = sys.argv[1:]
@@ -112,11 +112,11 @@ _WRITE: Final = (
     """if (: >"$0/.harness-write") 2>/dev/null; then rm -f "$0/.harness-write"; echo writable; else echo refused; fi"""
 )
 
-#: Records a mount that is yet to be made again: otherwise the directory beneath it would pass for the disk.
+#: Records a mount that must be made again.  Without it, the directory under the mount point could pass for the disk.
 UNMOUNTED: Final = "/run/harness-unmounted"
 
-#: The loop device is held open meanwhile: one that was set up by mount vanishes with its last user.  A node that has
-#: its own /dev may lack the device's file.
+#: The loop device is held open meanwhile, because one that mount set up vanishes with its last user.  A node with its
+#: own /dev may lack the device's file.
 _REMOUNT: Final = (
     _MOUNT
     + """note=$2
@@ -152,8 +152,8 @@ rm -f "$0/$1"
 """
 )
 
-#: A killed run may have left a filesystem shut down; nothing is done to one that can be written to, or is only full.
-#: A server that still runs holds it, and its state after the errors is unknown.
+#: Remounts a filesystem that a killed run left shut down, but does not touch one that is writable or merely full.  It
+#: ends a server that still runs, which keeps the filesystem busy and whose state after the errors is unknown.
 SWEEP: Final = f"""refused=
 if grep -q " $2 " /proc/self/mounts; then refused=$( (: >"$2/.harness-write") 2>&1); fi
 case "$refused" in *"No space left"*) refused=;; esac
@@ -169,26 +169,27 @@ rm -f "$2/.harness-write" "$2/{WITNESS}" {REPORT}
 
 
 def mounts(ctx: Context) -> dict[str, tuple[str, str]]:
-    """(filesystem type, device numbers) of each node's data directory; nodes where it is no mount are left out."""
+    """Return (filesystem type, device numbers) of each node's data directory, leaving out those that are not mounts."""
     answers = ctx.nodes.run(ctx.at_data(ctx.nodes.names, _LOOK))
     words = {node: answer.stdout.split() for node, answer in answers.items()}
     return {node: (found[1], found[0]) for node, found in words.items() if len(found) == 4}
 
 
 def places(ctx: Context, nodes: Iterable[str]) -> str:
-    """The data directories of some nodes, as text."""
+    """Format the data directories of some nodes as text."""
     return ", ".join(f"{ctx.settings.data_dir(node)} on {node}" for node in nodes)
 
 
 def refused_writes(ctx: Context, targets: Targets) -> Witness:
-    """Witness that no node can write to its data filesystem.  Raises FaultError when one still can."""
+    """Prove that no node can write to its data filesystem.  Raises FaultError if one still can."""
     answers = ctx.nodes.run(ctx.at_data(targets.nodes, _WRITE))
     if alive := [node for node, answer in answers.items() if "refused" not in answer.stdout]:
         raise FaultError(f"the data directory can still be written to: {places(ctx, alive)}")
     return {"writes_refused": list(targets.nodes)}
 
 
-#: Who met a fault of the disk: the kernel does not count a process's failed writes, and a mapped file has none.
+#: States that only our own writes prove a disk fault: the kernel does not count a process's failed writes, and a mapped
+#: file has none.
 WRITER: Final[Witness] = {"writer": "ours, on the same filesystem; whether the process wrote meanwhile is not seen"}
 
 
@@ -218,7 +219,7 @@ class PowerCut(ProcessFault):
         ctx.run_checked(cuts)
 
     def witness(self, ctx: Context, targets: Targets) -> Witness:
-        """Read what was lost, by node and file, from the remounted filesystem; the process stays down."""
+        """Remount the filesystems and report what was lost, by node and file.  The process stays down."""
         cut = {**see_gone(ctx, pids_of(targets)), **refused_writes(ctx, targets)}
         kept = [node for node, said in self.remount(ctx, targets).items() if "witness kept" in said]
         if kept:
@@ -237,14 +238,16 @@ class PowerCut(ProcessFault):
         return witness
 
     def remount(self, ctx: Context, targets: Targets) -> dict[str, str]:
-        """Mount anew where writes are refused; return the output of each node."""
+        """Remount filesystems that refuse writes; return the output of each node."""
         commands = ctx.at_data(targets.nodes, _REMOUNT, WITNESS, UNMOUNTED, timeout=30.0)
         return {node: one.stdout for node, one in ctx.run_checked(commands).items()}
 
     def heal(self, ctx: Context, targets: Targets) -> Witness:
-        """End processes that hold a filesystem that was shut down: nothing else can be mounted, their state is unknown.
+        """Remount the filesystems and start the processes.
 
-        Others go on: a cut that broke off may have left them frozen, and a frozen one still accepts connections.
+        Processes on a filesystem that was shut down are killed, because they keep it busy and their state is unknown.
+        All others are continued, because a cut that failed midway may have left them frozen, and a frozen process still
+        accepts connections.
         """
         answers = ctx.nodes.run(ctx.at_data(targets.nodes, _WRITE))
         broken = [node for node, answer in answers.items() if "refused" in answer.stdout]
@@ -256,9 +259,9 @@ class PowerCut(ProcessFault):
 
 
 class DiskError(PowerCut):
-    """The disk fails under the running process: from one moment on every write is answered with an I/O error.
+    """Make the disk fail under the running process: from some moment on, every write gets an I/O error.
 
-    What had reached the journal is flushed first, so this shows how a system handles errors, not what it loses.
+    The journal is flushed first, so this shows how a system handles errors, not what it loses.
     """
 
     family = "disk"

@@ -1,4 +1,4 @@
-"""Killing and pausing the system's processes.  Always SIGKILL, never SIGTERM: a crash is not a shutdown."""
+"""Kill and pause the system's processes, always by SIGKILL instead of SIGTERM: a crash is not a shutdown."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ Choose: TypeAlias = Callable[[Context, random.Random], list[str]]
 
 
 def send(ctx: Context, nodes: Iterable[str], name: roles.Signal) -> None:
-    """Signal all processes of the role that faults hit; return when all are stopped, or gone.  Raises FaultError."""
+    """Signal all processes of the role that faults hit, and wait until it takes effect.  Raises FaultError."""
     ctx.run_checked({node: roles.signal(*ctx.settings.role(node), name) for node in nodes})
 
 
 def states(ctx: Context, nodes: Iterable[str]) -> dict[str, dict[int, str]]:
-    """The state letters of each node's processes, by pid; none where all are gone.
+    """Return the state letters of each node's processes by pid; empty for a node where all are gone.
 
-    Raises FaultError where that could not be seen: a look that failed prints nothing, as one at a node without any.
+    Raises FaultError if the command fails, because its empty output would look like a node without processes.
     """
     answers = ctx.run_checked({node: roles.states(*ctx.settings.role(node)) for node in nodes})
     lines = {node: map(str.split, answer.stdout.splitlines()) for node, answer in answers.items()}
@@ -34,7 +34,7 @@ def states(ctx: Context, nodes: Iterable[str]) -> dict[str, dict[int, str]]:
 def await_states(
     ctx: Context, nodes: Iterable[str], wanted: Callable[[Mapping[int, str]], bool]
 ) -> dict[str, dict[int, str]]:
-    """The states of all processes once those of each node are as wanted, or as they are at the deadline."""
+    """Wait until each node's processes are in the wanted states; return the states then, or at the deadline."""
     last: dict[str, dict[int, str]] = {}
 
     def look() -> bool | None:
@@ -46,7 +46,7 @@ def await_states(
 
 
 def running_pids(ctx: Context, nodes: tuple[str, ...]) -> dict[str, int]:
-    """Pids of those that run.  Raises SkippedError when one of the nodes has no process."""
+    """Return the pid of the process on each node.  Raises SkippedError if a node has none."""
     found = ctx.system.pids(nodes)
     if down := [node for node in nodes if found.get(node) is None]:
         raise SkippedError(f"{', '.join(down)} is down already")
@@ -54,7 +54,7 @@ def running_pids(ctx: Context, nodes: tuple[str, ...]) -> dict[str, int]:
 
 
 def last_probes(ctx: Context, nodes: Iterable[str]) -> dict[str, Any]:
-    """The newest probe of each of these nodes that answered: its role and term when it was hit."""
+    """Return the role, term and log indexes in the newest probe of each of these nodes that answered."""
     probes = ctx.system.probes()
     said = {node: probes[node] for node in nodes if node in probes and probes[node].answered}
     return {
@@ -64,13 +64,13 @@ def last_probes(ctx: Context, nodes: Iterable[str]) -> dict[str, Any]:
 
 
 def pids_of(targets: Targets) -> dict[str, int]:
-    """The processes of the targeted nodes, as they were when the targets were drawn."""
+    """Return the pids of the targeted nodes' processes, as recorded when the targets were drawn."""
     pids: dict[str, Any] = targets.detail.get("pids", {})
     return {node: int(pid) for node, pid in pids.items() if node in targets.nodes or node in targets.reserved}
 
 
 def see_gone(ctx: Context, pids: Mapping[str, int]) -> Witness:
-    """Wait until none of these nodes has a process.  Raises FaultError at the deadline."""
+    """Wait until none of these nodes has a process, and return proof.  Raises FaultError at the deadline."""
     began = ctx.clock.now()
     last = await_states(ctx, pids, lambda found: not found)
     if alive := [_describe(node, found) for node, found in last.items() if found]:
@@ -83,14 +83,14 @@ def _describe(node: str, found: Mapping[int, str]) -> str:
 
 
 def spare(ctx: Context) -> int:
-    """Count the members that may yet be stopped while a majority stays up; all free ones when the plan allows that."""
+    """Return how many more members can be stopped while a majority stays up; all free ones if the plan allows that."""
     if ctx.settings.beyond_quorum:
         return len(ctx.free)
     return max(0, len(ctx.free) - majority(len(ctx.members)))
 
 
 def random_subset(ctx: Context, rng: random.Random) -> list[str]:
-    """A random subset of the free nodes, mostly small, that leaves a majority."""
+    """Choose a random subset of the free nodes, mostly small, that leaves a majority."""
     most = min(spare(ctx), len(ctx.free))
     return rng.sample(ctx.free, min(mostly_small(len(ctx.members), rng), most)) if most else []
 
@@ -100,7 +100,7 @@ def random_one(ctx: Context, rng: random.Random) -> list[str]:
 
 
 def any_one(ctx: Context, rng: random.Random) -> list[str]:
-    """Choose one free node; the others need not be a majority."""
+    """Choose one free node, even if the others are no majority."""
     return [rng.choice(ctx.free)] if ctx.free else []
 
 
@@ -109,7 +109,7 @@ def the_leader(ctx: Context, rng: random.Random) -> list[str]:  # noqa: ARG001 (
 
 
 def the_followers(ctx: Context, rng: random.Random) -> list[str]:
-    """Choose as many followers as can be spared; all when the plan allows that."""
+    """Choose as many followers as can be spared; all free ones if the plan allows that."""
     leader = leader_of(ctx)
     followers = [name for name in ctx.free if name != leader]
     return rng.sample(followers, min(len(followers), spare(ctx)))
@@ -120,7 +120,7 @@ def all_nodes(ctx: Context, rng: random.Random) -> list[str]:  # noqa: ARG001 (o
 
 
 def a_majority(ctx: Context, rng: random.Random) -> list[str]:
-    """Choose a majority of the members.  Raises SkippedError when so many are not free."""
+    """Choose a random majority of the members.  Raises SkippedError if not enough of them are free."""
     number = majority(len(ctx.members))
     if len(ctx.free) < number:
         raise SkippedError(f"{len(ctx.free)} of {len(ctx.members)} nodes are free, which is no majority")
@@ -128,7 +128,7 @@ def a_majority(ctx: Context, rng: random.Random) -> list[str]:
 
 
 class ProcessFault:
-    """A fault of the processes of some nodes; the subclasses define targets and action."""
+    """A fault of the processes on some nodes.  Subclasses define the targets and the action."""
 
     family: Family
     stops = True
@@ -136,7 +136,7 @@ class ProcessFault:
     def __init__(
         self, name: str, summary: str, choose: Choose, *, beyond_quorum: bool = False, leads: bool = False
     ) -> None:
-        """``leads``: one of the targets must lead."""
+        """Create a fault that draws its targets with ``choose``.  With ``leads``, one target must be the leader."""
         self.name = name
         self.summary = summary
         self.choose = choose
@@ -153,12 +153,12 @@ class ProcessFault:
         return Targets(nodes, detail={"pids": running_pids(ctx, nodes), "last_probe": last_probes(ctx, nodes)})
 
     def led(self, targets: Targets) -> Witness:
-        """The target that led by its last probe, with its term.  Raises FaultError when one must and none did."""
+        """Return proof that a target led, if one must.  Raises FaultError if one must and none did."""
         return leader_hit(targets) if self.leads else {}
 
 
 def leader_hit(targets: Targets) -> Witness:
-    """The target that led by its last probe, in the highest term.  Raises FaultError when none did."""
+    """Return the target that led in the highest term, according to the last probes.  Raises FaultError if none did."""
     said: Mapping[str, Mapping[str, Any]] = targets.detail["last_probe"]
     leaders = {node: said[node]["term"] for node in targets.nodes if node in said and said[node]["role"] == "leader"}
     if not leaders:
@@ -169,12 +169,12 @@ def leader_hit(targets: Targets) -> Witness:
 
 
 def _in_term(term: int) -> str:
-    """Write " in term N"; nothing for a system that reports no terms."""
+    """Format " in term N"; empty for a system that reports no terms."""
     return f" in term {term}" if term >= 0 else ""
 
 
 class Kill(ProcessFault):
-    """SIGKILL; healed by starting the process again and waiting until it answers."""
+    """Kill processes with SIGKILL.  Healing starts them again and waits until they answer."""
 
     family = "kill"
 
@@ -189,9 +189,9 @@ class Kill(ProcessFault):
 
 
 class KillOne(ProcessFault):
-    """SIGKILL to one of a server's processes, but not to its first; healed by starting a server that is down.
+    """Kill one of a server's processes, but not the first one, with SIGKILL.  Healing starts a server that is down.
 
-    What becomes of the server is its own affair: PostgreSQL ends all its processes but the first, and recovers.
+    How the server reacts is up to it: PostgreSQL ends all its processes except the first, and recovers.
     """
 
     family = "kill"
@@ -226,7 +226,7 @@ class KillOne(ProcessFault):
 
 
 def restart(ctx: Context, nodes: tuple[str, ...]) -> Witness:
-    """Start what does not run, and see a process on every node.  Raises the system's StartError."""
+    """Start processes that do not run, and check that every node has one.  Raises the system's StartError."""
     ctx.system.start(nodes)
     pids = ctx.system.pids(nodes)
     if down := [node for node in nodes if pids.get(node) is None]:
@@ -235,7 +235,10 @@ def restart(ctx: Context, nodes: tuple[str, ...]) -> Witness:
 
 
 class Pause(ProcessFault):
-    """SIGSTOP; healed by SIGCONT.  The kernel goes on answering for the processes: connections stay open."""
+    """Pause processes with SIGSTOP.  Healing sends SIGCONT.
+
+    The kernel keeps answering for the processes, so connections stay open.
+    """
 
     family = "pause"
 
@@ -262,7 +265,7 @@ class Pause(ProcessFault):
 
 
 def _stopped(found: Mapping[int, str]) -> bool:
-    """Whether there are processes, and all of them are stopped."""
+    """Return whether there are processes and all of them are stopped."""
     return bool(found) and {*found.values()} == {"T"}
 
 

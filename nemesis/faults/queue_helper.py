@@ -1,14 +1,14 @@
-"""Delay, reorder or duplicate the packets that a firewall rule queues; a program that runs on a node.
+"""Delay, reorder or duplicate packets that a firewall rule queues.  This program runs on a node.
 
-It speaks the kernel's nfnetlink_queue protocol (linux/netfilter/nfnetlink_queue.h) over a netlink socket and needs
-nothing but Python's own library, from version 3.8 on.
+It speaks the kernel's nfnetlink_queue protocol (linux/netfilter/nfnetlink_queue.h) over a netlink socket, and needs
+only Python's standard library, version 3.8 or later.
 
     queue_helper.py QUEUE READY_FILE DELAY_MS JITTER_MS REORDER_SHARE DUPLICATE_SHARE SEED
 
-A packet is let go after DELAY_MS +- JITTER_MS; packets keep their order, except for a share that may overtake.  A share
-is sent twice, the copy with the mark 0x77, by which the rule leaves it alone.  On SIGUSR1 it writes what it counted so
-far beside READY_FILE, on SIGTERM whatever is held is let go.
-When the helper is gone, the kernel accepts packets by itself (--queue-bypass).
+A packet is released after DELAY_MS +- JITTER_MS.  Packets keep their order, except for a share that may overtake
+others.  A share is sent twice; the copy has the mark 0x77, which makes the rule ignore it.  On SIGUSR1 the program
+writes its counts so far to a file next to READY_FILE.  On SIGTERM it releases all packets it holds and exits.  Without
+the program, the kernel accepts packets by itself (--queue-bypass).
 """
 
 from __future__ import annotations
@@ -55,10 +55,10 @@ def verdict(queue: int, packet: int) -> bytes:
 
 
 def packets(data: bytes) -> list[tuple[int, bytes]]:
-    """(packet id, payload) of every packet message in what was received.
+    """Parse received data into (packet id, payload) for every packet message.
 
-    Raises OSError for an error message, unless a held packet is there no more (ENOENT): the kernel throws all of them
-    away when a chain of another fault is removed.
+    Raises OSError for an error message, unless it says that a held packet no longer exists (ENOENT): the kernel drops
+    all held packets when a chain of another fault is removed.
     """
     found, at = [], 0
     while at + 16 <= len(data):
@@ -87,7 +87,7 @@ def _packet(attributes: bytes) -> tuple[int, bytes]:
 
 
 class Timing:
-    """Draw when a packet that arrived at ``now`` (seconds) is released; none overtakes unless drawn to."""
+    """Draws the times at which packets are released.  A packet overtakes others only if drawn to."""
 
     def __init__(self, delay_s: float, jitter_s: float, reorder: float, rng: random.Random) -> None:
         self.delay_s, self.jitter_s, self.reorder, self.rng = delay_s, jitter_s, reorder, rng
@@ -103,7 +103,7 @@ class Timing:
 
 
 def open_queue(queue: int, *, with_payload: bool) -> socket.socket:
-    """A netlink socket that is bound to the queue.  Raises OSError when another program holds it."""
+    """Return a netlink socket bound to the queue.  Raises OSError if another program uses the queue."""
     link = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, NETLINK_NETFILTER)
     with contextlib.suppress(OSError):
         link.setsockopt(socket.SOL_SOCKET, 33, 8 << 20)  # SO_RCVBUFFORCE
@@ -122,7 +122,7 @@ def open_queue(queue: int, *, with_payload: bool) -> socket.socket:
 
 
 class Helper:
-    """One queue, until SIGTERM."""
+    """Handles one queue until SIGTERM."""
 
     def __init__(self, queue: int, timing: Timing, duplicate: float) -> None:
         self.queue, self.timing, self.duplicate = queue, timing, duplicate
@@ -142,7 +142,7 @@ class Helper:
         poll.register(self.link, select.POLLIN)
         while not self.stopped:
             wait_ms = 200.0 if not self.held else max(0.0, (self.held[0][0] - time.monotonic()) * 1000)
-            # poll() waits whole milliseconds: the last one is waited out in a short loop of empty polls.
+            # poll() waits whole milliseconds, so a short loop of empty polls waits for the rest.
             if poll.poll(min(200, int(wait_ms))):
                 self.take_in()
             self.let_go(time.monotonic())
@@ -192,7 +192,7 @@ def main(arguments: list[str]) -> None:
 
 
 def write_counts(helper: Helper, ready: Path) -> None:
-    """Write the counts; renamed into place, so that a reader never sees half a file."""
+    """Write the counts to a file and rename it into place, so that a reader never sees half a file."""
     part = ready.with_suffix(".part")
     part.write_text(helper.counts())
     part.replace(ready.with_suffix(".counts"))

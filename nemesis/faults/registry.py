@@ -1,4 +1,4 @@
-"""Every fault by its name.  To register the faults of a new file, add its tuple to ``_GROUPS``."""
+"""All faults by name.  To register the faults of a new file, add its tuple to ``_GROUPS``."""
 
 from __future__ import annotations
 
@@ -37,38 +37,38 @@ FAULTS: Final[Mapping[str, Fault]] = {fault.name: fault for group in _GROUPS for
 
 
 def find(name: str) -> Fault:
-    """The fault of this name.  Raises UnknownFaultError with similar names."""
+    """Return the fault with this name.  Raises UnknownFaultError, which suggests similar names."""
     if name not in FAULTS:
         raise UnknownFaultError(name, FAULTS)
     return FAULTS[name]
 
 
 def aim_refusal(name: str) -> str:
-    """The reason why its targets cannot be chosen by words; empty where they can.  Raises UnknownFaultError."""
+    """Return why a fault's targets cannot be chosen by words; empty if they can.  Raises UnknownFaultError."""
     return str(getattr(find(name), "unaimed", ""))
 
 
 def one_at_a_time(name: str) -> bool:
-    """Whether it stops its nodes one after another, never all at once.  Raises UnknownFaultError."""
+    """Return whether a fault stops its nodes one after another, never all at once.  Raises UnknownFaultError."""
     return bool(getattr(find(name), "one_at_a_time", False))
 
 
 def takes_memory(name: str) -> bool:
-    """Whether it takes memory away, so that it may be why the kernel killed a process.  Raises UnknownFaultError."""
+    """Return whether a fault takes memory, so that the kernel may kill processes.  Raises UnknownFaultError."""
     return bool(getattr(find(name), "takes_memory", False))
 
 
 def may_end_processes(name: str) -> bool:
-    """Whether a process that ended may have done so because of it; so may one that no fault here is called by."""
+    """Return whether a fault may be the reason why a process ended, which is true for an unknown fault."""
     fault = FAULTS.get(name)
     return fault is None or fault.family in ("kill", "disk") or takes_memory(name)
 
 
 def hits_all(name: str) -> bool:
-    """Whether it hits every member that is under no other fault, whatever is drawn.  Raises UnknownFaultError."""
+    """Return whether a fault always hits every member that is under no other fault.  Raises UnknownFaultError."""
     return getattr(find(name), "choose", None) is all_nodes or one_at_a_time(name)
 
 
 def prechecks(ctx: Context, names: Iterable[str] = FAULTS) -> dict[str, str | None]:
-    """Map each name to the reason why it cannot work on this cluster, or None.  Raises UnknownFaultError."""
+    """Map each fault's name to the reason why it cannot work on this cluster, or None.  Raises UnknownFaultError."""
     return {name: find(name).precheck(ctx) for name in names}

@@ -1,11 +1,11 @@
-"""Limited resources: the processes of the role that faults hit are put into a control group with limits.
+"""Limit the resources of the processes of the role that faults hit, with a control group.
 
-Control groups of either version are used, version 2 where it has the controller; a node that has no hierarchy of
-version 1 mounts one for itself.  The group is named as that of the role is, with the kind of limit behind (see
-``nemesis.core.roles``): in version 2 the processes move from one to the other, which limits what they touch from then
-on, and are found in both.
+Control groups of both versions work; version 2 is used if it has the controller.  A node without a hierarchy of version
+1 mounts one.  The group has the name of the role's group, followed by the kind of limit (see ``nemesis.core.roles``).
+In version 2 the processes move from one group to the other, which limits what they use from then on, and they are found
+in both.
 
-Nothing but these processes is ever in the group: what the group's files count concerns them alone.
+Only these processes are ever in the group, so the counts in its files concern only them.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ find_root() {
 """
 )
 
-#: Each limit comes as three words: the file and value of version 1, or of version 2, by the first word.
+#: Each limit is three words: the version of control groups that it is for, the file, and the value.
 _ENTER: Final = (
     _FIND
     + r"""find_root
@@ -123,8 +123,8 @@ exit $code
 """
 )
 
-#: What the group's own files and the threads of the processes say.  A thread in state D waits for the kernel: a disk,
-#: or memory.  Of the samples of about half a second, those in which some thread did so are counted as "waiting".
+#: Prints figures from the group's files and the threads of the processes.  A thread in state D waits for the kernel,
+#: for a disk or memory.  Out of samples over about half a second, "waiting" counts those with such a thread.
 _FELT: Final = (
     FIND
     + r"""pids=$(members "$1" "$2")
@@ -152,7 +152,7 @@ done
 echo "samples $samples"; echo "waiting $waiting"
 """
 )
-#: The processes that are in a group with this limit, of any node that is a part of this machine and seen from here.
+#: Prints the processes in a group with this limit, on any node that shares this machine and is visible from here.
 _INSIDE: Final = FIND + r"""grep -lF "$(name_of "$1" "$2")@$0" /proc/[0-9]*/cgroup; exit 0"""
 
 SWEEP: Final = f"""for note in /run/harness-cgroup-cpu /run/harness-cgroup-memory /run/harness-cgroup-blkio; do
@@ -164,15 +164,16 @@ done"""
 
 Figures = Mapping[str, int]
 
-#: How long the process is given to meet its limits: an idle one comes to them with its next heartbeats.
+#: How long a process may take to reach its limits.  An idle one reaches them with its next heartbeats.
 FELT_S: Final = 10.0
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Limits of one resource: (version, file, value) lines, and the test that the process met them.
+    """Limits of one resource.
 
-    ``felt`` is given what was seen before the limits and what is seen now.
+    ``lines`` returns (version, file, value) for each limit.  ``felt`` returns whether a process has reached its limits,
+    given the figures from before the limits and the current ones.
     """
 
     kind: Kind
@@ -188,13 +189,13 @@ class Limits:
 
 
 def look(ctx: Context, kind: Kind, nodes: Iterable[str]) -> dict[str, list[str]]:
-    """Read the state of these nodes' processes, and of their groups where they are in one; lines by node."""
+    """Read the figures of these nodes' processes, and of their groups if they are in one; return lines by node."""
     looks = {node: Command(("sh", "-c", _FELT, kind, *ctx.settings.role(node))) for node in nodes}
     return {node: answer.stdout.splitlines() for node, answer in ctx.run_checked(looks).items()}
 
 
 class Starve:
-    """Limit the resources of the processes of a random minority."""
+    """Limit the resources of the processes on a random minority of nodes."""
 
     family: Family = "resource"
     stops = False
@@ -224,7 +225,7 @@ class Starve:
         ctx.run_checked({node: self.limits.enter(ctx, node, devices[node]) for node in targets.nodes})
 
     def witness(self, ctx: Context, targets: Targets) -> Witness:
-        """Wait until every process has met its limits.  Raises FaultError, naming those that did not."""
+        """Wait until all processes have reached their limits.  Raises FaultError that names the other nodes."""
         before, now = targets.detail["before"], dict[str, Figures]()
 
         def all_felt() -> bool | None:
@@ -252,7 +253,7 @@ class Starve:
         return {"limits_gone": list(targets.nodes), **self._ended(ctx, targets), **restart(ctx, targets.nodes)}
 
     def _ended(self, ctx: Context, targets: Targets) -> Witness:
-        """The nodes whose process ended under a fault that only slows it down, and is about to be started again."""
+        """Return the nodes whose process ended although the fault only slows it down."""
         if self.takes_memory:
             return {}
         now = ctx.system.pids(targets.nodes)
@@ -261,7 +262,7 @@ class Starve:
 
 
 def _figures(lines: Sequence[str]) -> dict[str, int]:
-    """The numbers by name; those that occur once per disk are added up."""
+    """Parse figures by name, adding up those that occur once for each disk."""
     found: Counter[str] = Counter()
     for words in map(str.split, lines):
         if len(words) == 2 and words[1].isdigit():
@@ -280,7 +281,7 @@ def _cpu(ctx: Context, device: str) -> Sequence[tuple[str, str, str]]:  # noqa: 
 
 def _memory(ctx: Context, device: str) -> Sequence[tuple[str, str, str]]:  # noqa: ARG001 (one shape for all)
     most = str(round(ctx.settings.option("memory_mb")) << 20)
-    # With version 1 the kernel would kill the process: this makes it wait, as version 2 does by itself ("high").
+    # In version 1 the kernel would kill the process.  This setting makes it wait, as in version 2 ("high").
     return (("1", "memory.oom_control", "1"), ("1", "memory.limit_in_bytes", most), ("2", "memory.max", most))
 
 
@@ -293,12 +294,12 @@ def _disk(ctx: Context, device: str) -> Sequence[tuple[str, str, str]]:
 
 
 def _reclaimed(_: Figures, now: Figures) -> bool:
-    """Whether the process had to wait for memory."""
+    """Return whether the process had to wait for memory."""
     return any(now.get(name, 0) > 0 for name in ("failcnt", "high", "max"))
 
 
 def _stalled(before: Figures, now: Figures) -> bool:
-    """Whether writes of the process were served while its threads wait for the disk far more than before."""
+    """Return whether writes of the process were served and its threads wait for the disk far more than before."""
     share, usual = (one.get("waiting", 0) / one["samples"] if one.get("samples") else 0.0 for one in (now, before))
     return now.get("writes_served", 0) > 0 and share >= min(0.9, usual + 0.3)
 

@@ -1,6 +1,6 @@
-"""Kill nodes one after another, each after the last one is back: all of them, or all but one that stays down.
+"""Kill nodes one after another, each after the previous one is back: all nodes, or all while one stays down.
 
-After the second kind no node that is up has seen everything from its own log: each learned from others what it missed,
+After the second kind, no running node has everything from its own log.  Each one learned from others what it missed,
 and the last one to come back learns from these.
 """
 
@@ -14,15 +14,15 @@ from nemesis.core.errors import FaultError, SkippedError
 from nemesis.core.fault import Context, Family, Fault, Targets, Witness, as_recorded, wanted_nodes
 from nemesis.faults.processes import last_probes, pids_of, restart, running_pids, see_gone, send, spare
 
-#: For how long the nodes that are up may take to serve: an election, and a node that catches up.  On a machine with
-#: twenty times the work that its processors can do, 20 s were too few for servers that were only slow to start.
+#: How long the running nodes may take to serve: an election, and a node that catches up.  On a machine with twenty
+#: times more work than its processors can do, 20 s was not enough for servers that were merely slow to start.
 SERVING_S: Final = 60.0
 #: The shortest pause, as a share of the longest.
 SHORTEST: Final = 0.1
 
 
 class Rolling:
-    """Kills of one node after another; healed by starting all of them."""
+    """Base of faults that kill one node after another.  Healing starts all of them."""
 
     family: Family = "kill"
     stops = True
@@ -34,7 +34,7 @@ class Rolling:
 
 
 class RestartRolling(Rolling):
-    """Kill and start one node after another, each after the last one answers."""
+    """Kill and start one node after another, each after the previous one answers."""
 
     name = "restart-rolling"
     summary = "one member after another is killed and started, each after the last one answers"
@@ -64,10 +64,10 @@ class RestartRolling(Rolling):
 
 
 class RollingKill(Rolling):
-    """One node stays down while all others are killed and come back, one by one in random order; it comes back last.
+    """Keep one node down while all others are killed and started, one by one in random order; start it last.
 
-    Between two steps the nodes that are up serve again, by their probes, and a drawn pause passes: every node misses
-    something.
+    Between two steps, the running nodes must serve again according to their probes, and then a random pause passes, so
+    that every node misses something.
     """
 
     name = "rolling-kill"
@@ -114,17 +114,17 @@ class RollingKill(Rolling):
 
 
 def see_new(ctx: Context, targets: Targets, nodes: Sequence[str]) -> Witness:
-    """See another process on each of these nodes than before.  Raises FaultError."""
+    """Prove that each of these nodes has a new process.  Raises FaultError."""
     before, now = pids_of(targets), ctx.system.pids(nodes)
     if same := [node for node in nodes if now[node] in (None, before[node])]:
         raise FaultError(f"no new process on {', '.join(same)}")
-    # All that happens to them happens during the injection: the fault stands from the first kill on, not from the last
-    # command on, as others do.
+    # The effect happens during the injection, so this fault stands from the first kill on, while others stand from the
+    # last command on.
     return {"stood_ms": 0.0, "pids_before": before, "pids_now": now}
 
 
 def until_serving(ctx: Context, targets: Targets, down: Set[str]) -> None:
-    """Wait until a node leads, and every target that is not down follows or leads.  Raises FaultError."""
+    """Wait until a node leads and every target outside ``down`` leads or follows.  Raises FaultError."""
 
     def missing() -> list[str]:
         probes = ctx.system.probes()
@@ -142,7 +142,7 @@ def until_serving(ctx: Context, targets: Targets, down: Set[str]) -> None:
 
 
 def pause(ctx: Context, seconds: float) -> None:
-    """Wait between two nodes.  Raises FaultError when the run is stopped meanwhile."""
+    """Wait between two steps.  Raises FaultError if the run is stopped meanwhile."""
     if ctx.clock.wait(seconds, ctx.stop):
         raise FaultError("stopped before all nodes had their turn")
 

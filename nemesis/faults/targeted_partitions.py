@@ -1,4 +1,4 @@
-"""Partitions of the leader, one-way, gradual, with resets, or until a snapshot is needed."""
+"""Partitions that cut off the leader, cut one way or gradually, reset connections, or last until a snapshot."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Pair = tuple[str, str]
 
 
 class LeaderPartition(RuleFault):
-    """Partition with the leader on the smaller or on the larger side."""
+    """A partition with the leader on the smaller or the larger side."""
 
     unaimed = "it is the leader whom it hits; partition-random-halves puts the nodes that are named on one side"
 
@@ -32,7 +32,7 @@ class LeaderPartition(RuleFault):
 
 
 class OneWay(RuleFault):
-    """Cut one direction: the leader, or the chosen node, hears no other node, or no other node hears it."""
+    """Cut one direction: the leader or the chosen nodes do not hear the others, or the others do not hear them."""
 
     def draw(self, ctx: Context, rng: random.Random) -> grudges.Grudge:
         return self.aimed(ctx, [leader_of(ctx)], rng)
@@ -45,7 +45,7 @@ class OneWay(RuleFault):
 
 
 class Swizzle(RuleFault):
-    """The links between two halves are cut one after another, and come back in another order."""
+    """Cut the links between two halves one after another, and restore them in another order."""
 
     def plan(self, ctx: Context, rng: random.Random) -> Targets:
         whole = super().plan(ctx, rng)
@@ -66,7 +66,7 @@ class Swizzle(RuleFault):
                 raise FaultError(f"stopped when {count} of {len(order)} links were cut")
 
     def heal(self, ctx: Context, targets: Targets) -> Witness:
-        """Only links that are cut are restored: a heal that is asked for again cuts nothing anew."""
+        """Restore only links that are cut, so that a repeated heal does not cut any link again."""
         order: list[list[str]] = targets.detail["restore_order"]
         counts = counted(ctx, self.name, targets.nodes)
         cut = {frozenset(link) for link in counts}
@@ -80,7 +80,7 @@ class Swizzle(RuleFault):
     def _stand(
         self, ctx: Context, grudge: Mapping[str, Sequence[str]], cut: Iterable[Sequence[str]], pair: Sequence[str]
     ) -> None:
-        """Send commands only to the two ends of the link that changes."""
+        """Cut exactly these links, sending commands only to the two ends of ``pair``, the link that changes."""
         pairs, ends = {frozenset(one) for one in cut}, [node for node in pair if node in grudge]
         now = {node: [peer for peer in grudge[node] if frozenset((node, peer)) in pairs] for node in ends}
         ctx.run_checked(install_commands(ctx, self.name, now, "drop"))
@@ -92,8 +92,8 @@ NO_SNAPSHOTS: Final = "the system saves no snapshots in this run"
 class IsolateUntilSnapshot(RuleFault):
     """Cut off one follower until it can only catch up by a snapshot.
 
-    The witness waits until the others are further ahead than the snapshot threshold and one of them has saved a
-    snapshot meanwhile; with little load that takes long, and the end of the run may come first.
+    The witness waits until the others are ahead by more than the snapshot threshold and one of them has saved a
+    snapshot.  With little load this takes long, and the run may end first.
     """
 
     CAUGHT_UP_S = 10.0
@@ -135,7 +135,7 @@ class IsolateUntilSnapshot(RuleFault):
         before = targets.detail["before"][follower]["loaded"]
         far_behind = _lag(ctx.system.probes(), follower) > ctx.settings.snapshot_threshold
         removed = remove_rules(ctx, self.name, targets.nodes)
-        if not far_behind or follower not in targets.nodes:  # nothing to wait for: it can catch up by the log alone
+        if not far_behind or follower not in targets.nodes:  # do not wait: it can catch up from the log alone
             return {**removed, "snapshots_loaded": 0}
 
         def look() -> int | None:
@@ -155,7 +155,7 @@ def _standing(probes: Mapping[str, Probe]) -> dict[str, Any]:
 
 
 def _lag(probes: Mapping[str, Probe], follower: str) -> int:
-    """The number of entries that the furthest of the others has applied beyond the follower."""
+    """Return how many entries the furthest other node has applied beyond the follower."""
     others = [probe.applied for node, probe in probes.items() if node != follower and probe.answered]
     return max(others, default=-1) - probes[follower].applied
 

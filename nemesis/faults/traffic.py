@@ -1,4 +1,4 @@
-"""Links that lose packets or are slow, by rules of the packet filter alone."""
+"""Links that lose packets or are slow, made of packet filter rules only."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from nemesis.core.firewall import Action
 from nemesis.core.ports import Command
 from nemesis.faults.partitions import RuleFault, counted, firewall, system_packets
 
-#: A closed port would answer each datagram with an ICMP error; the discard service's port is as good as any.
+#: Uses the discard service's port; any other would do as well.  A closed port answers each datagram with an ICMP error.
 _BURST: Final = r"""count=$1; size=$2; shift 2
 line=$(head -c "$size" /dev/zero | tr '\0' x)
 for a in "$@"; do
@@ -25,13 +25,13 @@ exit 0"""
 
 
 def burst(ctx: Context, peers: Iterable[str], count: int, size: int) -> Command:
-    """A command that sends ``count`` UDP datagrams of ``size`` bytes to each of these peers."""
+    """Return a command that sends ``count`` UDP datagrams of ``size`` bytes to each of these peers."""
     addresses = [ctx.facts.addresses[peer][0] for peer in peers]
     return Command(("bash", "--norc", "-c", _BURST, "burst", str(count), str(size), *addresses))
 
 
 def send_over(ctx: Context, grudge: Mapping[str, Iterable[str]], count: int, size: int) -> None:
-    """Datagrams over every link of a grudge, in the direction in which its rules act."""
+    """Send datagrams over every link of a grudge, in the direction in which its rules act."""
     sends: dict[str, list[str]] = {}
     for node, peers in grudge.items():
         for peer in peers:
@@ -40,11 +40,11 @@ def send_over(ctx: Context, grudge: Mapping[str, Iterable[str]], count: int, siz
 
 
 class Throttle(RuleFault):
-    """A fault of a share of the packets between two random halves."""
+    """A fault that drops some of the packets between two random halves."""
 
     family = "packet"
 
-    #: A packet filter of which some kernels lack what the rules need, that need, and what it then cannot do.
+    #: A packet filter that some kernels do not fully support, the ability that the rules need, and an error text.
     may_lack: tuple[FirewallKind, str, str]
 
     def __init__(self, name: str, summary: str, action: Action, option: str) -> None:
@@ -68,9 +68,9 @@ class Throttle(RuleFault):
 class Loss(Throttle):
     """Drop a random share of the packets.
 
-    The witness waits until the system has lost a packet of its own.  Then it sends datagrams: every link must have
-    dropped some, and all links together about the share that was asked for.  The system's own packets are in the count
-    as well, hence the wide bounds above.
+    The witness waits until the system has lost one of its own packets.  Then it sends datagrams: every link must drop
+    some, and all links together at least half of the configured share.  There is no upper bound, because the counts
+    include the system's own packets.
     """
 
     SENT = 100
@@ -90,7 +90,7 @@ class Loss(Throttle):
 
 
 class Slow(Throttle):
-    """Drop packets beyond a rate (policing): TCP slows down to it."""
+    """Drop packets above a rate (policing), to which TCP slows down."""
 
     may_lack = "iptables", "can:iptables-rate", "iptables cannot limit rates"
 

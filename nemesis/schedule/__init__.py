@@ -1,1 +1,1 @@
-"""Schedules of faults, and carrying them out."""
+"""Schedules of faults, and the code that runs them."""

@@ -1,20 +1,20 @@
-"""Conditions on the probes, for scripts: ``n2 leads``, ``lag(n4) > 1000``, ``a snapshot was saved``.
+"""Conditions on probes, for scripts: ``n2 leads``, ``lag(n4) > 1000``, ``a snapshot was saved``.
 
 ::
 
     condition  = term { "and" term }
     term       = NODE "leads" | "no leader" | "a leader"
-               | "a snapshot was" ("saved" | "loaded")            since the condition began to be watched
+               | "a snapshot was" ("saved" | "loaded")            since watching for the condition began
                | "after a heartbeat"                              of the leader, once all else holds and one leads
                | value OPERATOR (NUMBER | value [("+" | "-") NUMBER])
     value      = FIGURE "(" (NODE | "any" | "followers") ")" | "term"
     FIGURE     = lag | term | log_begin | log_end | committed | applied | snapshots_saved | snapshots_loaded
-               | "own." NAME                                      a number that only this system's nodes report
+               | "own." NAME                                      a number that only nodes of this system report
     OPERATOR   = > | >= | < | <= | ==
 
-``lag`` is how far the furthest node has applied beyond what this one has; ``any`` is the greatest over all nodes,
-``followers`` the greatest over all but the leader (and nothing without a leader).  Nodes that do not answer have no
-figures.
+``lag`` is how many entries the furthest node has applied beyond this one.  ``any`` is the maximum over all nodes, and
+``followers`` the maximum over all nodes but the leader (there is none without a leader).  Nodes that do not answer have
+no figures.
 """
 
 from __future__ import annotations
@@ -43,9 +43,9 @@ FIGURES: Final = (
     "snapshots_saved",
     "snapshots_loaded",
 )
-#: A term that no probe answers: see :mod:`nemesis.schedule.heartbeats`.
+#: A term that probes cannot decide: see :mod:`nemesis.schedule.heartbeats`.
 AFTER_HEARTBEAT: Final = "after a heartbeat"
-#: What stands before the name of a figure that only the system's own nodes report.
+#: Prefix of the name of a figure that only nodes of the system under test report.
 OWN: Final = "own."
 OPERATORS: Final[Mapping[str, Callable[[float, float], bool]]] = {
     ">=": operator.ge,
@@ -61,19 +61,19 @@ _COMPARISON: Final = re.compile(rf"{_VALUE}\s*(>=|<=|==|>|<)\s*(?:(-?\d+)|{_VALU
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """A parsed condition; all of its tests must hold, and then, with ``after_heartbeat``, one must be awaited."""
+    """A parsed condition.  All its tests must hold; with ``after_heartbeat``, the caller then awaits a heartbeat."""
 
     text: str
     tests: tuple[Test, ...]
     after_heartbeat: bool = False
 
     def holds(self, probes: Probes, since: Probes) -> bool:
-        """Whether it holds; ``since`` are the probes from when it began to be watched."""
+        """Return whether all tests hold; ``since`` are the probes at the time when watching began."""
         return all(test(probes, since) for test in self.tests)
 
 
 def parse(text: str, names: Sequence[str], members: Collection[str] = ()) -> Condition:
-    """Parse a condition on nodes of these names, of which the members may lead (all when there are none).
+    """Parse a condition on nodes with these names.  Only ``members`` can lead, or all nodes if it is empty.
 
     Raises ScheduleError that names the part that is not understood.
     """
@@ -112,7 +112,7 @@ def _comparison(left: Value, compare: Callable[[float, float], bool], right: Val
 
 
 def _value(figure: str, node: str | None, names: Sequence[str], members: Collection[str]) -> Value:
-    """The greatest of the figures that are meant, None while no node has it."""
+    """Return a function that computes the greatest of the figures meant, or None while no node has one."""
     if figure not in FIGURES and not figure.startswith(OWN):
         there = f"{', '.join(FIGURES)}, and {OWN}NAME for one of the system's own"
         raise ScheduleError(f"{figure!r} is no figure of a probe; there are {there}")

@@ -1,7 +1,7 @@
-"""Wait for a heartbeat of the leader, as it goes out on the wire.
+"""Wait until the leader sends a heartbeat on the network.
 
-A system's timers count from its heartbeats: a fault that begins right after one gives it the longest time before it
-takes notice, and the same time in every run.
+A system's timers count from its heartbeats.  A fault that begins right after one goes unnoticed for the longest time,
+and for the same time in every run.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from nemesis.core.fault import Context, complaint
 from nemesis.core.ports import Command
 from nemesis.core.targets import leader_now
 
-#: What an injection waits for, in seconds: no system that is tested beats more seldom.
+#: Longest wait for a heartbeat, in seconds.  All systems under test send them more often.
 PATIENCE_S: Final = 5.0
 
-#: Prints how many packets of this machine it looked at until one with the text went out.
+#: Prints how many outgoing packets it looked at until one contained the text.
 _WATCH: Final = """
 import socket, sys, time
 text, end, looked = sys.argv[1].encode(), time.monotonic() + float(sys.argv[2]), 0
@@ -37,9 +37,9 @@ print("no heartbeat among", looked, "packets")
 
 
 def await_heartbeat(ctx: Context) -> None:
-    """Return when the leader has just sent one.
+    """Return as soon as the leader has sent a heartbeat.
 
-    Raises SkippedError when there is no leader, or none of its heartbeats is seen within :data:`PATIENCE_S`.
+    Raises SkippedError if there is no leader, or if none of its heartbeats is seen within :data:`PATIENCE_S`.
     """
     if (leader := leader_now(ctx.system.probes(), ctx.members)) is None:
         raise SkippedError("no heartbeat is awaited: no node leads")

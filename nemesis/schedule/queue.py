@@ -1,4 +1,4 @@
-"""The steps of a schedule that are left, and those that wait for a condition."""
+"""The remaining steps of a schedule, and those that wait for a condition."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from history import Probe
 from nemesis.schedule.conditions import Condition, parse
 from nemesis.schedule.steps import Step
 
-#: Probes are renewed about four times a second.
+#: How often conditions are checked; probes are renewed about four times a second.
 WATCH_EVERY_NS = 50_000_000
 
 
@@ -25,7 +25,7 @@ class _Watched:
 
 
 class StepQueue:
-    """The steps of one run by time.  ``start_ns`` is time 0 of the schedule; the queue reads no clock itself."""
+    """The steps of one run, ordered by time.  ``start_ns`` is time 0 of the schedule.  The queue reads no clock."""
 
     def __init__(self, steps: Iterable[Step], start_ns: int) -> None:
         self._heap = [(start_ns + round(step.at_s * 1e9), place, step) for place, step in enumerate(steps)]
@@ -35,12 +35,12 @@ class StepQueue:
         self.watched: list[_Watched] = []
 
     def next_due(self) -> int | None:
-        """The time of the next step, None when nothing is left."""
+        """Return when to call the queue next: at the next step or check of conditions; None if nothing is left."""
         soon = [self._last_look + WATCH_EVERY_NS] if self.watched else []
         return min([*soon, *(due for due, _, _ in self._heap[:1])], default=None)
 
     def take(self, now: int) -> list[Step]:
-        """Take the steps that are due; those with a condition are watched from then on instead."""
+        """Remove and return the steps that are due, except that those with a condition are watched from now on."""
         steps = []
         while self._heap and self._heap[0][0] <= now:
             due, _, step = heapq.heappop(self._heap)
@@ -53,7 +53,7 @@ class StepQueue:
     def came_true(
         self, now: int, probes: Mapping[str, Probe], names: Sequence[str], members: Sequence[str]
     ) -> list[Step]:
-        """The steps whose condition holds by these probes; they are watched no more."""
+        """Remove and return the watched steps whose condition holds for these probes."""
         self._last_look = now
         true = []
         for watched in self.watched:
@@ -65,13 +65,13 @@ class StepQueue:
         return [watched.step for watched in true]
 
     def expired(self, now: int) -> list[Step]:
-        """The steps that have waited too long; they are watched no more."""
+        """Remove and return the watched steps that have waited too long."""
         late = [watched for watched in self.watched if watched.deadline_ns <= now]
         self.watched = [watched for watched in self.watched if watched.deadline_ns > now]
         return [watched.step for watched in late]
 
     def heal_later(self, step: Step, now: int) -> None:
-        """Queue the healing of a conditional step, if it has an end of its own."""
+        """Queue the healing of a conditional step if it says how long its fault stands."""
         if step.for_s is not None:
             heal = replace(step, action="heal", when=None)
             heapq.heappush(self._heap, (now + round(step.for_s * 1e9), self._place, heal))

@@ -1,8 +1,8 @@
-"""Carry out a schedule and write the receipts.
+"""Run a schedule and write the receipts.
 
-The record of an injection is written before its first command goes out, so that healing after a crash knows what may
-stand.  Doubt about a fault (:class:`FaultError`) is recorded and the run goes on; anything else is a failure of the
-harness: it is recorded too, everything is healed, and then it is raised.
+An injection is recorded before its first command is sent, so that healing after a crash knows which faults may stand.
+If a fault is in doubt (:class:`FaultError`), that is recorded and the run goes on.  Any other exception is a failure of
+the harness: it is recorded, everything is healed, and then it is raised.
 """
 
 from __future__ import annotations
@@ -28,22 +28,23 @@ from nemesis.schedule.steps import Step
 
 log = logging.getLogger("nemesis.schedule.runner")
 
-#: How long a fault waits for something to aim at (an election is under way) before it is skipped.
+#: How long a fault waits for a target, for example during an election, before it is skipped.
 PATIENCE_S: Final = 5.0
 PATIENCE_EVERY_S: Final = 0.05
 
 
 class Record(Protocol):
-    """Appends one event of the process ``nemesis`` to the history; value as in :mod:`history.records.receipts`."""
+    """Function that appends a nemesis event to the history; see :mod:`history.records.receipts` for the value."""
 
     def __call__(self, kind: Literal["invoke", "ok", "fail", "info"], f: str, value: dict[str, Any], /) -> Any: ...
 
 
 @dataclass(frozen=True, slots=True)
 class Unhealed:
-    """A fault that stands, or may stand, after its healing was tried.
+    """A fault that stands, or may stand, after an attempt to heal it.
 
-    ``by_system``: our fault was undone, and only the system did not start again, which is a finding about the system.
+    ``by_system`` means that the fault itself was undone, but the system did not start again, which is a finding about
+    the system.
     """
 
     fault: str
@@ -57,7 +58,10 @@ class Unhealed:
 
 
 def summary_of(fault: Fault, step: Step) -> str:
-    """A fault's own summary; where the plan chose its targets these first, as the summary speaks of its own choice."""
+    """Return a fault's summary, preceded by the targets if the step sets them.
+
+    The fault's own summary describes its own choice of targets.
+    """
     if step.targets is None:
         return fault.summary
     choice = step.targets.get("choose")
@@ -66,7 +70,7 @@ def summary_of(fault: Fault, step: Step) -> str:
 
 
 class Runner:
-    """One run of one schedule.  ``run`` belongs to one thread; ``heal_all`` may be called from any, at any time."""
+    """Runs one schedule once.  Call ``run`` in one thread; ``heal_all`` may be called from any thread at any time."""
 
     def __init__(
         self,
@@ -77,7 +81,7 @@ class Runner:
         *,
         faults: Mapping[str, Fault] = FAULTS,
     ) -> None:
-        """Take the steps of a schedule.  Raises UnknownFaultError for one with an unknown fault."""
+        """Prepare to run a schedule.  Raises UnknownFaultError for a step with an unknown fault."""
         for step in schedule:
             if step.fault not in faults:
                 raise UnknownFaultError(step.fault, faults)
@@ -91,18 +95,18 @@ class Runner:
         self._lock = threading.RLock()
         self._failures: list[Exception] = []
         self._closed = False
-        #: The faults of which an injection was begun.
+        #: Names of the faults whose injection was begun.
         self.tried: set[str] = set()
 
     @property
     def active(self) -> dict[int, tuple[str, tuple[str, ...]]]:
-        """The faults that stand, or may stand, now: id -> (fault, nodes)."""
+        """The faults that stand, or may stand, right now: id -> (fault, nodes)."""
         return {number: (fault.name, targets.nodes) for number, (fault, targets) in tuple(self._active.items())}
 
     def run(self, stop: threading.Event) -> None:
-        """Carry out the schedule until its end or until ``stop`` is set, then heal whatever stands.
+        """Run the schedule until it ends or ``stop`` is set, then heal all active faults.
 
-        Raises the first failure of the harness that was met, after healing.
+        Raises the first failure of the harness, if any, after healing.
         """
         queue = StepQueue(self._schedule, self._ctx.clock.now())
         try:
@@ -123,7 +127,7 @@ class Runner:
             raise self._failures[0]
 
     def _watch(self, queue: StepQueue, stop: threading.Event) -> None:
-        """Inject the steps whose condition holds now; skip those that waited too long."""
+        """Inject the faults whose condition holds now, and skip those that waited too long."""
         if not queue.watched:
             return
         now, probes = self._ctx.clock.now(), self._ctx.system.probes()
@@ -143,13 +147,13 @@ class Runner:
             self._skip(step, f"never within {step.within_s:g} s: {step.when}")
 
     def heal_all(self, *, final: bool = False) -> tuple[Unhealed, ...]:
-        """Heal everything that may stand; returns what could not be healed.  A second call tries those again.
+        """Heal all faults that may stand, and return those that could not be healed.  Another call tries them again.
 
-        With ``final`` nothing can be injected from here on, not even by a ``run`` that still goes on.
+        With ``final``, no fault can be injected from now on, not even by a ``run`` that is still going on.
         """
         with self._lock:
             self._closed |= final
-            # Links first: processes that are started again should find their peers.
+            # Heal links first, so that processes that are started again find their peers.
             order = sorted(self._active, key=lambda number: self._active[number][0].family not in LINK_FAMILIES)
             unhealed = [self._heal(number) for number in order]
             return tuple(one for one in unhealed if one)
@@ -179,11 +183,11 @@ class Runner:
         asked["summary"] = summary_of(fault, step)
         if len(rivals := claimants(probes)) > 1:
             asked["claimants"] = rivals
-        began = ctx.clock.now()  # before it is recorded: where that takes long, nothing stands yet
+        began = ctx.clock.now()  # before recording: if that is slow, the fault must not seem to stand earlier
         if self._note("invoke", fault, step.id, "inject", **asked):
             self._active[step.id] = fault, targets
             self.tried.add(fault.name)
-            if getattr(fault, "destroys", False):  # in doubt, too: nodes that may be damaged count
+            if getattr(fault, "destroys", False):  # even if the fault fails, nodes that may be damaged count
                 self._damaged |= {*targets.nodes}
             self._do(fault, targets, step.id, ctx, began)
 
@@ -194,7 +198,7 @@ class Runner:
         self._note("fail", fault, step.id, "inject", reason=reason)
 
     def _plan(self, fault: Fault, step: Step, ctx: Context) -> Targets:
-        """The targets; tried again for a while when there are none yet.  Raises SkippedError."""
+        """Choose the targets, retrying for a while if there are none yet.  Raises SkippedError."""
         last: list[SkippedError] = []
 
         def look() -> Targets | None:
@@ -230,7 +234,7 @@ class Runner:
             self._note("ok", fault, number, "inject", witness=witness)
 
     def _heal(self, number: int) -> Unhealed | None:
-        """Heal one; a fault that cannot be healed stays in the list for the next attempt."""
+        """Heal one fault.  A fault that cannot be healed stays active for the next attempt, and is returned."""
         fault, targets = self._active[number]
         ctx = replace(self._ctx, stop=threading.Event())
         self._note("invoke", fault, number, "heal")
@@ -241,7 +245,7 @@ class Runner:
             witness = {"healed_ms": round((ctx.clock.now() - began) / 1e6, 1), **seen}
         except UnhealedError as error:
             reason, by_system = str(error), error.by_system
-            if error.ours is not None:  # kept, and raised when everything else is healed
+            if error.ours is not None:  # kept, and raised after everything else is healed
                 log.error("%s could not be healed", fault.name, exc_info=error.ours)
                 self._failures.append(error.ours)
         else:
@@ -259,7 +263,7 @@ class Runner:
         action: Literal["inject", "heal"],
         **more: Any,
     ) -> bool:
-        """Record an event; False when that failed.  A history that cannot be written must not prevent healing."""
+        """Record an event and return whether that worked; a failure to write must not prevent healing."""
         if (kind, action) == ("invoke", "inject"):
             more = {"family": fault.family, **more}
         try:

@@ -1,17 +1,17 @@
-"""Schedules from files: scripts, and the recorded faults of an earlier run.
+"""Make schedules from scripts and from the recorded faults of an earlier run.
 
-A script is TOML, one table a fault::
+A script is TOML, with one table for each fault::
 
     [[fault]]
     name = "partition-leader-minority"
     at = 5.0                       # seconds after the start of the main phase
-    for = 10.0                     # how long it stands; without it, until the end of the run
+    for = 10.0                     # how long it stands; by default, until the end of the run
 
     [[fault]]
     name = "kill-leader"
     at = 20.0
-    when = "lag(n4) > 1000"        # from then on, as soon as this holds …
-    within = 30.0                  # … or never, if it does not within so many seconds
+    when = "lag(n4) > 1000"        # from then on, inject it as soon as this holds …
+    within = 30.0                  # … or skip it if this does not hold within 30 seconds
     targets = "n2"                 # words, as in ``targets``
     for = 5.0
 """
@@ -37,7 +37,7 @@ Seconds: TypeAlias = Annotated[float, Meta(ge=0)]
 
 
 class ScriptedFault(Struct, forbid_unknown_fields=True, rename={"at_s": "at", "for_s": "for", "within_s": "within"}):
-    """One fault: when it comes, its targets, and how long it stands.  Times are in seconds."""
+    """One fault of a script: when to inject it, its targets, and how long it stands.  Times are in seconds."""
 
     name: Text
     at_s: Seconds | UnsetType = UNSET
@@ -48,13 +48,13 @@ class ScriptedFault(Struct, forbid_unknown_fields=True, rename={"at_s": "at", "f
 
 
 class Script(Struct, forbid_unknown_fields=True):
-    """A script of faults."""
+    """The contents of a script file."""
 
     fault: Annotated[list[ScriptedFault], Meta(min_length=1)]
 
 
 def read_script(path: Path, time_limit_s: float, names: Sequence[str]) -> list[Step]:
-    """Read a script.  Raises ScheduleError that names file and fault, and OSError."""
+    """Read a script.  Raises OSError, and ScheduleError that names the file and the fault."""
     try:
         faults = convert(read_toml(path), Script).fault
     except ValueError as error:
@@ -86,10 +86,10 @@ def _steps(number: int, fault: ScriptedFault, names: Sequence[str]) -> list[Step
 
 
 def replay(receipts: Iterable[Receipt], start_ns: int) -> list[Step]:
-    """The recorded faults at their recorded moments, on their recorded targets.
+    """Return steps that repeat recorded faults at their recorded times on their recorded targets.
 
-    ``start_ns`` is when the recorded schedule began (the start of the main phase).  Skipped faults touched nothing
-    and are left out.
+    ``start_ns`` is when the recorded schedule began (the start of the main phase).  Skipped faults touched nothing and
+    are left out.
     """
     steps: list[Step] = []
     for receipt in receipts:

@@ -1,7 +1,8 @@
-"""Schedules: lists of steps to inject and heal faults, drawn before a run.
+"""Schedules: lists of steps that inject and heal faults, drawn before a run.
 
-A cycle consists of *turns*: a fault's name (``bridge``), a fault aimed by words (``hammer-time@leader``,
-see ``targets``), or several at once (``kill-leader+packet-loss``).  ``all`` stands for every fault there is.
+A cycle consists of *turns*.  A turn is the name of a fault (``bridge``), a fault aimed by words
+(``hammer-time@leader``, see ``targets``), or several faults at once (``kill-leader+packet-loss``).  ``all`` stands for
+all faults.
 """
 
 from __future__ import annotations
@@ -18,20 +19,21 @@ from nemesis.core.targets import check_words
 
 Action: TypeAlias = Literal["inject", "heal"]
 
-#: The shortest and the longest calm, as shares of the interval.  Their difference keeps the faults from locking into
-#: step with the system's timers: 4 s at the default interval, twice the longest heartbeat in use.  With 0.9 at most,
-#: three whole cycles fit into six intervals whatever is drawn.
+#: The shortest and longest calm, as shares of the interval.  Their difference keeps faults from locking into step with
+#: the system's timers: it is 4 s at the default interval, twice the longest heartbeat interval in use.  Because the
+#: longest is 0.9, three whole cycles fit into six intervals whatever is drawn.
 CALM: Final = (0.5, 0.9)
 
 
 class Step(Struct, frozen=True, forbid_unknown_fields=True):
     """One action at ``at_s`` seconds after the schedule's start.
 
-    ``id`` ties a heal to its injection.  ``targets`` are those chosen beforehand: the recorded targets
-    of a replay (``{"nodes": …, "grudge": …}``) or a choice by words (``{"choose": "leader"}``).
+    ``id`` ties a heal to its injection.  ``targets`` are targets chosen beforehand: the recorded targets of a replay
+    (``{"nodes": …, "grudge": …}``) or a choice by words (``{"choose": "leader"}``).
 
-    An injection may wait for a condition (see ``conditions``): it is watched from ``at_s`` on, for ``within_s``
-    seconds, and the fault is skipped when it never comes true.  ``for_s`` then says how long the fault stands.
+    An injection may wait for the condition ``when`` (see ``conditions``), from ``at_s`` on for ``within_s`` seconds.
+    If the condition never holds, the fault is skipped.  Otherwise, it stands for ``for_s`` seconds, or until the run
+    ends.
     """
 
     at_s: float
@@ -45,7 +47,7 @@ class Step(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def steps_of(schedule: Iterable[Mapping[str, Any]], time_limit_s: float) -> list[Step]:
-    """Read and check the steps that a plan holds as JSON.  Raises ScheduleError that names the step."""
+    """Convert and check the steps in a plan's JSON.  Raises ScheduleError that names the step."""
     try:
         steps = convert(list(schedule), list[Step])
     except ValueError as error:
@@ -54,9 +56,9 @@ def steps_of(schedule: Iterable[Mapping[str, Any]], time_limit_s: float) -> list
 
 
 def turn_parts(turn: str) -> list[tuple[str, str | None]]:
-    """A turn's faults with the words they are aimed by: ``a@leader+b`` is ``[("a", "leader"), ("b", None)]``.
+    """Split a turn into faults and the words they are aimed by: ``a@leader+b`` is ``[("a", "leader"), ("b", None)]``.
 
-    Raises ScheduleError for empty names and words.
+    Raises ScheduleError for an empty name or word.
     """
     parts = []
     for part in turn.split("+"):
@@ -70,14 +72,14 @@ def turn_parts(turn: str) -> list[tuple[str, str | None]]:
 
 
 def fault_names(turns: Iterable[str]) -> tuple[str, ...]:
-    """The faults in these turns, each once."""
+    """Return the faults in these turns, each once."""
     return tuple(dict.fromkeys(name for turn in turns for name, _ in turn_parts(turn)))
 
 
 def turns_of(text: str, every: Iterable[str]) -> tuple[str, ...]:
-    """Parse turns that are separated by commas; ``all`` becomes ``every``.  An empty text has no turn.
+    """Parse turns separated by commas, replacing ``all`` by ``every``.  An empty text has no turns.
 
-    Raises ScheduleError where there is nothing between two commas.
+    Raises ScheduleError if a turn is empty.
     """
     parts = [part.strip() for part in text.split(",")] if text.strip() else []
     if not all(parts):
@@ -95,13 +97,13 @@ def cycle(
     tracks: int = 1,
     shortest_s: float | None = None,
 ) -> list[Step]:
-    """Calm, fault, calm, fault … until the time limit, healed before it.
+    """Draw a schedule that alternates calm and faults, and heals the last fault before the time limit.
 
-    ``faults`` are the turns: each round is a new order of all of them, or, with ``weights``, each turn comes once and
-    is then drawn with its weight (1 where none is given).  A fault stands for ``interval_s``, or, with
-    ``shortest_s``, for a time that is drawn between both, each magnitude as likely as the next; the calm before it is
-    drawn anew each time, which jitters every start.  With several ``tracks`` the turns are dealt out
-    among so many cycles that run side by side and overlap as they may.  Raises ScheduleError when not one cycle fits.
+    ``faults`` are the turns.  Each round is a new random order of all turns.  With ``weights``, every turn comes once,
+    and from then on turns are drawn by weight (default 1).  A fault stands for ``interval_s``, or with ``shortest_s``
+    for a time between both, drawn from a log-uniform distribution.  The calm before each fault is drawn as well, which
+    jitters its start.  With several ``tracks``, the turns are dealt out to that many cycles, which run side by side and
+    may overlap.  Raises ScheduleError if not even one cycle fits.
     """
     if not faults or interval_s <= 0:
         raise ScheduleError("a schedule needs a fault and an interval above 0")
@@ -147,7 +149,7 @@ def _rounds(faults: Sequence[str], rng: random.Random) -> Iterator[str]:
 
 
 def _weighted(faults: Sequence[str], weights: Mapping[str, float], rng: random.Random) -> Iterator[str]:
-    """Every turn once, in any order, then by weight: no fault that was named is left out by chance."""
+    """Yield every turn once in random order, so that none is left out by chance; then draw turns by weight."""
     shares = [weights.get(fault, 1.0) for fault in faults]
     if min(shares) <= 0:
         raise ScheduleError(f"weights must be above 0: {dict(weights)}; leave out a fault that is not wanted")
@@ -157,9 +159,9 @@ def _weighted(faults: Sequence[str], weights: Mapping[str, float], rng: random.R
 
 
 def checked(steps: Iterable[Step], time_limit_s: float) -> list[Step]:
-    """The steps in the order of their times.
+    """Return the steps ordered by time.
 
-    Raises ScheduleError for a moment outside the time limit, an id injected twice, and a heal before its injection.
+    Raises ScheduleError for a time outside the time limit, an id injected twice, or a heal before its injection.
     """
     ordered = sorted(steps, key=lambda step: step.at_s)
     injected: dict[int, str] = {}
