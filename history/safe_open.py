@@ -174,6 +174,7 @@ def regular_files(root: Path) -> list[tuple[str, int]]:
     return found
 
 
+# O_NONBLOCK keeps open() from waiting if a named pipe has replaced the file after it was checked.
 _COMMON: Final = os.O_NOFOLLOW | os.O_CLOEXEC
 _FOLDER: Final = os.O_RDONLY | os.O_DIRECTORY
 _READ: Final = os.O_RDONLY | os.O_NONBLOCK | _COMMON

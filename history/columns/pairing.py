@@ -58,6 +58,7 @@ def pair_events(events: pa.Table, *, last: bool = False) -> Paired:
     With ``last``, no events follow, so open invocations never complete: they become operations, not part of the seam.
     """
     process = _small(events["process"].to_numpy())
+    # Sorted by process, each completion directly follows its invocation if both are among these events.
     order = np.argsort(process, kind="stable")
     invokes = (_codes(events["type"]) == _place(events["type"], "invoke"))[order]
     begins = np.append(True, np.diff(process[order]) != 0)[: order.size]
@@ -74,6 +75,7 @@ def pair_events(events: pa.Table, *, last: bool = False) -> Paired:
     alone[begun] = alone[partner[partner >= 0]] = False
     index = events["index"].to_numpy()
     first = order[np.flatnonzero(begins & invokes)]
+    # The invocation of a process's first event may be in an earlier block, so that event is not wrong.
     wrong = np.flatnonzero((invokes & after_invoke) | (~invokes & ~after_invoke & ~begins))
     if wrong.size:
         place = int(wrong[np.argmin(order[wrong])])

@@ -63,6 +63,7 @@ class _Cusum:
     def add(self, value: float) -> bool:
         """Add a figure and return whether the sum now exceeds the limit."""
         if len(self.before) >= MIN_BEFORE:
+            # The score of the figure's rank among those before it; equal figures share their middle rank.
             low, high = bisect_left(self.before, value), bisect_right(self.before, value)
             self.sum = max(0.0, self.sum + _score((low + high + 1) / 2 / (len(self.before) + 1)) - ALLOWANCE)
         self.pending.append(value)
@@ -94,6 +95,7 @@ def rises(values: Sequence[float], floor: float) -> list[Change]:
     back = 0
     for place, value in enumerate(values):
         if found and found[-1].closed is None:
+            # While a rise is open, only look for its end.
             rise = found[-1]
             back = back + 1 if value < (rise.before + rise.since) / 2 else 0
             if back == RECOVERED:

@@ -202,6 +202,7 @@ def _recovered(ok: Times, healed: int, end: int, before: float) -> float | None:
     after = ok[np.searchsorted(ok, healed) : np.searchsorted(ok, end, side="right")]
     if len(after) < need:
         return None
+    # Element i says whether ok number i and the following ones, ``need`` in total, fall within one second.
     full = after[need - 1 :] - after[: len(after) - need + 1] <= SECOND
     return int(after[int(np.argmax(full))] - healed) / 1e6 if full.any() else None
 

@@ -53,6 +53,7 @@ def log_rank(strata: Iterable[tuple[Times, Times]]) -> float | None:
         times_seen, events, at_risk = _life_table(first + second)
         of_first, first_at_risk = _count(first.seen, times_seen), _at_risk(first, times_seen)
         difference += float(np.sum(of_first - events * first_at_risk / at_risk))
+        # The variance of a hypergeometric distribution, which is 0 where only one is left.
         several = at_risk > 1
         n, d, m = at_risk[several], events[several], first_at_risk[several]
         variance += float(np.sum(d * (m / n) * (1 - m / n) * (n - d) / (n - 1)))

@@ -167,7 +167,7 @@ def _unescaped(match: re.Match[str]) -> str:
     if match[1] is None:
         return _ESCAPES[match[2]]
     units = b"".join(bytes.fromhex(unit) for unit in match[1].split("\\u")[1:])
-    return units.decode("utf-16-be", "surrogatepass")  # one character may take two of them
+    return units.decode("utf-16-be", "surrogatepass")  # a character may take two units
 
 
 def _flat_item(text: str) -> Any:

@@ -18,6 +18,9 @@ import numpy as np
 from history.codes import ABSENT
 from history.compiled import compiled, compiled_part, step
 
+# Bytes are compared by their codes: 34 is a quotation mark, 44 a comma, 45 a minus sign, 46 a dot, 48 to 57 are digits,
+# 58 is a colon, 91 and 93 are brackets, 92 is a backslash, 123 and 125 are braces.
+
 # Columns of a row.
 INDEX, TIME, TYPE, PROCESS, F, KEY, VALUE, OLD, SHAPE, START, END, SEEN = range(12)
 WIDTH: Final = 12
@@ -31,6 +34,7 @@ NULL, INTEGER, PAIR, TRIPLE, OTHER = range(5)
 NUMBERED: Final = 1 << 61
 #: SHAPE of a line that the scanner does not know.
 STRANGE: Final = 99
+#: PROCESS of a nemesis event.
 NEMESIS: Final = -(1 << 62)
 # Indexes into the array of hashes of known names: fields, then phases, then types.
 F_INDEX, F_TIME, F_TYPE, F_PROCESS, F_F, F_KEY, F_VALUE, F_NODE, F_ERROR, F_INTENDED, F_PHASE = range(11)
@@ -38,6 +42,7 @@ PHASE_1, PHASE_2, PHASE_3 = range(11, 14)
 NAMES: Final = ("index", "time", "type", "process", "f", "key", "value", "node", "error", "intended", "phase")
 #: An event has index, time, type, process, function, and value.
 _NEEDED: Final = 1 << F_INDEX | 1 << F_TIME | 1 << F_TYPE | 1 << F_PROCESS | 1 << F_F | 1 << F_VALUE
+#: A number of this size may overflow 64 bits with one more digit.
 _LIMIT: Final = 922337203685477579
 
 
@@ -46,6 +51,7 @@ def name_hash(data, start, end):  # type: ignore[no-untyped-def]
     h = np.uint64(14695981039346656037)
     for place in range(start, end):
         h = (h ^ np.uint64(data[place])) * np.uint64(1099511628211)
+    # 61 bits, so that bit 61 is free for NUMBERED and no hash is negative.
     return np.int64(h & np.uint64(0x1FFFFFFFFFFFFFFF))
 
 
@@ -350,6 +356,8 @@ def number(hashes):  # type: ignore[no-untyped-def]
 
     Returns (number of each hash, row where each number first appears).
     """
+    # A hash table with open addressing, which grows fourfold when it is half full.  It holds the numbers, and ``first``
+    # leads from a number to its hash.
     size, count = 1024, 0
     table = np.full(size, -1, np.int64)
     codes = np.empty(hashes.size, np.int32)

@@ -93,6 +93,7 @@ class Scanned:
         invoke, ret = self.pairs(clients, types)
         done = ret >= 0
         outcome = np.full(invoke.size, INFO, np.int8)
+        # Indexed by type: invoke (which no completion has), ok, fail, info.
         outcome[done] = np.array([OK, OK, FAIL, INFO], np.int8)[types[ret[done]]]
         kind = kinds[invoke].astype(np.int8)
         answered = done & (kind == READ)
@@ -100,12 +101,14 @@ class Scanned:
         value[answered] = rows[ret[answered], k.VALUE]
         self._check_shapes(invoke, kind, np.where(answered, ret, invoke), outcome)
         old = rows[invoke, k.OLD]
+        # A refused cas becomes a read of the value it saw.
         refused = np.flatnonzero((kind == CAS) & (outcome == OK) & (rows[ret, k.SHAPE] == k.TRIPLE))
         seen = rows[ret[refused], k.SEEN]
         if (seen == old[refused]).any():
             raise NotColumnarError("a cas that was refused by the value that it asked for")
         kind[refused], old[refused], value[refused] = READ, value[refused], seen
         unique, key = np.unique(rows[invoke, k.KEY], return_inverse=True)
+        # The first operation on each key, whose line has the key's name.
         first = np.full(unique.size, invoke.size)
         np.minimum.at(first, key, np.arange(invoke.size))
         names = tuple(self.name(int(number), int(invoke[row])) for number, row in zip(unique, first, strict=True))
@@ -145,6 +148,7 @@ class Scanned:
         process = self.rows[clients, k.PROCESS]
         order = clients[np.argsort(process, kind="stable")]
         process = self.rows[order, k.PROCESS]
+        # Sorted by process, each completion must directly follow its invocation.
         is_invoke = types[order] == 0
         same = np.zeros(order.size, np.bool_)
         same[1:] = process[1:] == process[:-1]

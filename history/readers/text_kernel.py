@@ -37,6 +37,9 @@ from history.readers.jsonl_kernel import (
 )
 from history.records.events import TYPES
 
+# Bytes are compared by their codes: 34 is a quotation mark, 44 a comma, 45 a hyphen, 48 to 57 are digits, 58 is a
+# colon, 91 and 93 are brackets, 95 is an underscore, 123 and 125 are braces.
+
 #: An additional column: 1 if the row lacks something (a node, an error, an unusual value).
 EXTRA: Final = 12
 WIDTH: Final = 13

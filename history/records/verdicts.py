@@ -54,7 +54,7 @@ class Linearization:
     @classmethod
     def from_json(cls, record: dict[str, Any]) -> Linearization:
         points = tuple(Point(point["operation"], point["at"], point["state"]) for point in record["points"])
-        whole, unnamed = bool(record.get("whole")), str(record.get("unnamed") or "")  # not before 24 November 2026
+        whole, unnamed = bool(record.get("whole")), str(record.get("unnamed") or "")  # missing before 24 November 2026
         return cls(record["initial"], points, tuple(record["suspects"]), tuple(record["legal"]), whole, unnamed)
 
 

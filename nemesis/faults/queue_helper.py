@@ -28,6 +28,7 @@ import sys
 import time
 from pathlib import Path
 
+# Constants of linux/netlink.h and linux/netfilter/nfnetlink_queue.h.
 NETLINK_NETFILTER = 12
 SUBSYSTEM = 3 << 8
 PACKET, VERDICT, CONFIG = SUBSYSTEM | 0, SUBSYSTEM | 1, SUBSYSTEM | 2

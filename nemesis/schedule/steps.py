@@ -129,6 +129,7 @@ def _one_track(
     first_id: int,
 ) -> list[Step]:
     steps, now, number = list[Step](), 0.0, first_id
+    # A calm up to ``start``, then a fault up to ``end``, as long as both fit.
     while (end := (start := now + rng.uniform(*CALM) * interval_s) + next(lengths)) < time_limit_s:
         now, parts = end, list(enumerate(turn_parts(next(turns)), start=number))
         targets = {place: {"choose": words} if words else None for place, (_, words) in parts}

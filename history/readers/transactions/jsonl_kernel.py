@@ -16,6 +16,9 @@ from history.codes import ABSENT, READ, WRITE
 from history.compiled import compiled, compiled_part
 from history.readers.jsonl_kernel import blanks, integer_at, is_null, name_hash, string_end
 
+# Bytes are compared by their codes: 34 is a quotation mark, 44 a comma, 58 a colon, 91 and 93 are brackets, 92 is a
+# backslash, 123 and 125 are braces.
+
 # Indexes into the array of hashes of known names: fields, types, and steps.
 F_INDEX, F_TIME, F_TYPE, F_PROCESS, F_F, F_VALUE, F_KEY = range(7)
 T_INVOKE: Final = 7
