@@ -1,12 +1,14 @@
-"""Generators: which operation is issued when, as immutable values that run in virtual time as well.
+"""Generators decide which operation is issued when.
+
+They are immutable values, so they also run in virtual time.
 
 ===================  =========================================================================================
-``base``             the protocol, the context, what a generator answers
+``base``             the protocol, the context, the answers a generator may give
 ``plain``            operations in order, functions, pauses, lines for the log
 ``pacing``           rates (open and closed loop), time limits
-``order``            one after the other, phases, limits, cycles, until something is ok
+``order``            sequences, phases, limits, cycles, until something is ok
 ``choice``           mixes by weight, several at the same time
-``workers``          some of the workers, each worker, groups that work on a key each
+``workers``          some of the workers, each worker, groups that each work on one key
 ``simulate``         a run in virtual time
 ``streams``          lazy sequences and random numbers as values
 ===================  =========================================================================================

@@ -1,15 +1,16 @@
 """The protocol of generators: immutable values that say which operation comes next.
 
 ``op(ctx)``
-    the next operation and the generator after it.  An :class:`Invocation` is due now and must be issued (or its
-    successor thrown away); :class:`Pending` means ask again after the next completion, or at ``until`` at the latest;
-    ``EXHAUSTED`` means never again.  A generator is not changed by being asked: asked again with an equal context it
+    returns the next operation and the generator that follows it.  An :class:`Invocation` is due now: issue it, or throw
+    its successor away.  :class:`Pending` means "ask again after the next completion, or at ``until`` at the latest".
+    ``EXHAUSTED`` means "never again".  Asking a generator does not change it: asked again with an equal context, it
     gives an equal answer.
 ``update(ctx, event)``
-    the generator that knows of a completion.  It is not called for invocations: ``ask`` returned their successor.
+    returns the generator that takes a completion into account.  It is not called for invocations: ``op`` has already
+    returned their successor.
 
-Nothing waits, reads a clock or draws from a shared source in here, so that a generator runs the same in virtual time
-(``simulate``) and against a cluster (``harness.execution.load``).
+Generators never wait, read a clock or draw from a shared source of random numbers.  A generator therefore behaves the
+same in virtual time (``simulate``) and against a cluster (``harness.execution.load``).
 """
 
 from __future__ import annotations
@@ -26,11 +27,11 @@ from history import Event
 
 
 class Invocation(Struct, frozen=True):
-    """An operation to be issued: ``f``, ``key`` and ``value`` as in the history.
+    """An operation to issue; ``f``, ``key`` and ``value`` are as in the history.
 
-    ``final``: it is issued after everything was healed, when any node may answer it, in the strongest mode.
-    ``worker`` is who issues it, and ``time`` its intended time (ns, the context's clock), which lies in the past when
-    every worker was busy at that time.
+    ``final`` operations are issued after everything has been healed.  Any node may answer them, in the strongest mode.
+    ``worker`` is the worker that issues the operation.  ``time`` is its intended time (ns, on the context's clock),
+    which lies in the past if every worker was busy at that time.
     """
 
     f: str
@@ -41,24 +42,24 @@ class Invocation(Struct, frozen=True):
     time: int = 0
 
     def by(self, worker: int, time: int) -> Invocation:
-        """This operation, to be issued by this worker, due at this time."""
+        """Return this operation, assigned to the given worker and due at the given time."""
         return replace(self, worker=worker, time=time)
 
 
 class Pending(Struct, frozen=True):
-    """The generator has no operation now: ask again after the next completion, or at ``until`` (ns) at the latest."""
+    """No operation is due now: ask again after the next completion, or at ``until`` (ns) at the latest."""
 
     until: int | None = None
 
 
 class Message(Struct, frozen=True):
-    """A line for the log of the run; then the generator is asked again."""
+    """A line for the log of the run; the generator is asked again right after it."""
 
     text: str
 
 
 class Exhausted(Struct, frozen=True):
-    """The generator has no operation any more."""
+    """The generator has no more operations."""
 
 
 PENDING: Final = Pending()
@@ -70,10 +71,10 @@ Op: TypeAlias = Invocation | Pending | Message | Exhausted
 class Context(Struct, frozen=True):
     """The state of the run that a generator may use.
 
-    ``time`` is in ns.  ``free`` are the workers without an open operation, the one that has been free for longest
-    first; ``workers`` are all in view, in their order.  ``processes`` holds the process of each worker of the run, by
-    its number: after ``info`` a worker goes on as process ``process + len(processes)``.  ``issued`` counts the run's
-    invocations so far.
+    ``time`` is in ns.  ``free`` lists the workers without an open operation, the one that has been free the longest
+    first.  ``workers`` lists all workers in view, in order.  ``processes`` holds the process of every worker of the
+    run, by worker number; after an ``info``, a worker continues as process ``process + len(processes)``.  ``issued``
+    counts the invocations of the run so far.
     """
 
     time: int
@@ -85,15 +86,15 @@ class Context(Struct, frozen=True):
 
     @property
     def random(self) -> Stream:
-        """Random numbers for the next operation: the same ones however often the generator is asked for it."""
+        """Random numbers for the next operation, the same however often the generator is asked for it."""
         return Stream(random.Random(f"{self.seed}:{self.issued}"))
 
     def worker_of(self, event: Event) -> int:
-        """The worker of a completion; -1 for the nemesis."""
+        """Return the worker of a completion, or -1 for the nemesis."""
         return event.process % len(self.processes) if isinstance(event.process, int) else -1
 
     def after(self, issued: Invocation) -> Context:
-        """The context after an operation was issued.  Raises ValueError when its worker is not free."""
+        """Return the context after an operation was issued.  Raises ValueError if its worker is not free."""
         free, worker = self.free, issued.worker
         if worker not in free:
             raise ValueError(f"{issued} is for a worker that is not free")
@@ -101,23 +102,23 @@ class Context(Struct, frozen=True):
         return replace(self, free=rest, issued=self.issued + 1)
 
     def only(self, workers: Container[int]) -> Context:
-        """The view of some of the workers."""
+        """Return this context restricted to some of the workers."""
         free = tuple([worker for worker in self.free if worker in workers])
         return replace(self, free=free, workers=tuple([worker for worker in self.workers if worker in workers]))
 
 
 class Generator(Protocol):
-    """A source of operations; a value that is never changed."""
+    """An immutable source of operations."""
 
     def op(self, ctx: Context) -> tuple[Op, Generator]:
-        """The next operation, and the generator after it; once exhausted, exhausted for ever."""
+        """Return the next operation and the generator that follows it.  An exhausted generator stays exhausted."""
 
     def update(self, ctx: Context, event: Event) -> Generator:
-        """The generator after a completion."""
+        """Return the generator that takes a completion into account."""
 
 
 class Around(Struct, frozen=True):
-    """The base of generators that completions change only in the one that they are made of."""
+    """Base of generators with one child, where a completion changes only the child."""
 
     child: Generator
 
@@ -127,7 +128,7 @@ class Around(Struct, frozen=True):
 
 
 class Among(Struct, frozen=True):
-    """The base of generators that completions change only in the several that they are made of."""
+    """Base of generators with several children, where a completion changes only the children."""
 
     children: tuple[Generator, ...]
 

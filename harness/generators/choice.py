@@ -1,4 +1,4 @@
-"""Several generators at the same time."""
+"""Run several generators at the same time."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from harness.generators.streams import Stream
 
 
 class Mix(Among, frozen=True):
-    """Each operation from a child drawn by weight; the draw stands until the child gives one.
+    """Takes each operation from a child drawn by weight; a draw stands until that child gives an operation.
 
-    ``bounds`` are the sums of the weights up to each child, ``chosen`` the child whose turn it is.
+    ``bounds`` are the cumulative weights of the children.  ``chosen`` is the child whose turn it is.
     """
 
     bounds: tuple[float, ...]
@@ -43,7 +43,10 @@ class Mix(Among, frozen=True):
 
 
 class Soonest(Among, frozen=True):
-    """The operation that has been due for longest; of equal ones that of the child whose last one is longest ago."""
+    """Takes the operation that has been due the longest.
+
+    Among equals, it takes the operation of the child that was served least recently.
+    """
 
     def op(self, ctx: Context) -> tuple[Op, Generator]:
         asked = [(op, place, child) for place, child in enumerate(self.children) for op, child in [child.op(ctx)]]
@@ -53,7 +56,7 @@ class Soonest(Among, frozen=True):
         due = [(_due(op), place, op, child) for op, place, child in left if type(op) is not Pending]
         if not due:
             times = [op.until for op, _, _ in left if type(op) is Pending and op.until is not None]
-            # A child that waits may have begun to: what it knows now is kept.
+            # Asking may have started a child's waiting time, so keep the children as they are now.
             return (Pending(min(times)) if times else PENDING), Soonest(tuple([child for _, _, child in left]))
         _, chosen, first, child = min(due, key=lambda one: one[:2])
         others = [
@@ -68,9 +71,9 @@ def _due(op: Op) -> int:
 
 
 def mix(stream: Stream, *weighted: tuple[float, Generator]) -> Generator:
-    """Operations of several generators, each drawn with its weight; one that is exhausted is left out.
+    """Return a generator that draws each operation from one of several generators, by weight.
 
-    Raises ValueError for a weight of 0 or less.
+    Exhausted generators are left out.  Raises ValueError for a weight of 0 or less.
     """
     if wrong := [weight for weight, _ in weighted if not 0 < weight < math.inf]:
         raise ValueError(f"a weight must be above 0, not {wrong[0]}: leave out what is not wanted")
@@ -78,5 +81,5 @@ def mix(stream: Stream, *weighted: tuple[float, Generator]) -> Generator:
 
 
 def soonest(*generators: Generator) -> Generator:
-    """All generators at the same time: whichever has an operation gives it."""
+    """Run all generators at the same time: whichever has an operation gives it."""
     return Soonest(generators)

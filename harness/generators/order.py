@@ -13,7 +13,7 @@ from history import Event
 
 
 class Chain(Around, frozen=True):
-    """The first generator, and when it is exhausted those after it."""
+    """The first generator, then the others as each one is exhausted."""
 
     rest: Lazy[Generator]
 
@@ -29,7 +29,7 @@ class Chain(Around, frozen=True):
 
 
 class Synchronize(Plain, frozen=True):
-    """The child, once all workers are free at the same time."""
+    """The child, starting when all workers are free at the same time."""
 
     child: Generator
 
@@ -50,9 +50,10 @@ class Limit(Around, frozen=True):
 
 
 class Cycle(Around, frozen=True):
-    """The ``first`` generator anew whenever it is exhausted, ``left`` times more (None: for ever).
+    """Starts the ``first`` generator again whenever it is exhausted, ``left`` more times (None: forever).
 
-    ``idle``: this round had messages only.  One that goes on for ever without anything to wait for would never end.
+    ``idle`` says that this round has given only messages so far.  An endless cycle of such rounds would never return,
+    so it ends.
     """
 
     first: Generator
@@ -66,14 +67,14 @@ class Cycle(Around, frozen=True):
             if left == 0 or (left is None and idle):
                 return EXHAUSTED, NOTHING
             (op, child), idle = self.first.op(ctx), True
-            if type(op) is Exhausted:  # it never gives anything: asked for ever, it would never answer
+            if type(op) is Exhausted:  # it never gives anything, so an endless cycle would loop here forever
                 return EXHAUSTED, NOTHING
             left = None if left is None else left - 1
         return op, Cycle(child, self.first, left, idle and type(op) is Message)
 
 
 class UntilOk(Struct, frozen=True):
-    """The child's operations until one of them is ok; ``open`` are the processes that have one."""
+    """The child's operations until one of them is ok; ``open`` holds the processes with an open operation."""
 
     child: Generator
     open: frozenset[int | str] = frozenset()
@@ -92,22 +93,22 @@ class UntilOk(Struct, frozen=True):
 
 
 def chain(generators: Iterable[Generator]) -> Generator:
-    """Run generators in sequence; the iterable is read lazily, and belongs to the generator."""
+    """Run generators in sequence.  The iterable is read lazily and must not be used elsewhere."""
     return Chain(NOTHING, Lazy(generators))
 
 
 def then(first: Generator, second: Generator) -> Generator:
-    """The second generator after the first; operations of the first may still be open."""
+    """Run the second generator after the first, whose last operations may still be open by then."""
     return chain((first, second))
 
 
 def phases(*generators: Generator) -> Generator:
-    """Run generators in sequence, each when no operation of the one before is open."""
+    """Run generators in sequence, each starting when no operation of the previous one is open."""
     return chain([synchronize(generator) for generator in generators])
 
 
 def synchronize(generator: Generator) -> Generator:
-    """The generator, from the time on at which all workers are free."""
+    """Hold a generator back until all workers are free at the same time."""
     return Synchronize(generator)
 
 
@@ -117,10 +118,13 @@ def limit(count: int, generator: Generator) -> Generator:
 
 
 def cycle(generator: Generator, count: int | None = None) -> Generator:
-    """The generator so many times, each time from its beginning; for ever without a count, but for messages alone."""
+    """Repeat a generator ``count`` times, each time from its beginning, or forever without a count.
+
+    An endless cycle ends if a whole round gives no operation and nothing to wait for.
+    """
     return Cycle(generator, generator, None if count is None else count - 1) if count != 0 else NOTHING
 
 
 def until_ok(generator: Generator) -> Generator:
-    """The generator until one of its operations is ok."""
+    """Run a generator until one of its operations is ok."""
     return UntilOk(generator)

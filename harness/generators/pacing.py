@@ -1,9 +1,11 @@
-"""Pace operations: rates, time limits.
+"""Pace operations: rates and time limits.
 
-An open loop keeps its arrivals whatever the system does: where no worker is free they wait for one, so an outage is
-followed by the operations that it held up, and their latency counts from the time at which they were due.  A closed
-loop has no arrivals of its own: a worker asks for the next operation when it has its answer, so after an outage the
-ordinary load goes on from that time.
+An open loop keeps its arrival times whatever the system does.  If no worker is free, operations wait for one.  An
+outage is therefore followed by the operations that it held up, and their latency counts from the time at which they
+were due.
+
+A closed loop has no arrival times of its own: a worker asks for the next operation once it has its answer.  After an
+outage, the ordinary load simply continues.
 """
 
 from __future__ import annotations
@@ -16,9 +18,10 @@ from harness.generators.streams import Stream
 
 
 class Paced(Around, frozen=True):
-    """Operations ``interval`` ns apart, exactly or (with a ``stream``) on average and exponentially distributed.
+    """Operations ``interval`` ns apart: exactly, or (with a ``stream``) on average, exponentially distributed.
 
-    ``due`` is when the next one is; ``blocked``: it was due, and there was no operation or no worker for it.
+    ``due`` is the time of the next operation.  ``blocked`` says that it was due but there was no operation, or no
+    worker for it.
     """
 
     interval: float
@@ -34,7 +37,7 @@ class Paced(Around, frozen=True):
         op, child = self.child.op(ctx)
         if type(op) is Invocation:
             gap, stream = (self.interval, None) if self.stream is None else self.stream.exponential(self.interval)
-            # Being asked late is the harness's doing and is caught up; having had no worker is the system's.
+            # If we were asked late, the harness is at fault and catches up; if no worker was free, the system is.
             begin = ctx.time if self.blocked and not self.open else due
             after = Paced(child, self.interval, stream, self.open, begin + gap)
             return op.by(op.worker, int(due)), after
@@ -44,7 +47,7 @@ class Paced(Around, frozen=True):
 
 
 class TimeLimit(Around, frozen=True):
-    """Exhausted ``length`` ns after it is asked first."""
+    """The child, exhausted ``length`` ns after it is first asked."""
 
     length: int
     end: int | None = None
@@ -60,12 +63,15 @@ class TimeLimit(Around, frozen=True):
 
 
 def stagger(rate: float, stream: Stream, generator: Generator, *, open: bool = False) -> Generator:  # noqa: A002 (the field's word)
-    """Operations at ``rate`` a second on average, as a Poisson process.  Raises ValueError for a rate of 0 or less."""
+    """Issue operations as a Poisson process, ``rate`` a second on average.
+
+    Raises ValueError for a rate of 0 or less.
+    """
     return Paced(generator, _interval(rate), stream, open)
 
 
 def fixed_rate(rate: float, generator: Generator, *, open: bool = False) -> Generator:  # noqa: A002 (the field's word)
-    """Operations at ``rate`` a second, equally far apart.  Raises ValueError for a rate of 0 or less."""
+    """Issue operations at equal intervals, ``rate`` a second.  Raises ValueError for a rate of 0 or less."""
     return Paced(generator, _interval(rate), None, open)
 
 
@@ -76,5 +82,5 @@ def _interval(rate: float) -> float:
 
 
 def time_limit(seconds: float, generator: Generator) -> Generator:
-    """Exhausted so long after the first question; operations that are open then may go on."""
+    """End a generator this long after it is first asked; operations that are open then may still complete."""
     return TimeLimit(generator, round(seconds * 1e9))

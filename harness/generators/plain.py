@@ -1,4 +1,4 @@
-"""Generators without children: operations one after the other, functions, pauses, lines for the log."""
+"""Generators without children: operations in sequence, functions, pauses and log lines."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from history import Event
 
 
 class Plain(Struct, frozen=True):
-    """The base of generators that no completion changes."""
+    """Base of generators that no completion changes."""
 
     def update(self, ctx: Context, event: Event) -> Self:  # noqa: ARG002 (the protocol's)
         return self
@@ -31,7 +31,7 @@ NOTHING = Nothing()
 
 
 class Operations(Plain, frozen=True):
-    """Operations in their order, each by the next free worker."""
+    """Operations in order, each issued by the next free worker."""
 
     rest: Lazy[Invocation]
 
@@ -54,7 +54,7 @@ class Repeat(Plain, frozen=True):
 
 
 class FromFunction(Plain, frozen=True):
-    """A generator of what a pure function of the context returns, until it returns None."""
+    """Operations that a pure function of the context returns, until it returns None."""
 
     function: Callable[[Context], Invocation | None]
 
@@ -66,7 +66,7 @@ class FromFunction(Plain, frozen=True):
 
 
 class Sleep(Plain, frozen=True):
-    """A generator without operations, exhausted after a time (ns) from when it is asked first."""
+    """A generator without operations that is exhausted ``length`` ns after it is first asked."""
 
     length: int
     end: int | None = None
@@ -77,7 +77,7 @@ class Sleep(Plain, frozen=True):
 
 
 class Log(Plain, frozen=True):
-    """A generator of one line for the log of the run."""
+    """A generator of one log line."""
 
     text: str
 
@@ -86,7 +86,7 @@ class Log(Plain, frozen=True):
 
 
 class Deferred(Plain, frozen=True):
-    """A generator made from the first context, once seed and workers are known."""
+    """A generator that is made from the first context, when the seed and the workers are known."""
 
     make: Callable[[Context], Generator]
 
@@ -95,35 +95,35 @@ class Deferred(Plain, frozen=True):
 
 
 def seeded(purpose: str, make: Callable[[random.Random], Generator]) -> Generator:
-    """A generator made with random numbers of its own, which the run's seed and the purpose decide."""
+    """Return a generator made with its own random numbers, which depend only on the run's seed and ``purpose``."""
     return Deferred(lambda ctx: make(random.Random(f"{ctx.seed}:{purpose}")))
 
 
 def operations(items: Iterable[Invocation]) -> Generator:
-    """These operations in their order; the iterable is read lazily, and belongs to the generator."""
+    """Issue these operations in order.  The iterable is read lazily and must not be used elsewhere."""
     return Operations(Lazy(items))
 
 
 def once(operation: Invocation) -> Generator:
-    """One operation."""
+    """Issue one operation, once."""
     return operations((operation,))
 
 
 def repeat(operation: Invocation) -> Generator:
-    """One operation, again and again."""
+    """Issue one operation again and again."""
     return Repeat(operation)
 
 
 def from_function(function: Callable[[Context], Invocation | None]) -> Generator:
-    """Generate what a pure function of the context returns, until it is None; it draws from ``ctx.random``."""
+    """Issue what a pure function of the context returns, until it returns None.  It may draw from ``ctx.random``."""
     return FromFunction(function)
 
 
 def sleep(seconds: float) -> Generator:
-    """Generate no operation for this long; then the generator is exhausted."""
+    """Issue no operation for this long, then end."""
     return Sleep(round(seconds * 1e9))
 
 
 def log(text: str) -> Generator:
-    """A line for the log of the run."""
+    """Write one line to the log of the run."""
     return Log(text)

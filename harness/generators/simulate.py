@@ -16,7 +16,7 @@ from history.records.events import Type
 
 
 class Answer(Struct, frozen=True):
-    """The end of an operation: after ``after`` seconds, with this type and value."""
+    """How a simulated operation ends: after ``after`` seconds, with this type and value."""
 
     after: float
     type: Type = "ok"
@@ -24,14 +24,15 @@ class Answer(Struct, frozen=True):
     error: str | None = None
 
 
-#: Answers an invocation; the random numbers are the simulated system's own.
+#: A function that answers an invocation; the simulated system draws from its own random numbers.
 Answers = Callable[[Invocation, Stream], tuple[Answer, Stream]]
 
 
 class Simulated(Struct, frozen=True):
-    """The record of a simulation: the events in the order of time, the invocations, the messages.
+    """The record of a simulation: events in order of time, invocations and messages.
 
-    ``exhausted``: whether it came to its end; otherwise it waits for something that never happens, or was cut.
+    ``exhausted`` says whether the generator ended.  Otherwise it waits for something that never happens, or was cut
+    off.
     """
 
     events: list[Event]
@@ -46,7 +47,7 @@ class Simulated(Struct, frozen=True):
 
 
 def after(seconds: float) -> Answers:
-    """Every operation is ok after so long."""
+    """Return answers that complete every operation as ok after ``seconds``."""
     return lambda invocation, stream: (Answer(seconds, value=invocation.value), stream)
 
 
@@ -59,9 +60,9 @@ def simulate(
     seed: int = 0,
     most: int = 10_000,
 ) -> Simulated:
-    """Ask a generator until it is exhausted, waits for ever, or has issued ``most`` operations.
+    """Ask a generator until it is exhausted, waits forever, or has issued ``most`` operations.
 
-    Raises ValueError when it breaks the protocol: an operation for a busy worker, or one that is due in the future.
+    Raises ValueError if it breaks the protocol: an operation for a busy worker, or one that is due in the future.
     """
     return _Simulation(workers, answers or after(0.01), stream, seed).run(generator, most)
 

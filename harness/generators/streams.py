@@ -1,7 +1,7 @@
-"""Lazy sequences and random numbers as values: positions in a source that is read once.
+"""Lazy sequences and random numbers as immutable values: positions in a source that is read once.
 
-A position never changes: read twice it gives the same item and the same next position.  The source itself (an
-iterator, a random generator) belongs to the sequence and may not be read by anybody else.
+A position never changes: reading it twice gives the same item and the same next position.  The source itself (an
+iterator, a random generator) belongs to the sequence and must not be read by anything else.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class Lazy(Generic[T]):
         self._next: Lazy[T] | None = None
 
     def read(self) -> tuple[T, Lazy[T]] | None:
-        """The item here and the next position, None at the end."""
+        """Return the item at this position and the next position, or None at the end."""
         if self._source is not None:
             for item in self._source:
                 self._item, self._next = item, Lazy(self._source)
@@ -46,17 +46,17 @@ class Stream:
         self._next: Stream | None = None
 
     def draw(self) -> tuple[float, Stream]:
-        """A uniform number in [0, 1), and the next position."""
+        """Return a uniformly distributed number in [0, 1) and the next position."""
         if self._next is None:
             self._draw, self._next = self._source.random(), Stream(self._source)
         return self._draw, self._next
 
     def exponential(self, mean: float) -> tuple[float, Stream]:
-        """An exponentially distributed number, and the next position."""
+        """Return an exponentially distributed number with this mean and the next position."""
         draw, after = self.draw()
         return -math.log(1.0 - draw) * mean, after
 
     def choose(self, items: Sequence[U]) -> tuple[U, Stream]:
-        """Choose one of some items, all equally likely; returns it and the next position."""
+        """Return one of the items, all equally likely, and the next position."""
         draw, after = self.draw()
         return items[int(draw * len(items))], after

@@ -1,4 +1,4 @@
-"""Generators for some of the workers, for each of them, and for groups of them that work on a key each."""
+"""Generators for some of the workers, for each worker, and for groups of workers that each work on one key."""
 
 from __future__ import annotations
 
@@ -14,12 +14,13 @@ from history import Event
 
 K = TypeVar("K")
 
-#: Exhausted when asked, and not known to be before that, as ``NOTHING`` is: the group then takes its first key.
+#: Placeholder child of a new group.  ``Groups`` skips ``NOTHING`` but asks this one, finds it exhausted, and so takes
+#: the group's first key.
 _TO_BE_ASKED = Nothing()
 
 
 class On(Struct, frozen=True):
-    """The child, for these workers only."""
+    """The child, restricted to these workers."""
 
     child: Generator
     workers: frozenset[int]
@@ -39,9 +40,9 @@ class On(Struct, frozen=True):
 
 
 class Groups(Struct, frozen=True):
-    """A child for each group of workers, and for an exhausted child the next of ``spare``.
+    """One child for each group of workers; an exhausted child is replaced by the next of ``spare``.
 
-    The group of the worker that has been free for longest comes first.  ``owner`` is the group of each worker.
+    Groups are asked in order of their longest-free worker.  ``owner`` maps each worker to its group.
     """
 
     children: tuple[Generator, ...]
@@ -85,20 +86,20 @@ def _grouped(children: Iterable[Generator], groups: Iterable[Iterable[int]], spa
 
 
 def on(workers: Iterable[int], generator: Generator) -> Generator:
-    """The generator, for these workers only.  Raises ValueError when it is asked in a run without any of them."""
+    """Restrict a generator to these workers.  Raises ValueError when asked in a run that has none of them."""
     return On(generator, frozenset(workers))
 
 
 def each_worker(generator: Generator) -> Generator:
-    """The whole generator for each worker."""
+    """Give each worker its own copy of the whole generator."""
     return Deferred(lambda ctx: _grouped([generator] * len(ctx.workers), [[w] for w in ctx.workers], Lazy(())))
 
 
 def concurrent_keys(size: int, keys: Iterable[K], make: Callable[[K], Generator]) -> Generator:
-    """Groups of ``size`` workers, each on a key with ``make(key)`` until that is exhausted, then on the next key.
+    """Let groups of ``size`` workers each run ``make(key)`` until it is exhausted, then move on to the next key.
 
-    Workers that are left over when there are not enough for another group have nothing to do.  ``keys`` is read lazily,
-    and belongs to the generator.  Raises ValueError for a size below 1, and when asked in a run with fewer workers.
+    Workers left over, too few for another group, stay idle.  ``keys`` is read lazily and must not be used elsewhere.
+    Raises ValueError for a size below 1, and when asked in a run with fewer workers.
     """
     if size < 1:
         raise ValueError(f"a group needs a worker at least, not {size}")
