@@ -1,4 +1,4 @@
-"""Workloads: the operations of a run as generators, decided by its seed."""
+"""Workloads: the operations of a run as generators, determined by the run's seed."""
 
 from harness.generators import Invocation
 from harness.workloads.banks import Bank, total_check

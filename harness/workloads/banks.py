@@ -1,4 +1,4 @@
-"""Accounts that amounts are moved between, and whose total never changes."""
+"""Accounts between which money is moved, so that their total never changes."""
 
 from __future__ import annotations
 
@@ -13,13 +13,14 @@ from history.records.finding import Contradiction
 from history.records.text import counted
 
 BANK: Final = "bank-0"
-#: Amounts up to this differ from each other nearly always, so that a balance shows which transfers made it.
+#: The largest amount of a transfer.  Amounts drawn from so wide a range are nearly always different, so a balance shows
+#: which transfers made it.
 MAX_AMOUNT: Final = 1_000_000
 _ASKED: Final = "every read of all accounts has the total 0, which no transfer changes"
 
 
 class Bank:
-    """Two thirds transfers between ``accounts`` accounts, at least two, and one third reads of all of them."""
+    """A bank of at least two accounts: two thirds transfers between two accounts, one third reads of all accounts."""
 
     def __init__(self, accounts: int) -> None:
         self._accounts = max(2, accounts)
@@ -36,12 +37,12 @@ class Bank:
                 yield Invocation("transfer", BANK, [whence, whither, rng.randint(1, MAX_AMOUNT)])
 
     def final_reads(self) -> list[Invocation]:
-        """All accounts at once."""
+        """Return one read of all accounts."""
         return last_reads([BANK])
 
 
 def total_check(operations: Sequence[Operation]) -> Check:
-    """The linear-time part of what makes a bank right: the total of every read."""
+    """Check that the balances in every read add up to 0.  Takes linear time; other checks cover the rest."""
     reads = [op for op in operations if op.f == "read" and op.outcome == "ok"]
     wrong = [op for op in reads if sum(balance for _, balance in op.result)]
     if wrong:

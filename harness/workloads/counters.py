@@ -1,4 +1,4 @@
-"""Counters: numbers above zero are added, and the sum is read."""
+"""Counters: positive numbers are added, and the sum is read."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from typing import Final
 from harness.generators import Generator, Invocation, operations, seeded
 from harness.workloads.final_reads import last_reads
 
-#: The largest number that is added.  With several numbers a read shows which adds it has seen better than with one.
+#: The largest number that is added.  Different numbers make it easier to tell which adds a read has seen.
 MAX_AMOUNT: Final = 5
 
 
 class Counters:
-    """Half adds, half reads, of ``keys`` counters."""
+    """Half adds, half reads, on ``keys`` counters."""
 
     def __init__(self, keys: int) -> None:
         self._keys = [f"counter-{number}" for number in range(keys)]
@@ -28,5 +28,5 @@ class Counters:
             yield Invocation("read", key) if rng.random() < 0.5 else Invocation("add", key, rng.randint(1, MAX_AMOUNT))
 
     def final_reads(self) -> list[Invocation]:
-        """One read a counter."""
+        """Return one read of each counter."""
         return last_reads(self._keys)

@@ -1,4 +1,4 @@
-"""Reads that close a run: each is repeated, after the others, until a node answered that had applied it."""
+"""Reads that close a run; each is repeated until a node that has applied it answers."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from history.records.operations import was_applied
 
 
 class _UntilApplied(Struct, frozen=True):
-    """One round of reads of one worker; ``again`` are those of the next one, which begins at ``resume``."""
+    """One worker's round of reads; ``again`` holds the reads of the next round, which begins at ``resume``."""
 
     reads: tuple[Invocation, ...]
     pause: int
@@ -21,7 +21,7 @@ class _UntilApplied(Struct, frozen=True):
     resume: int | None = None
 
     def op(self, ctx: Context) -> tuple[Op, Generator]:
-        if not ctx.free:  # whether the last one is to be repeated is not known yet
+        if not ctx.free:  # the last read is still open, so it is not known whether it must be repeated
             return PENDING, self
         if self.place < len(self.reads):
             read = self.reads[self.place].by(ctx.free[0], ctx.time)
@@ -41,10 +41,10 @@ class _UntilApplied(Struct, frozen=True):
 
 
 def last_reads(keys: Iterable[str | int]) -> list[Invocation]:
-    """One read of each of these objects."""
+    """Return one read of each of these objects."""
     return [Invocation("read", key, final=True) for key in keys]
 
 
 def until_applied(reads: Sequence[Invocation], pause_s: float) -> Generator:
-    """Each read of a single worker until it was answered by a node that had applied it; a pause between the rounds."""
+    """Let a single worker repeat each read until a node that has applied it answers, with a pause between rounds."""
     return _UntilApplied(tuple(reads), round(pause_s * 1e9))

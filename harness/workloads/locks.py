@@ -1,7 +1,7 @@
 """Locks with fencing tokens.
 
-A worker may hold several, each for a while; who holds one gives it back, and one without a known holder is freed by its
-token.
+A worker may hold several locks, each for a while.  The holder releases its lock.  If the holder of a lock is unknown,
+another worker releases the lock by its token.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from harness.generators import PENDING, Context, Generator, Invocation, Op, Stre
 from harness.workloads.final_reads import last_reads
 from history import Event
 
-#: The share of all operations that read who holds a lock.
+#: The share of all operations that read a lock's holder.
 READS: Final = 0.15
-#: The share of the operations of a worker that holds a lock that give one back; all others try to take one.
+#: The share of releases among the operations of a worker that holds a lock.  The rest try to acquire one.
 RELEASES: Final = 0.4
 
 _Key: TypeAlias = str | int | None
@@ -27,7 +27,7 @@ _NONE: Final[Mapping[Any, Any]] = MappingProxyType({})
 
 
 class Locks:
-    """All workers contend for ``keys`` locks."""
+    """Locks that all workers contend for."""
 
     def __init__(self, keys: int) -> None:
         self._keys = tuple(f"lock-{number}" for number in range(keys))
@@ -36,15 +36,15 @@ class Locks:
         return seeded("operations", lambda rng: _Contend(self._keys, Stream(rng)))
 
     def final_reads(self) -> list[Invocation]:
-        """One read a lock."""
+        """Return one read of each lock."""
         return last_reads(self._keys)
 
 
 class _Contend(Struct, frozen=True):
-    """``held`` maps locks and their tokens to the workers that hold them; ``released`` is what each gave back last.
+    """``held`` maps each lock and token to the worker that holds it; ``released`` is what each worker released last.
 
-    ``doubted`` are the locks of which an acquire or a release is in doubt: a token of theirs without a
-    known holder has none who would give it back, and is in ``orphans`` until some worker does.
+    ``doubted`` holds the locks with an acquire or a release whose outcome is unknown.  A token of such a lock may have
+    no known holder to release it.  It stays in ``orphans`` until some worker releases it.
     """
 
     keys: tuple[str, ...]
@@ -77,7 +77,7 @@ class _Contend(Struct, frozen=True):
         if event.type == "fail" or event.f not in ("acquire", "release", "read"):
             return self
         worker, held = ctx.worker_of(event), dict(self.held)
-        if event.f == "release":  # the worker has it no more, whatever the answer
+        if event.f == "release":  # whatever the answer, the worker no longer holds the lock
             held.pop(self.released[worker], None)
         if event.type == "info":
             return replace(self, held=held, doubted=self.doubted | {event.key})

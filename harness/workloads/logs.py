@@ -1,4 +1,4 @@
-"""An append-only log: unique values are appended, and read where the answers say that they are."""
+"""An append-only log: unique values are appended, then read at the indexes that the appends returned."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ from history import Event
 LOG: Final = "log-0"
 #: The share of all operations that are appends.
 APPENDS: Final = 0.6
-#: Gets choose among so many of the latest indexes: what is lost, is lost at the end.
+#: Gets choose among this many of the latest indexes, because a log loses entries at its end.
 LATEST: Final = 200
 
 
 class AppendLog:
-    """Unique values are appended to one log, and got by the indexes that were answered."""
+    """Appends of unique values to one log, and gets by the indexes that the appends returned."""
 
     def generator(self) -> Generator:
         return seeded("operations", lambda rng: _AppendsAndGets(Stream(rng)))
 
     def final_reads(self) -> list[Invocation]:
-        """The whole log."""
+        """Return one read of the whole log."""
         return [Invocation("list", LOG, final=True)]
 
 
 class _AppendsAndGets(Struct, frozen=True):
-    """``value`` is the next to be appended, ``known`` are indexes that appends were answered with."""
+    """``value`` is the next value to append; ``known`` holds the latest indexes that appends returned."""
 
     stream: Stream
     value: int = 1

@@ -1,6 +1,6 @@
-"""Registers: reads, writes and compare-and-sets on a few keys, each value written at most once.
+"""Registers: reads, writes and compare-and-sets on a few keys; each value is written at most once.
 
-Values are unique over all keys, so the checker knows which write a read saw and stays linear in time.
+Values are unique across all keys, so the checker knows which write a read saw and runs in linear time.
 """
 
 from __future__ import annotations
@@ -29,16 +29,16 @@ from harness.generators import (
 from harness.workloads.final_reads import last_reads
 from history import Event
 
-#: How many operations a register of ``MixedRegisters`` that ends gets.
+#: The number of operations on each short-lived register of ``MixedRegisters``.
 SHORT: Final = 100
-#: How many of them are in use at a time.
+#: The number of short-lived registers in use at a time.
 SHORT_AT_A_TIME: Final = 2
 
 
 class Register:
     """Half reads, half writes, on ``keys`` registers k0, k1, …
 
-    ``read`` is the ``f`` of all reads but the last ones.
+    ``read`` is the ``f`` of all reads except the final ones.
     """
 
     def __init__(self, keys: int, *, read: str = "read") -> None:
@@ -49,15 +49,15 @@ class Register:
         return seeded("operations", lambda rng: _reads_and_writes(rng, self._keys, count(1), self._read))
 
     def final_reads(self) -> list[Invocation]:
-        """One read a key."""
+        """Return one read of each key."""
         return last_reads(self._keys)
 
 
 class MixedRegisters:
-    """Half of the operations on registers that live for the whole run, half on some that end and are replaced.
+    """Half of the operations use registers that live for the whole run, half use short-lived ones.
 
-    Those are s0, s1, …, two at a time with a hundred operations each.  So a run has long histories and many short ones,
-    and a key is written for the first time, and deserted, under every fault.
+    The short-lived registers are s0, s1, …: two at a time, with a hundred operations each.  A run therefore has a few
+    long histories and many short ones, and under every fault some key is written for the first or the last time.
     """
 
     def __init__(self, keys: int) -> None:
@@ -72,7 +72,7 @@ class MixedRegisters:
         return _reads_and_writes(rng, self._keys, self._values(SHORT_AT_A_TIME))
 
     def _short(self, place: int) -> Generator:
-        """Operations on short registers in sequence: this one, and every n-th after it."""
+        """Return operations on this short register, then on every n-th one after it."""
 
         def make(rng: random.Random) -> Generator:
             values = self._values(place)
@@ -84,23 +84,23 @@ class MixedRegisters:
 
     @staticmethod
     def _values(part: int) -> Iterator[int]:
-        """Values that no other part of the mix writes."""
+        """Return values that no other part of the mix writes."""
         return count(1 + part, 1 + SHORT_AT_A_TIME)
 
     def final_reads(self, used: Iterable[str | int] = ()) -> list[Invocation]:
-        """One read of each key that lives, and of each that was used."""
+        """Return one read of each long-lived key and of each used key."""
         return last_reads(dict.fromkeys([*self._keys, *used]))
 
 
 class CasRegister(Register):
-    """A third each of reads, writes and compare-and-sets; a cas expects what was last seen in its register."""
+    """A third each of reads, writes and compare-and-sets; a cas expects the value last seen in its register."""
 
     def generator(self) -> Generator:
         return seeded("operations", lambda rng: _CasOfSeen(self._keys, Stream(rng)))
 
 
 class _CasOfSeen(Struct, frozen=True):
-    """``value`` is the next to be written, ``seen`` what each register held by the completion that came last."""
+    """``value`` is the next value to write; ``seen`` is what each register held at its latest completion."""
 
     keys: tuple[str, ...]
     stream: Stream
@@ -126,7 +126,7 @@ class _CasOfSeen(Struct, frozen=True):
     def update(self, ctx: Context, event: Event) -> Generator:  # noqa: ARG002 (the protocol's)
         if event.type != "ok":
             return self
-        # [old, new] of a cas that took place, [old, new, seen] of one that was refused
+        # A cas that took effect returns [old, new]; one that was refused returns [old, new, seen].
         seen = event.value[-1] if event.f == "cas" else event.value
         return _CasOfSeen(self.keys, self.stream, self.value, {**self.seen, event.key: seen})
 

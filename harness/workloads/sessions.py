@@ -1,9 +1,9 @@
-"""Sessions on registers: what a client reads may be old, but never older than what it has seen or written itself.
+"""Sessions on registers: a client may read old data, but nothing older than what it has already seen or written.
 
-A ``peek`` is answered null for absent, or [value, version].  Every value is written once, and each write of a key has a
-version of its own, greater than those of all writes before it.  So versions say in which order writes took effect, also
-that of a write which was never seen: it is greater than all that was known of before it began.  A ``read`` asks for
-the newest state, so it has no lower version than what was known of before it began.
+A ``peek`` returns null if the key is absent, else [value, version].  Each value is written once, and each write of a
+key has its own version, greater than those of all earlier writes.  Versions therefore give the order in which writes
+took effect.  A write that no peek saw also has a lower bound: its version is greater than every version known before it
+began.  A ``read`` asks for the newest state, so its version is at least as high as every version known before it began.
 """
 
 from __future__ import annotations
@@ -22,21 +22,22 @@ from history.records.text import counted
 
 _ASKED: Final = "sessions keep their order; each write has a version of its own; writes and final reads linearizable"
 
-#: Operations that say that a value was there.
+#: Operations that prove that a value was present.
 _SAYS: Final = frozenset({"write", "peek", "read"})
-#: By key and value: the version, and the first peek that saw it.
+#: Maps key and value to the version and the first peek that saw it.
 _Seen: TypeAlias = Mapping[tuple[Any, Any], tuple[int, Operation]]
-#: A version, and the operation that it is known by; -1 for none.
+#: A version (-1 for none) and the operation that shows it.
 _Version: TypeAlias = tuple[int, Operation]
 
 
 def sessions_check(operations: Sequence[Operation]) -> Check:
-    """Check that no session goes back, or misses its own write, and that what is not a ``peek`` is linearizable.
+    """Check that no session goes back or misses its own write, and that all operations but peeks are linearizable.
 
-    A session is what a process did until a doubt, or a failure that says that the session is a new one.  Any other
-    failure leaves it as it is: it goes on, and promises the same, when its connection comes back.
+    A session is everything that a process did until an indeterminate operation, or until a failure that says that a new
+    session began.  Any other failure leaves the session as it is: it continues, with the same promises, when its
+    connection comes back.
     """
-    from checker import check_operations  # numpy with it: too much for a command that only lists workloads
+    from checker import check_operations  # imports numpy: too slow for a command that only lists workloads
 
     ordered = sorted(operations, key=lambda op: op.invoke_index)
     peeks = [op for op in ordered if op.f == "peek" and op.outcome == "ok" and op.result is not None]
@@ -59,7 +60,7 @@ def sessions_check(operations: Sequence[Operation]) -> Check:
 
 
 def _ended_when_seen(op: Operation, seen: _Seen) -> Operation:
-    """The operation; a write that a peek saw took effect before that returned, whatever became of it."""
+    """Return the operation; if it is a write that a peek saw, it ends by the time that peek returned."""
     if op.f != "write" or op.outcome == "fail" or (op.key, op.value) not in seen:
         return op
     _, peek = seen[op.key, op.value]
@@ -85,7 +86,7 @@ def _never_written(ordered: Sequence[Operation], peeks: Sequence[Operation]) -> 
 
 
 def _versions_differ(peeks: Sequence[Operation], seen_first: _Seen) -> Iterator[Counterexample]:
-    """Check that a write has one version, and a version is that of one write."""
+    """Yield writes that appear with two versions, and versions that belong to two writes."""
     written: dict[tuple[Any, int], Operation] = {}
     for op in sorted(peeks, key=lambda op: op.end_index):
         value, version = op.result
@@ -102,10 +103,11 @@ def _versions_differ(peeks: Sequence[Operation], seen_first: _Seen) -> Iterator[
 def _known_versions(
     ordered: Sequence[Operation], seen: _Seen
 ) -> tuple[dict[tuple[Any, Any], int], list[Counterexample]]:
-    """The version of each value that was written or read, or the least that it can be.
+    """Return the version, or its lower bound, of each value that was written or read, and a counterexample for each
+    violation.
 
-    That of a write is greater than what was known before it began, and after n acknowledged writes it is n at least;
-    that of a read is no less than theirs.  Also a counterexample for each operation that was seen with a lower one.
+    A write's version is greater than every version known before it began, and it is at least n after n acknowledged
+    writes.  A read's version is not lower than those.  An operation that was seen with a lower version is a violation.
     """
     known = (op for op in ordered if op.outcome == "ok" and op.f in _SAYS and _value(op) is not None)
     ends: defaultdict[Any, list[Operation]] = defaultdict(list)
@@ -138,12 +140,12 @@ def _known_versions(
 
 
 def _value(op: Operation) -> Any:
-    """The value that an operation wrote or saw; None for absent."""
+    """Return the value that an operation wrote or saw; None for absent."""
     return op.value if op.f == "write" else op.result[0] if op.f == "peek" and op.result else op.result
 
 
 def _too_low(op: Operation, version: int, known: _Version, peek: Operation, by: str) -> Counterexample:
-    """An operation of which a ``peek`` saw that its version is too low for what was ``known`` before it began."""
+    """Return a counterexample for an operation whose version is lower than one ``known`` before it began."""
     top, before = known
     said = [(before, f"{_named(top)} at least")]
     sees = [(peek, _sees(peek))] if peek is not op else []
@@ -156,7 +158,7 @@ def _too_low(op: Operation, version: int, known: _Version, peek: Operation, by: 
 
 
 def _went_back(ordered: Iterable[Operation], versions: Mapping[tuple[Any, Any], int]) -> Iterator[Counterexample]:
-    newest: dict[tuple[int, Any], _Version] = {}  # what a session has seen or written of a key
+    newest: dict[tuple[int, Any], _Version] = {}  # by session and key: the newest version seen or written
     for op in ordered:
         session = (op.process, op.key)
         before = newest.get(session, (-1, op))

@@ -1,4 +1,4 @@
-"""Sets of unique integers, and what became of every element by the end of the run."""
+"""Sets of unique integers, and the fate of every element by the end of the run."""
 
 from __future__ import annotations
 
@@ -15,27 +15,28 @@ from history import Check, Counterexample, Operation, Verdict
 from history.records.finding import Elements, Loss, Severity, contradictions
 from history.records.text import counted
 
-#: How many operations a set gets before the next one takes its place: a read costs as much as the set is large.
+#: The number of operations on a set before a new one replaces it.  Limited, because reading a set takes time
+#: proportional to its size.
 SIZE: Final = 1000
 #: The share of all operations that are reads.
 READS: Final = 0.05
 _ASKED: Final = "at the end every set holds what was added to it, once, and nothing else"
-#: At most this many elements of a class are named: all of them but in the largest of runs.
+#: At most this many elements of a class are named, which is all of them except in the largest runs.
 _NAMED: Final = 10_000
-#: At most this many elements, with their adds, are shown in a counterexample.
+#: A counterexample shows at most this many elements, with their adds.
 _SHOWN: Final = 3
-#: Elements of two sets that were acknowledged so close together (ns) were lost at one moment.
+#: Losses in two sets count as one if the lost elements were acknowledged within this time (ns).
 SAME_NS: Final = 1_000_000_000
-#: Class of elements -> kind of violation, and what a read does; the gravest first.
+#: Maps each class of elements to its kind of violation and the phrase for the read that shows it; the gravest first.
 _KINDS: Final = {
     "lost": ("lost-element", "does not hold {}"),
     "unexpected": ("never-written", "holds {} that were never added"),
     "duplicated": ("duplicate", "holds {} twice"),
 }
-#: How much an outcome says of whether its element may be there.
+#: Ranks the outcomes of an add by how strongly they suggest that the element is present.
 _SAYS: Final = {"fail": 0, "info": 1, "ok": 2}
 _COUNTED: Final = ("ok", "lost", "unexpected", "recovered", "duplicated")
-#: Those that are counted by one node's last read, beside what each lacks, and those by the reads of all.
+#: Classes that are counted in the last read of one node, and classes that are counted over all nodes.
 _OF_ONE: Final = ("ok", "recovered")
 _OF_ALL: Final = ("unexpected", "duplicated")
 _WORDS: Final = {
@@ -47,7 +48,7 @@ _WORDS: Final = {
 
 
 class Sets:
-    """Unique integers are added to ``keys`` sets at a time, and one operation in twenty reads a whole set."""
+    """Adds of unique integers to ``keys`` sets at a time; one operation in twenty reads a whole set."""
 
     def __init__(self, keys: int) -> None:
         self._keys = keys
@@ -68,7 +69,7 @@ class Sets:
 
     @staticmethod
     def final_reads(used: Iterable[str | int]) -> list[Invocation]:
-        """One read of each set."""
+        """Return one read of each set."""
         return last_reads(used)
 
 
@@ -79,10 +80,10 @@ def _adds_and_reads(rng: random.Random, key: str, elements: Iterator[int]) -> It
 
 @dataclass(frozen=True, slots=True)
 class NodeLoss:
-    """What a node lost at one moment: the adds of these elements.
+    """The adds whose elements one node lost at one moment.
 
-    ``read`` was the first to show it, of the adds ``shown``: the others were acknowledged later.  The last reads of
-    other nodes have ``elsewhere`` of them.
+    ``read`` is the first read to show the loss.  It shows that of the adds ``shown``; the others were acknowledged
+    later.  ``elsewhere`` counts the elements that the last reads of other nodes still hold.
     """
 
     adds: Sequence[Operation]
@@ -92,25 +93,25 @@ class NodeLoss:
 
     @property
     def acknowledged(self) -> tuple[int, int]:
-        """When the first and the last of the adds was answered (ns)."""
+        """When the first and the last of the adds were acknowledged (ns)."""
         times = [add.ended for add in self.adds]
         return min(times), max(times)
 
 
 @dataclass(frozen=True, slots=True)
 class SetAccount:
-    """One set's elements by class, and counterexamples for each class that breaks a promise.
+    """The elements of one set by class, with counterexamples for each class that breaks a promise.
 
-    ``unread``: no read at the end of the run, so that only duplicates can be seen.
+    ``unread`` means that nothing was read at the end of the run, so only duplicates can be seen.
     """
 
     classes: Mapping[str, list[Any]]
     wrong: Sequence[tuple[str, Counterexample]]
     losses: Sequence[NodeLoss] = ()
     unread: bool = False
-    #: Nodes of which no client was answered a read at the end, though some asked.
+    #: Nodes that answered no final read, although some client asked them.
     silent: Sequence[str] = ()
-    #: How many acknowledged elements some node's last read lacks, and how many of these no node's last read has.
+    #: The number of acknowledged elements that some node's last read lacks, and that every node's last read lacks.
     missing: int = 0
     gone: int = 0
 
@@ -118,7 +119,7 @@ class SetAccount:
 def account_of(operations: Sequence[Operation]) -> SetAccount:
     """Account for every element of one set, by the last read of the node that lacks the most.
 
-    Each loss, of a node at a moment, has a counterexample: the first read that showed it.
+    Each loss (one node, one moment) has a counterexample: the first read that showed it.
     """
     reads = [op for op in operations if op.f == "read" and op.applied and isinstance(op.result, list)]
     twice = {one: op for op in reversed(reads) for one, times in Counter(op.result).items() if times > 1}
@@ -156,9 +157,10 @@ def account_of(operations: Sequence[Operation]) -> SetAccount:
 
 
 def _added_before(operations: Iterable[Operation], read: Operation) -> dict[Any, Operation]:
-    """The add of each element that was asked for before this read ended.
+    """Return the add of each element whose add was invoked before this read ended.
 
-    Of several adds of one element that which says most: one that failed may have been tried again.
+    If an element was added several times, because a failed add was retried, return the add that is most likely to have
+    taken effect.
     """
     asked = (op for op in operations if op.f == "add" and op.invoke_index < read.end_index)
     return {op.value: op for op in sorted(asked, key=lambda op: _SAYS[op.outcome])}
@@ -167,11 +169,11 @@ def _added_before(operations: Iterable[Operation], read: Operation) -> dict[Any,
 def elements_check(operations: Sequence[Operation]) -> Check:
     """Account for every element, as Jepsen's ``checker/set`` does, by the last read of each set.
 
-    Where several nodes were read at the end, it is the last read of the node that lacks the most, and those of all
-    nodes for what should not be there; ``losses`` are those of every node, in the order in which they
-    were first seen.
+    If several nodes were read at the end, lost elements are counted in the last read of the node that lacks the most,
+    and unexpected and duplicated elements over all nodes.  ``losses`` lists the losses of every node, in the order in
+    which they were first seen.
 
-    ``ok``: it is there; for the others see :data:`_WORDS`.
+    An ``ok`` element is present; for the other classes see :data:`_WORDS`.
     """
     sets: defaultdict[str | int | None, list[Operation]] = defaultdict(list)
     for operation in operations:
@@ -190,7 +192,7 @@ def elements_check(operations: Sequence[Operation]) -> Check:
     wrong = [one for account in accounts.values() for one in account.wrong]
     unread = [str(key) for key, account in accounts.items() if account.unread]
     silent = sorted({node for account in accounts.values() for node in account.silent})
-    # Where every last read holds an element, some read lacked it for a while.
+    # "inconsistent": every last read holds the element, but some earlier read lacked it.
     severity: Severity = "data lost" if gone or unread else "missing on nodes" if missing else "inconsistent"
     elements = Elements(
         check="elements", severity=severity, ok=counts["ok"], lost=counts["lost"], unexpected=counts["unexpected"],
@@ -212,7 +214,7 @@ def elements_check(operations: Sequence[Operation]) -> Check:
 
 
 def _seen(counts: Mapping[str, int], losses: Sequence[Loss], missing: int, gone: int) -> str:
-    """Say what the nodes lack, and whether others have it; then what the node holds that lacks the most."""
+    """Say which elements the nodes lack and whether others have them, then what the node that lacks the most holds."""
     parts: dict[str, list[Loss]] = {}
     for loss in losses:
         parts.setdefault(loss.node, []).append(loss)
@@ -237,7 +239,7 @@ def _seen(counts: Mapping[str, int], losses: Sequence[Loss], missing: int, gone:
 
 
 def _lost(operations: Iterable[Operation], read: Operation) -> list[Operation]:
-    """The adds that were acknowledged before this read began, and of whose elements it has none."""
+    """Return the adds that were acknowledged before this read began and whose elements the read lacks."""
     held = set(read.result)
     return [
         op
@@ -247,7 +249,7 @@ def _lost(operations: Iterable[Operation], read: Operation) -> list[Operation]:
 
 
 def _moments(losses: Sequence[Loss]) -> str:
-    """Say how many elements a node lost when, where that was at several moments."""
+    """Say when a node lost how many elements, if it lost them at several moments."""
     if len(losses) == 1:
         return ""
     return f" ({', '.join(f'{loss.lost} seen since {loss.seen_ns / 1e9:.1f} s' for loss in losses)})"
@@ -259,10 +261,11 @@ def _losses(
     reads: Iterable[Operation],
     lacking: Iterable[tuple[Sequence[Operation], Operation]],
 ) -> list[NodeLoss]:
-    """The losses of a node whose ``last`` read lacks these adds; ``lacking`` are the last reads of all nodes.
+    """Return the losses of the node whose ``last`` read lacks these adds; ``lacking`` holds the last reads of all
+    nodes.
 
-    An element is missed by the first read after which the node never shows it.  Losses are apart where a read between
-    them showed something new and missed nothing new: until then the node had kept up.
+    An element counts as missed from the first read after which the node never shows it again.  Two losses are separate
+    if a read between them showed something new and missed nothing new: until then, the node had kept up.
     """
     mine = sorted((op for op in reads if op.node == last.node), key=lambda op: op.invoke_index)
     missed: dict[int, tuple[Operation, Operation]] = {}
@@ -294,14 +297,14 @@ def _losses(
 
 
 def _kept_up(reads: Sequence[Operation]) -> bool:
-    """Whether a read after the first, which missed something, holds anything that the first does not."""
+    """Return whether any read after the first (which missed something) holds an element that the first lacks."""
     return any(set(read.result).difference(reads[0].result) for read in reads[1:])
 
 
 def _joined(losses: Iterable[NodeLoss]) -> list[Loss]:
     """Add up the losses of all sets by node and moment, in the order in which they were first seen.
 
-    Those of different sets are one where the elements were acknowledged at the same time.
+    Losses in different sets count as one if their elements were acknowledged at the same time.
     """
     found: list[list[NodeLoss]] = []
     for new in sorted((one for one in losses if one.read.node), key=lambda one: one.acknowledged):
@@ -329,12 +332,12 @@ def _joined(losses: Iterable[NodeLoss]) -> list[Loss]:
 
 
 def _by_kind(element: Any) -> tuple[bool, Any]:
-    """Sort by it: numbers by their size, and then what is none by how it is written."""
+    """Return a sort key that puts numbers first, by value, then everything else by its ``repr``."""
     return (False, element) if isinstance(element, int | float) else (True, repr(element))
 
 
 def _wrong(name: str, elements: list[Any], adds: Sequence[Operation], read: Operation) -> tuple[str, Counterexample]:
-    """A counterexample of one class of elements, by the first of them."""
+    """Return the name of a class of elements and a counterexample that shows its first elements."""
     named = ", ".join(map(str, sorted(elements, key=_by_kind)[:_SHOWN])) + (", …" if len(elements) > _SHOWN else "")
     where = f" on {read.node}" if read.node else ""
     many = counted(len(elements), "element")

@@ -1,7 +1,7 @@
-"""Transactions on lists and registers, of any system that has keys which are numbers.
+"""Transactions on lists and registers, for any system whose keys are numbers.
 
-Each value of a key is written once in a run.  Keys end after some writes and are replaced, so that lists stay short and
-rows are made all the time.
+Each value of a key is written once in a run.  Keys are replaced after a few writes, so lists stay short and new rows
+keep being created.
 """
 
 from __future__ import annotations
@@ -24,22 +24,22 @@ MOST_STEPS: Final = 4
 MOST_WRITES: Final = 4
 #: A final transaction reads this many keys.
 READ_AT_ONCE: Final = 32
-#: Keys of a long fork, and as many transactions that read them all.
+#: The number of keys in a long fork, and of the transactions that read all of them.
 GROUP: Final = 6
-#: What a transaction of reads alone is called, which changes nothing.
+#: The name of a transaction that only reads.
 READ_ONLY: Final = "read-only txn"
 Steps: TypeAlias = list[list[Any]]
 
 
 def mixed(keys: int, write: Write) -> Generator:
-    """Transactions of :func:`mixed_steps`."""
+    """Issue the transactions of :func:`mixed_steps`."""
     return _generator(lambda rng: mixed_steps(rng, keys, write))
 
 
 def mixed_steps(rng: random.Random, keys: int, write: Write) -> Iterator[Steps]:
-    """One to four steps, half of them reads, on ``keys`` keys at a time.
+    """Yield transactions of one to four steps, half of them reads, on ``keys`` keys at a time.
 
-    Each key gets a quarter fewer steps than the one before it; the last gets all that remain.
+    Each key gets a quarter fewer steps than the one before it; the last key gets all that remain.
     """
     fresh, active = count(keys), list(range(keys))
     written = [0] * keys
@@ -58,7 +58,7 @@ def mixed_steps(rng: random.Random, keys: int, write: Write) -> Iterator[Steps]:
 
 
 def long_forks(write: Write) -> Generator:
-    """Groups of keys, each key written by a transaction of its own, while others read the whole group."""
+    """Issue groups of transactions: each key of a group is written separately while others read the whole group."""
 
     def invocations(rng: random.Random) -> Iterator[Steps]:
         for first in count(0, GROUP):
@@ -72,7 +72,7 @@ def long_forks(write: Write) -> Generator:
 
 
 def write_skews(write: Write) -> Generator:
-    """Pairs of keys, and for each two transactions that read both keys and write one of them."""
+    """Issue pairs of transactions on pairs of keys: both read both keys, and each writes one of them."""
 
     def invocations(rng: random.Random) -> Iterator[Steps]:
         for first in count(0, 2):
@@ -84,7 +84,7 @@ def write_skews(write: Write) -> Generator:
 
 
 def called(f: str, value: Any) -> str:
-    """What kind of operation it is: its ``f``, but for a transaction of reads alone."""
+    """Return the name of an operation: its ``f``, or :data:`READ_ONLY` for a transaction that only reads."""
     return READ_ONLY if f == TXN and all(step[0] in READS for step in value) else f
 
 
@@ -93,7 +93,7 @@ def _generator(invocations: Callable[[random.Random], Iterator[Steps]]) -> Gener
 
 
 class Beside(Struct, frozen=True):
-    """The child's transactions, but ``readers`` (workers of replicas that take no writes) read its ``latest`` keys."""
+    """The child's transactions, while ``readers`` (workers of read-only replicas) read its ``latest`` keys."""
 
     child: Generator
     readers: frozenset[int]
@@ -115,6 +115,6 @@ class Beside(Struct, frozen=True):
 
 
 def last_transactions(keys: Sequence[Any]) -> list[Invocation]:
-    """Reads of all these keys, some in each transaction."""
+    """Return transactions that together read all these keys."""
     parts = (keys[place : place + READ_AT_ONCE] for place in range(0, len(keys), READ_AT_ONCE))
     return [Invocation(TXN, None, [["r", key, None] for key in part], final=True) for part in parts]
