@@ -1,11 +1,11 @@
-"""One cell as a process of its own, by the command that its plan prints.
+"""Run one cell in its own process, by the command that its plan prints.
 
-A process and not a call: a run that is killed, runs out of memory or hangs must not take the suite with it; each starts
-without what an earlier one left in this process (a JVM, compiled kernels, signal handlers, open connections); and
-a cell can be repeated by its command.  It costs the start of Python, about two seconds a cell.
+It is a process rather than a function call for three reasons.  A run that is killed, runs out of memory or hangs must
+not take the suite with it.  No run inherits what an earlier one left in the process (a JVM, compiled kernels, signal
+handlers, open connections).  And anyone can repeat a cell by its command.  The price is the start of Python, about two
+seconds a cell.
 
-The child leads a session of its own, so that Ctrl-C reaches it once and through us; the kernel sends it SIGTERM when we
-die.
+The child leads its own session, so Ctrl-C reaches it once and through us.  If we die, the kernel sends it SIGTERM.
 """
 
 from __future__ import annotations
@@ -33,23 +33,24 @@ from history import FormatError, RunFiles
 from history.records.check_records import check_records
 from history.records.violations import LINEARIZABLE, Violation, planted_bug_outcome, violations_of
 
-#: Seconds beyond what the plan itself allows: start, collecting, tables, drawing, on a busy machine.
+#: Seconds beyond the plan's own deadlines, for start, collecting, tables and drawing on a busy machine.
 GRACE_S: Final = 180.0
-#: Seconds from SIGTERM, on which a run heals and collects, to SIGKILL.
+#: Seconds between SIGTERM, after which a run heals and collects, and SIGKILL.
 ORDERLY_END_S: Final = 60.0
 _LOOK_EVERY_S: Final = 0.1
 _PR_SET_PDEATHSIG: Final = 1
 _LIBC: Final = ctypes.CDLL(None)
-#: With ``-P`` no module of the working directory takes the place of one of Python's, or of ours.
+#: ``-P`` keeps modules in the working directory from shadowing Python's modules or ours.
 _OURSELVES: Final = (sys.executable, "-P", "-m", "harness", "--no-defaults")
 
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """One run of a cell.  ``verdict`` is empty without one; ``run`` is its path below the store, or empty.
+    """One run of a cell.
 
-    ``environment`` holds what the results say of system and machines, where it is a text.  ``proven``: an expected
-    violation was found, beside a failure of the harness, for which the cell is run again.
+    ``verdict`` is empty if there is none; ``run`` is the run's path below the store, or empty.  ``environment`` holds
+    those facts about system and machines in the results that are text.  ``proven`` means that the run found an expected
+    violation but also suffered a harness failure, so the cell is run again.
     """
 
     cell: str
@@ -67,12 +68,12 @@ class Attempt:
 
     @property
     def found(self) -> str:
-        """The verdict, with the kinds of its violations."""
+        """The verdict, followed by the kinds of its violations."""
         return self.verdict + (f" ({', '.join(self.kinds)})" if self.kinds else "")
 
     @property
     def settled_by_proof(self) -> bool:
-        """Whether a violation settles the cell, be it the expected one."""
+        """Whether a violation, expected or not, settles the cell."""
         return self.verdict == "invalid" and self.outcome in ("violation", "passed")
 
     @property
@@ -81,13 +82,13 @@ class Attempt:
 
 
 def words_of(cell: Cell, store: Path) -> list[str]:
-    """The command line of a cell."""
+    """Return the command line of a cell."""
     verb = [*shlex.split(cell.command)[1:], "--store", str(store), "--keep-cluster"]
     return [*_OURSELVES, *verb]
 
 
 def longest_s(plan: Plan) -> float:
-    """A limit that no healthy run exceeds: the sum of all its own deadlines."""
+    """Return a limit in seconds that no healthy run exceeds: the sum of all the plan's own deadlines."""
     starting = plan.ready_timeout * (2 if plan.restart_at_end else 1)
     return starting + plan.warm_up + plan.time_limit + 2 * plan.recovery_time + _checking_s(plan) + GRACE_S
 
@@ -97,9 +98,10 @@ def _checking_s(plan: Plan) -> float:
 
 
 def run_cell(cell: Cell, store: Path, log: Path, look: Callable[[], bool], command: list[str] | None = None) -> Attempt:
-    """Run it to its end; ``look`` is called ten times a second and returns whether to end it in order.
+    """Run a cell to its end.
 
-    What the run prints goes to ``log``.  Raises OSError when it cannot be started.
+    ``look`` is called ten times a second and returns whether to end the run in an orderly way.  The run's output goes
+    to ``log``.  Raises OSError if the run cannot be started.
     """
     before = _runs(store, cell.plan)
     began = time.monotonic()
@@ -115,9 +117,10 @@ def run_cell(cell: Cell, store: Path, log: Path, look: Callable[[], bool], comma
 def proof_of_cut_run(
     cell: Cell, store: Path, since: str, attempts: Iterable[Attempt], log: Path, look: Callable[[], bool]
 ) -> Attempt | None:
-    """The run of a cell that was under way when its suite was killed, if it found a violation, expected or not.
+    """Return the run of a cell that was under way when its suite was killed, if that run found a violation.
 
-    That is one of none of the ``attempts``, begun ``since`` then, in the form of a run's name.
+    The violation may be expected or not.  The run belongs to none of the ``attempts`` and began at or after ``since``,
+    which has the form of a run's name.
     """
     begun = {path for path in _runs(store, cell.plan) if path.name[: len(since)] < since}
     for run in _own_runs(store, cell.plan, begun | {store / one.run for one in attempts}):
@@ -130,14 +133,14 @@ def proof_of_cut_run(
 
 
 def _judge(run: Path, cell: Cell, store: Path, output: BinaryIO, look: Callable[[], bool]) -> None:
-    """Judge a run without a verdict: it may hold a violation, which a second attempt would hide."""
+    """Judge a run that has no verdict: it may hold a violation, which a second attempt would hide."""
     if has_history(RunFiles(run)) and not RunFiles(run).results.exists():
         words = [*_OURSELVES, "check", str(run), "--no-spark", "--store", str(store)]
         _process(words, output, time.monotonic() + _checking_s(cell.plan) + GRACE_S, look)
 
 
 def _process(words: Sequence[str], output: BinaryIO, deadline: float, look: Callable[[], bool]) -> tuple[int, bool]:
-    """Run a process to its end; return its code, and whether it had to be ended because it was too late."""
+    """Run a process to its end; return its exit code and whether it had to be ended because it took too long."""
     process = subprocess.Popen(
         words, stdin=subprocess.DEVNULL, stdout=output, stderr=output,
         start_new_session=True, preexec_fn=_end_with_parent,  # noqa: PLW1509 (it takes no lock)
@@ -151,7 +154,7 @@ def _end_with_parent() -> None:
 
 
 def _wait(process: subprocess.Popen[bytes], deadline: float, look: Callable[[], bool]) -> bool:
-    """Wait for its end; return whether it had to be ended because it was too late."""
+    """Wait for a process to end; return whether it had to be ended because it took too long."""
     asked = hung = False
     while True:
         try:
@@ -174,7 +177,7 @@ def _runs(store: Path, plan: Plan) -> set[Path]:
 
 
 def _own_runs(store: Path, plan: Plan, before: set[Path]) -> Iterator[Path]:
-    """The new runs of this plan; another suite in the same store has another cluster, hence another plan."""
+    """Yield the new runs of this plan.  Another suite in the same store has another cluster, hence another plan."""
     for path in sorted(_runs(store, plan) - before):
         with suppress(OSError, UsageError):
             if Plan.read(RunFiles(path).plan) == plan:
@@ -214,7 +217,7 @@ def _attempt(
         assert run is not None
         try:
             return unexplained(some, known, RunFiles(run), results.get("receipts", ()), found.kinds)
-        except (OSError, FormatError) as error:  # marks that are not seen explain nothing
+        except (OSError, FormatError) as error:  # marks that cannot be read explain nothing
             unreadable.append(f"the marks of known defects cannot be read: {error}")
             return list(some)
 
@@ -226,24 +229,30 @@ def _attempt(
     proven = outcome == "passed"
     if failure and outcome != "violation" and not (cut and proven):
         return replace(found, proven=proven, sentence=f"{failure}; {words}" if proven else failure)
-    # A proven violation stands, whatever else went wrong: a second attempt could only hide it.
+    # A proven violation stands whatever else went wrong, because a second attempt could only hide it.
     text = "; ".join(part for part in (words, *unreadable, str(results.get("sentence", "")), failure) if part)
     return replace(found, outcome=outcome, code=EXIT_OF_VERDICT[verdict], sentence=text, retryable=False)
 
 
 def _missed(cell: Cell, results: Mapping[str, Any]) -> bool:
-    """Whether what was found is at most what may come beside a planted bug."""
+    """Return whether the run found nothing but violations that can occur without the planted bug."""
     return planted_bug_outcome(cell.plan.to_json(), results) == "missed"
 
 
 def _undecided(results: Mapping[str, Any], *, stopped: bool) -> list[str]:
-    """Name the checks and gates that decided nothing; of a run that was to stop at a violation that of the clients."""
+    """Name the checks and gates with the verdict unknown.
+
+    If the run was to stop at the first violation, name only the check of the clients' operations.
+    """
     unknown = [str(one.get("name")) for one in check_records(results) if one.get("verdict") == "unknown"]
     return [name for name in unknown if not stopped or name in LINEARIZABLE]
 
 
 def _failure(code: int, verdict: str, last_words: str) -> str:
-    """The failure of the harness, or an empty text.  Exit code and verdict must agree; it is empty without results."""
+    """Return how the harness failed, or an empty text if it did not.
+
+    Exit code and verdict must agree; the verdict is empty if there are no results.
+    """
     if code < 0:
         return f"ended by {signal.Signals(-code).name}; {last_words}"
     if code == EXIT_FAILURE or code not in EXIT_OF_VERDICT.values():

@@ -16,16 +16,17 @@ from harness.plan import Plan
 from harness.suite.expectation import Expectation
 from history.schema import convert, record_of
 
-#: Bytes of two events in ``history.jsonl`` (docs/pipeline.md).
+#: Size of two events, an invocation and its completion, in ``history.jsonl`` (docs/pipeline.md).
 _BYTES: Final = 247
 _SHARD: Final = re.compile(r"(\d+)/(\d+)")
 
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """``name`` is unique in its suite; ``skip`` is the reason why a cell is listed and not run, else empty.
+    """One run of a suite, with its plan and its expectation.
 
-    ``script`` is the file that the plan's schedule was read from, empty when the faults are drawn from the seed.
+    ``name`` is unique within the suite.  ``skip`` is the reason why the cell is listed but not run, or empty.
+    ``script`` is the file from which the plan's schedule was read, or empty if the faults are drawn from the seed.
     """
 
     name: str
@@ -36,10 +37,10 @@ class Cell:
 
     @property
     def command(self) -> str:
-        """The command line that runs it again."""
+        """The command line that runs the cell again."""
         if not self.script:
             return self.plan.command()
-        # A script names its faults itself, and `harness run` refuses to get them twice.
+        # A script names its own faults, and `harness run` refuses a plan that names them as well.
         return replace(self.plan, nemesis=(), schedule=()).command() + f" --schedule {shlex.quote(self.script)}"
 
     def to_json(self) -> dict[str, Any]:
@@ -53,13 +54,13 @@ class Cell:
 
     @classmethod
     def from_json(cls, record: dict[str, Any]) -> Cell:
-        """Read the record of a cell.  Raises ValueError and UsageError when it is none."""
+        """Read a cell from its record.  Raises ValueError or UsageError if the record is not a valid cell."""
         found = convert(record, _Record)
         return cls(found.name, Plan.from_json(found.plan), found.expected, found.skip, found.script)
 
 
 class _Record(Struct):
-    """What :class:`Cell` is written as."""
+    """The JSON form of :class:`Cell`."""
 
     name: str
     expected: Expectation
@@ -84,7 +85,9 @@ class Shard:
         return cls(int(found[1]), int(found[2]))
 
     def of(self, cells: Sequence[Cell]) -> list[Cell]:
-        """The cells of this shard.  Neighbours in a matrix take about the same time, hence the stride."""
+        """Return the cells of this shard.  It takes every n-th cell, because neighbours in a matrix take about the same
+        time.
+        """
         return list(cells[self.number - 1 :: self.count])
 
     def __str__(self) -> str:
@@ -92,15 +95,17 @@ class Shard:
 
 
 def seed_of(suite_seed: int, cell: str) -> int:
-    """The seed of a cell, from the suite's seed and the cell's name: adding a cell changes no other seed."""
+    """Return the seed of a cell, from the suite's seed and the cell's name, so that adding a cell changes no other
+    seed.
+    """
     return int.from_bytes(hashlib.sha256(f"{suite_seed}:{cell}".encode()).digest()[:4], "big")
 
 
 def likely_bytes(plan: Plan) -> int:
-    """The expected size of a run's history, if every operation of its load is made."""
+    """Return the expected size of a run's history if every operation of its load is issued."""
     return int(_BYTES * plan.rate * (plan.warm_up + plan.time_limit))
 
 
 def likely_seconds(plan: Plan, overhead_s: float) -> float:
-    """The expected duration of a run; ``overhead_s`` is what comes before and after the load."""
+    """Return the expected duration of a run; ``overhead_s`` is the time before and after the load."""
     return plan.warm_up + plan.time_limit + overhead_s

@@ -1,8 +1,8 @@
-"""The verdicts that a cell may have, and its outcome.
+"""The verdicts that a cell may end with, and the outcome that follows.
 
-A *planted bug* is expected by the kinds of violation that it makes.  A *known defect* of a release is expected by its
-fingerprint (``harness.judge.known_defects``): a violation of the same kind without its marks is a new one.  What shows
-only now and then is written with both verdicts, ``expect = ["valid", "invalid"]``.
+A *planted bug* is expected by the kinds of violation that it causes.  A *known defect* of a release is expected by its
+fingerprint (``harness.judge.known_defects``): a violation of the same kind without those marks is a new one.  If a
+violation shows only now and then, write both verdicts: ``expect = ["valid", "invalid"]``.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Outcome: TypeAlias = Literal[
     "passed", "violation", "missing-violation", "unknown", "harness-failure", "not-run", "skipped"
 ]
 
-#: The exit code of a suite in which this is the worst.  A cell that was not run proved nothing.
+#: The exit code of a suite whose worst outcome this is.  A cell that was not run proved nothing.
 CODE_OF: Final[Mapping[Outcome, int]] = {
     "passed": 0,
     "skipped": 0,
@@ -33,10 +33,10 @@ CODE_OF: Final[Mapping[Outcome, int]] = {
 
 @dataclass(frozen=True, slots=True)
 class Expectation:
-    """The verdicts that a cell may end with, and what an invalid one may consist of.
+    """The verdicts that a cell may end with, and the violations that an invalid one may have.
 
-    That is ``kinds`` of violations, whatever their cause, or the marks of ``known`` defects.  ``why`` is a reference to
-    the finding.
+    Those are violations of these ``kinds``, whatever their cause, or with the marks of ``known`` defects.  ``why``
+    refers to the finding.
     """
 
     verdicts: tuple[Verdict, ...] = ("valid",)
@@ -45,7 +45,7 @@ class Expectation:
     known: tuple[Defect, ...] = ()
 
     def words(self) -> str:
-        """Text such as ``valid`` or ``invalid (no-recovery), now and then``."""
+        """Return text such as ``valid`` or ``invalid (no-recovery) now and then, else valid``."""
         if "invalid" not in self.verdicts:
             return " or ".join(self.verdicts)
         others = [verdict for verdict in self.verdicts if verdict != "invalid"]
@@ -53,7 +53,7 @@ class Expectation:
         return f"invalid ({names})" + (f" now and then, else {' or '.join(others)}" if others else "")
 
 
-#: The violations that bear the marks of none of the defects (``harness.judge.known_defects.unexplained``).
+#: Returns the violations that none of the defects explains (``harness.judge.known_defects.unexplained``).
 Unexplained: TypeAlias = Callable[[Sequence[Violation], Sequence[Defect]], list[Violation]]
 
 
@@ -64,10 +64,10 @@ def compare(
     unexplained: Unexplained,
     undecided: Sequence[str] = (),
 ) -> tuple[Outcome, str]:
-    """The outcome of a judged run, with a short explanation where needed.
+    """Return the outcome of a judged run, with a short explanation where needed.
 
-    ``violations`` are all that were found, and each has to be expected by itself; ``undecided`` are the checks and
-    gates that decided nothing, which are as expected only where the verdict unknown is.
+    ``violations`` holds every violation of the run, and each one must be expected.  ``undecided`` names the checks and
+    gates that decided nothing, which is acceptable only if the verdict unknown is expected.
     """
     if verdict == "invalid" and "invalid" in expected.verdicts:
         others = [one for one in violations if one.kind not in expected.kinds]
@@ -89,7 +89,7 @@ def compare(
 
 
 def _beside(expected: Expectation, strange: Sequence[Violation]) -> str:
-    """The reason why these violations differ from the expectation."""
+    """Say why these violations differ from the expectation."""
     alike = [d.name for d in expected.known if any(one.kind in d.kinds for one in strange)]
     if alike:
         return f"without the marks of {' or '.join(alike)}: a new defect, or one that has changed"

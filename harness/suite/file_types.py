@@ -13,7 +13,8 @@ from history.schema import list_of, table
 LENGTH: Final = r"(?=\d)(?:(\d+)h)?(?:(\d+)m)?(?:(\d+)s)?"
 LENGTH_WORDS: Final = "a length of time such as '2h50m', '90m' or '100s'"
 
-#: The others are the suite's to decide: all its cells share a cluster, and a seed has an axis of its own.
+#: The options that a cell may set.  All cells of a suite share one cluster and one Spark master, and the seed has its
+#: own field.
 OPTIONS: Final = {
     name: wanted for name, wanted in option_types().items() if name not in ("seed", "cluster", "spark_master")
 }

@@ -1,9 +1,9 @@
 """The journal of a suite: ``store/suites/<suite>/<UTC start>/``.
 
-``suite.json`` holds the cells as they were drawn at the start, ``attempts.jsonl`` a line for each run, written and
-synced when it ended.  So after the suite was killed, the cells that ended need not run again, and the others are those
-that were begun, with their seeds, even if the file has changed meanwhile.  An attempt that was interrupted is not
-recorded: it is repeated, unless a violation was found in it, also where the suite was killed before its end.
+``suite.json`` holds the cells as they were drawn at the start.  ``attempts.jsonl`` holds a line for each run, written
+and synced when the run ended.  If a suite is killed, the finished cells need not run again, and the remaining ones keep
+their plans and seeds even if the suite file has changed.  An interrupted attempt is not recorded but repeated, unless
+it found a violation.  That also holds if the suite was killed before the attempt ended.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ SUITES: Final = "suites"
 
 @dataclass(frozen=True, slots=True)
 class Begun:
-    """The decisions at the start of a suite; a resumed suite keeps them."""
+    """The decisions made at the start of a suite, which a resumed suite keeps."""
 
     name: str
     file: str
@@ -51,7 +51,9 @@ class Begun:
 
     @classmethod
     def from_json(cls, record: dict[str, Any]) -> Begun:
-        """Read the record of a begun suite.  Raises ValueError, KeyError and UsageError when it is none."""
+        """Read the start of a suite from its record.  Raises ValueError, KeyError or UsageError if the record is
+        invalid.
+        """
         if (record["format"], record["version"]) != (FORMAT, VERSION):
             raise ValueError(f"expected {FORMAT} version {VERSION}")
         found = convert(record, _Record)
@@ -60,7 +62,7 @@ class Begun:
 
 
 class _Record(Struct):
-    """What :class:`Begun` is written as."""
+    """The JSON form of :class:`Begun`."""
 
     name: str
     file: str
@@ -73,14 +75,14 @@ class _Record(Struct):
 
 @dataclass(slots=True)
 class Journal:
-    """The directory of one run of a suite.  ``attempts`` are in the order in which they ended."""
+    """The directory of one run of a suite; ``attempts`` are in the order in which they ended."""
 
     root: Path
     begun: Begun
     attempts: list[Attempt] = field(default_factory=list)
 
     def add(self, attempt: Attempt) -> None:
-        """Record an attempt.  Raises StoreError when that fails: the suite then ends rather than forget."""
+        """Record an attempt.  Raises StoreError if that fails, which ends the suite rather than lose the attempt."""
         try:
             with (self.root / "attempts.jsonl").open("ab") as file:
                 file.write(json.dumps(record_of(attempt)).encode() + b"\n")
@@ -94,12 +96,12 @@ class Journal:
         return [attempt for attempt in self.attempts if attempt.cell == cell.name]
 
     def log_of(self, cell: Cell) -> Path:
-        """The file for the next attempt's output."""
+        """Return the file for the output of the cell's next attempt."""
         number = 1 + [one.name for one in self.begun.cells].index(cell.name)
         return self.root / "cells" / f"{number:03}-{len(self.of(cell)) + 1}.log"
 
     def is_settled(self, cell: Cell) -> bool:
-        """Whether no further attempt is due."""
+        """Return whether the cell needs no further attempt."""
         attempts = self.of(cell)
         if not attempts:
             return bool(cell.skip)
@@ -107,7 +109,7 @@ class Journal:
 
 
 def begin(store: Path, begun: Begun, started: datetime) -> Journal:
-    """Make the directory of a new run of a suite.  Raises StoreError."""
+    """Create the directory for a new run of a suite.  Raises StoreError."""
     home = store / SUITES / begun.name
     shard = "" if begun.shard == "1/1" else "-" + begun.shard.replace("/", "-of-")
     root = home / f"{name_of_start(started)}{shard}"
@@ -121,7 +123,7 @@ def begin(store: Path, begun: Begun, started: datetime) -> Journal:
 
 
 def alone(root: Path) -> AbstractContextManager[None]:
-    """Hold a run of a suite: a second session would take the cell under way for one that was cut.
+    """Lock one run of a suite, because a second session would take the cell that is running for an interrupted one.
 
     Entering raises ClusterBusyError that names the other session.
     """
@@ -129,13 +131,13 @@ def alone(root: Path) -> AbstractContextManager[None]:
 
 
 def latest(store: Path, name: str) -> Path | None:
-    """The directory of the last run of a suite."""
+    """Return the directory of the suite's last run, or None if there is none."""
     root = store / SUITES / name / "latest"
     return root.resolve() if (root / "suite.json").is_file() else None
 
 
 def unfinished(store: Path, name: str) -> Journal | None:
-    """The last run of a suite if it did not end.  Raises UsageError when it cannot be read."""
+    """Return the last run of a suite if it is incomplete, else None.  Raises UsageError if it cannot be read."""
     root = latest(store, name)
     if root is None:
         return None
@@ -144,7 +146,7 @@ def unfinished(store: Path, name: str) -> Journal | None:
 
 
 def read_journal(root: Path) -> Journal:
-    """Read the journal of a suite; a torn last line is left out, so its cell runs again.  Raises UsageError."""
+    """Read the journal of a suite.  A torn last line is dropped, so its cell runs again.  Raises UsageError."""
     try:
         begun = Begun.from_json(load_object((root / "suite.json").read_bytes(), msgspec.json.decode))
         path = root / "attempts.jsonl"

@@ -1,8 +1,8 @@
-"""``junit.xml`` of a suite: one test case a cell.
+"""``junit.xml`` of a suite: one test case for each cell.
 
-A violation, or an expected one that did not appear, is a ``failure``; what proved nothing and a failure of the harness
-is an ``error``; a cell that is listed and not meant to run is ``skipped``.  The command, the seed, the path of the run
-and what its results say of the environment are properties; the counterexample is drawn as text.
+A violation, or an expected violation that did not appear, is a ``failure``.  A run that proved nothing, or a harness
+failure, is an ``error``.  A cell that is listed but not meant to run is ``skipped``.  The properties hold the command,
+the seed, the path of the run, and the environment from its results.  Counterexamples are drawn as text.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _MAX_EXAMPLES: Final = 3
 
 
 def junit_of(results: SuiteResults, store: Path) -> ET.Element:
-    """The document's root."""
+    """Return the root element of the document."""
     begun = results.journal.begun
     root = ET.Element("testsuites", name="harness")
     suite = ET.SubElement(root, "testsuite", name=xml_text(begun.name), time=f"{results.seconds:.1f}")
@@ -49,7 +49,7 @@ def junit_of(results: SuiteResults, store: Path) -> ET.Element:
 
 
 def write(results: SuiteResults, store: Path, path: Path) -> None:
-    """Write the document.  Raises OSError."""
+    """Write the document to a file.  Raises OSError."""
     write_document(junit_of(results, store), path)
 
 
@@ -76,7 +76,7 @@ def _case(suite: ET.Element, result: CellResult, name: str, store: Path) -> None
 
 
 def _examples(result: CellResult, store: Path) -> list[str]:
-    """The first counterexamples of the last attempt, drawn; empty where none can be read."""
+    """Draw the first counterexamples of the last attempt; return none if they cannot be read."""
     if result.last is None or not result.last.run:
         return []
     try:

@@ -1,4 +1,4 @@
-"""``summary.md`` of a suite: a table for the page that a CI system shows of a job."""
+"""``summary.md`` of a suite: a table for the job page of a CI system."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _SHOWN: Final = {"passed": "✅ passed", "skipped": "➖ skipped", "not-run": "�
 
 
 def markdown(results: SuiteResults) -> str:
-    """A heading, a row for each cell, those that are not as expected first.  Everything recorded is escaped."""
+    """Return a heading and a row for each cell, unexpected outcomes first.  All recorded text is escaped."""
     begun = results.journal.begun
     sums = ", ".join(f"{count} {outcome}" for outcome, count in sorted(results.counts.items()))
     lines = [f"### Suite {_cell(begun.name)}, shard {_cell(begun.shard)}: exit code {results.code}", ""]
@@ -39,5 +39,5 @@ def _row(result: CellResult) -> str:
 
 
 def _cell(text: str) -> str:
-    """Escape a text, so that it cannot end the cell or start a tag, a link or a mention."""
+    """Escape a text so that it cannot end the table cell or start a tag, a link or a mention."""
     return one_line(text, 300).translate(_ESCAPED)

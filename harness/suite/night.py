@@ -1,7 +1,7 @@
 """The nightly job: suite, warehouse, trends, retention, site.
 
-A failed step does not prevent the others; it shows in the exit code.  The site comes last, when the
-runs that it links to are those that stay.
+A failed step does not prevent the others, but it shows in the exit code.  The site comes last, so that it links only to
+runs that remain.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from history.records.layout import WAREHOUSE
 from history.records.plans import has_planted_bug
 from reports.load.store_index import runs_of
 
-#: Seconds for the verdicts of one run that has no tables yet.
+#: Deadline in seconds for judging one run that has no tables yet.
 _DEADLINE_S: Final = 60.0
 
 
 @dataclass(frozen=True, slots=True)
 class Night:
-    """The options of a nightly job.  Spark's are for the warehouse."""
+    """The options of a nightly job.  The Spark options apply to the warehouse."""
 
     suite: SuiteOptions
     limits: Limits
@@ -41,7 +41,7 @@ class Night:
 
 @dataclass(slots=True)
 class Log:
-    """Print every line, and keep it for ``night.txt``; ``failed`` after a step failed."""
+    """Prints every line and keeps it for ``night.txt``; ``failed`` is set if a step failed."""
 
     say: Callable[[str], None]
     lines: list[str] = field(default_factory=list)
@@ -52,19 +52,19 @@ class Log:
         self.say(text)
 
     def step(self, name: str, action: Callable[[], Iterator[str]]) -> None:
-        """Print the lines of a step, or why it failed."""
+        """Run a step and print its lines, or why it failed."""
         self(f"== {name}")
         try:
             for line in action():
                 self(line)
-        except Exception as error:  # noqa: BLE001 (the other steps have their own worth)
+        except Exception as error:  # noqa: BLE001 (the other steps still run)
             self.failed = True
             text = str(error) if isinstance(error, HarnessError) else f"{type(error).__name__}: {error}"
             self(f"{name} failed: {text}")
 
 
 def run_night(night: Night, say: Callable[[str], None]) -> int:
-    """Run all steps; the exit code is the worse of the suite's and 255 if a later step failed.
+    """Run all steps; return the suite's exit code, or 255 if a later step failed and that is worse.
 
     Raises UsageError before anything is touched.
     """
@@ -81,13 +81,15 @@ def run_night(night: Night, say: Callable[[str], None]) -> int:
 
 
 def plan_night(night: Night) -> Iterator[str]:
-    """The cells that would run, and the runs that would be removed now.  Raises UsageError, StoreError."""
+    """Yield the cells that would run and the runs that would be removed now.  Raises UsageError or StoreError."""
     yield from list_cells(night.suite)
     yield from retain(night, datetime.now(UTC), dry_run=True)
 
 
 def into_warehouse(night: Night) -> Iterator[str]:
-    """Bring every judged run of the store into the warehouse; one that cannot be read is named and fails nothing."""
+    """Bring every judged run of the store into the warehouse.  A run that cannot be read is named, and does not fail
+    the step.
+    """
     from pipeline import ingest
     from pipeline.warehouse.staging import staged_size
 
@@ -104,7 +106,7 @@ def into_warehouse(night: Night) -> Iterator[str]:
 
 
 def trends(warehouse: Path) -> Iterator[str]:
-    """A line for each kind of run, and each of its open regressions."""
+    """Yield a line for each kind of run, and one for each of its open regressions."""
     from history.metrics.regressions import open_regressions
     from history.tables.warehouse import read_trends
 
@@ -117,7 +119,7 @@ def trends(warehouse: Path) -> Iterator[str]:
 
 
 def retain(night: Night, now: datetime, *, dry_run: bool) -> Iterator[str]:
-    """Remove what may be removed, or only list it.  Raises StoreError."""
+    """Remove the old runs that may be removed, or only list them.  Raises StoreError."""
     store = night.suite.store
     runs = stored(store)
     going = removals(runs, night.limits, now)

@@ -31,7 +31,7 @@ _HEADINGS: Final[dict[Outcome, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class CellResult:
-    """A cell with its last attempt (None: it was never run) and how many there were."""
+    """A cell's outcome and all its attempts."""
 
     cell: Cell
     outcome: Outcome
@@ -45,7 +45,10 @@ class CellResult:
 
 @dataclass(frozen=True, slots=True)
 class SuiteResults:
-    """``why_ended`` says why cells were left out, and is empty when none was; ``warnings`` change no outcome."""
+    """The results of all cells of a suite.
+
+    ``why_ended`` says why cells were left out, and is empty if none was.  ``warnings`` never change an outcome.
+    """
 
     journal: Journal
     cells: tuple[CellResult, ...]
@@ -57,7 +60,7 @@ class SuiteResults:
 
     @property
     def code(self) -> int:
-        """The worst of all: a proven violation stands, even if the suite itself failed."""
+        """The worst exit code of all cells.  A proven violation stands even if the suite itself failed."""
         codes = [CODE_OF[result.outcome] for result in self.cells]
         codes += [EXIT_FAILURE] if self.failure else []
         return worst_code([*codes, EXIT_INTERRUPTED] if self.why_ended == "interrupted" else codes)
@@ -89,20 +92,20 @@ class SuiteResults:
 def conclude(
     journal: Journal, seconds: float, why_ended: str = "", failure: str = "", renewed: int = 0
 ) -> SuiteResults:
-    """The results by the journal; pure."""
+    """Return the suite's results from its journal.  A pure function."""
     cells = tuple(_result(cell, tuple(journal.of(cell)), failure or why_ended) for cell in journal.begun.cells)
     return SuiteResults(journal, cells, round(seconds, 1), why_ended, failure, renewed)
 
 
 def retried(cells: Sequence[CellResult]) -> int:
-    """Attempts beyond the first of each cell."""
+    """Count the attempts beyond each cell's first one."""
     return sum(max(len(result.attempts) - 1, 0) for result in cells)
 
 
 def summary(results: SuiteResults, columns: int | None = None) -> str:
-    """The page for people: what is not as expected first, how to repeat it, then a row for every cell.
+    """Return the summary for people: unexpected outcomes first, with how to repeat them, then a row for every cell.
 
-    Rows are wrapped within ``columns``; None: a line each.
+    Rows are wrapped to ``columns``; with None, each row is one line.
     """
     begun = results.journal.begun
     minutes, seconds = divmod(round(results.seconds), 60)

@@ -1,4 +1,4 @@
-"""The suites and scripts of faults that this package brings, found by their names."""
+"""Find suites and fault scripts by name, in this package and in the working directory."""
 
 from __future__ import annotations
 
@@ -11,27 +11,28 @@ from harness.ownership import require_own
 from harness.store import is_file
 from history.schema import hint
 
-#: Where a project keeps its own; they come before those of this package, but for those that root must not trust.
+#: A project's own folder of suites, whose files take precedence over those of this package.  Root refuses a file that
+#: another user can change.
 OWN: Final = Path("suites")
 
 
 def suites() -> dict[str, Path]:
-    """All suites by name, those in ``suites`` of the working directory before ours."""
+    """Return all suites by name; those in ``suites`` of the working directory take precedence over ours."""
     return _found("*.toml")
 
 
 def scenarios() -> dict[str, Path]:
-    """All scripts of faults by name."""
+    """Return all fault scripts by name."""
     return _found("scenarios/*.toml")
 
 
 def find_suite(text: str | Path) -> Path:
-    """The file of a suite that was named, or the path as it is.  Raises UsageError for an unknown name."""
+    """Return the file of the named suite, or the path unchanged.  Raises UsageError for an unknown name."""
     return _find(Path(text), suites(), "suite")
 
 
 def find_scenario(text: str | Path) -> Path:
-    """The file of a script that was named, or the path as it is.  Raises UsageError for an unknown name."""
+    """Return the file of the named fault script, or the path unchanged.  Raises UsageError for an unknown name."""
     return _find(Path(text), scenarios(), "script of faults")
 
 

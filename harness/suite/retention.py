@@ -1,8 +1,9 @@
-"""Retention: which old runs may be removed, by age, then by size, oldest first.
+"""Retention: which old runs may be removed, first by age, then by size, oldest first.
 
-A failed run stays until it was acknowledged (``harness ack``).  A run failed if it was not judged valid, was never
-judged, or broke off through a failure of the harness; an expected violation, such as a planted bug's, is no failure.
-A run that is under way has no results yet, so it counts as failed and stays.  What is in the warehouse stays there.
+A failed run stays until someone acknowledges it (``harness ack``).  A run failed if it was not judged valid, was never
+judged, or was cut short by a harness failure.  An expected violation, such as that of a planted bug, is not a failure.
+A run that is under way has no results yet, so it counts as failed and stays.  Removing a run does not remove it from
+the warehouse.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ Standing: TypeAlias = Literal["passed", "acknowledged", "failed"]
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """One run of a store: its start, its size on disk in bytes, and its state."""
+    """One run of a store: its start, its size on disk in bytes, and its standing."""
 
     root: Path
     started: datetime
@@ -49,13 +50,13 @@ class Removal:
     why: str
 
 
-#: The largest accepted days and GiB; more is a typing error.
+#: The largest accepted number of days or GiB; larger values are almost certainly typos.
 MAX_SETTING: Final = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Remove runs older than ``days``, and the oldest until all take at most ``gib``.  None: no limit."""
+    """Remove runs older than ``days``, then the oldest runs until all take at most ``gib``.  None means no limit."""
 
     days: float | None = None
     gib: float | None = None
@@ -67,7 +68,7 @@ class Limits:
 
 
 def stored(store: Path) -> list[Stored]:
-    """The runs of a store, oldest first.  Raises StoreError when it cannot be read."""
+    """Return the runs of a store, oldest first.  Raises StoreError if the store cannot be read."""
     try:
         runs = (
             Stored(files.root, _started(files.root), _size(files.root), _standing(files)) for files in runs_of(store)
@@ -80,7 +81,10 @@ def stored(store: Path) -> list[Stored]:
 
 
 def removals(runs: Sequence[Stored], limits: Limits, now: datetime) -> list[Removal]:
-    """The removals among ``runs`` (oldest first).  Pure.  Failed runs count for the size and are never removed."""
+    """Return the removals among ``runs`` (oldest first).  A pure function.
+
+    Failed runs count towards the size but are never removed.
+    """
     going: list[Removal] = []
     left = sum(run.size for run in runs)
     for run in runs:
@@ -98,11 +102,11 @@ def removals(runs: Sequence[Stored], limits: Limits, now: datetime) -> list[Remo
 
 
 def remove(removal: Removal, store: Path) -> None:
-    """Remove a run with its pages on the site: renamed at once, then deleted.  Raises StoreError."""
+    """Remove a run and its pages on the site: rename it at once, then delete it.  Raises StoreError."""
     root = removal.run.root
     aside = root.with_name(_GOING + root.name)
     try:
-        if _standing(RunFiles(root)) == "failed":  # judged anew, or its acknowledgement taken back, since it was listed
+        if _standing(RunFiles(root)) == "failed":  # judged again, or its acknowledgement removed, since the listing
             return
         root.rename(aside)
         shutil.rmtree(aside)
@@ -114,7 +118,7 @@ def remove(removal: Removal, store: Path) -> None:
 
 
 def old_suites(store: Path, limits: Limits, now: datetime) -> list[Path]:
-    """Directories of suites that are too old and of whose runs none is left.  Raises StoreError."""
+    """Return the directories of suites that are too old and have no runs left.  Raises StoreError."""
     if limits.days is None:
         return []
     try:
@@ -144,7 +148,7 @@ def sweep(store: Path) -> None:
 
 
 def acknowledge(run: RunFiles, reason: str, now: datetime) -> Path:
-    """Acknowledge a failing run.  Raises UsageError without a reason, StoreError."""
+    """Acknowledge a failed run.  Raises UsageError if the reason is empty, or StoreError."""
     if not reason.strip():
         raise UsageError("--reason is empty: say what was found, for later readers")
     path = run.root / ACKNOWLEDGED
@@ -156,7 +160,7 @@ def acknowledge(run: RunFiles, reason: str, now: datetime) -> Path:
 
 
 def describe(runs: Sequence[Stored], going: Sequence[Removal]) -> Iterator[str]:
-    """Describe what is removed, and what stays until it is acknowledged."""
+    """Describe which runs are removed, and which stay until they are acknowledged."""
     for removal in going:
         run = removal.run
         yield f"goes: {run.root.parent.name}/{run.root.name}  {run.size / 2**20:.0f} MiB  {removal.why}"
@@ -169,7 +173,9 @@ def describe(runs: Sequence[Stored], going: Sequence[Removal]) -> Iterator[str]:
 
 
 def _runs_of_suite(store: Path, suite: Path) -> list[Path]:
-    """The runs of a suite's attempts; a journal that cannot be read counts as one with runs."""
+    """Return the runs of a suite's attempts.  If the journal cannot be read, return a path that exists, so the suite
+    stays.
+    """
     path = suite / "attempts.jsonl"
     if not path.exists():
         return []
@@ -194,12 +200,12 @@ def _standing(files: RunFiles) -> Standing:
 
 
 def _started(root: Path) -> datetime:
-    """The start, by the directory's name, or else by its time."""
+    """Return when a run started, by its directory's name, or else by the directory's modification time."""
     return start_of(root.name) or datetime.fromtimestamp(root.stat().st_mtime, UTC)
 
 
 def _size(root: Path) -> int:
-    """Bytes on the disk, because the nodes' stores are sparse.  Links are not followed."""
+    """Return the bytes used on disk, because the nodes' stores are sparse.  Links are not followed."""
     total = 0
     for folder, _, names in os.walk(root):
         for name in names:

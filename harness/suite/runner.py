@@ -1,6 +1,6 @@
-"""Run the cells of a suite one after the other: retries after failures of the harness, budget, early end.
+"""Run the cells of a suite in sequence: retries after harness failures, budget, early end.
 
-It does not depend on clusters or processes: ``launch`` runs a cell once, ``reset`` brings the cluster back.
+It does not depend on clusters or processes: ``launch`` runs a cell once, and ``reset`` restores the cluster.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from harness.suite.expectation import CODE_OF
 from harness.suite.journal import Journal
 from harness.suite.suitefile import OnFailure
 
-#: The assumed time of a run besides its load, until the suite has measured it.
+#: Seconds that a run is assumed to take besides its load, until the suite has measured it.
 OVERHEAD_S: Final = 30.0
 
 Launch = Callable[[Cell, Path], Attempt]
@@ -38,7 +38,10 @@ class Screen(Protocol):
 
 @dataclass(slots=True)
 class Runner:
-    """``stopping`` returns whether the suite was asked to end; ``why_ended`` is set when cells were left out."""
+    """Runs every cell of a suite that is due.
+
+    ``stopping`` returns whether the suite was asked to end.  ``why_ended`` is set if cells were left out.
+    """
 
     journal: Journal
     launch: Launch
@@ -51,7 +54,7 @@ class Runner:
     why_ended: str = ""
 
     def run(self) -> None:
-        """Run every cell that is due.  Raises HarnessError when the cluster cannot be had or nothing can be written."""
+        """Run every cell that is due.  Raises HarnessError if there is no usable cluster or nothing can be written."""
         began = self.clock()
         overheads: list[float] = []
         for cell in self.journal.begun.cells:
@@ -78,7 +81,7 @@ class Runner:
         self.screen.begins(cell, len(self.journal.of(cell)) + 1, log)
         attempt = self.launch(cell, log)
         if attempt.interrupted or self.stopping():
-            # A violation that was proven stands; anything else of a run that was cut is run again.
+            # A proven violation stands.  Otherwise the interrupted cell is run again.
             if attempt.settled_by_proof:
                 self.journal.add(attempt)
             self.why_ended = "interrupted"
@@ -92,7 +95,7 @@ class Runner:
             self.why_ended = f"stopped after {cell.name}"
 
     def _with_reset(self, attempt: Attempt) -> Attempt:
-        """Reset the cluster; the attempt is recorded even if that fails."""
+        """Reset the cluster; record the attempt even if that fails."""
         try:
             return replace(attempt, notes=self.reset())
         except HarnessError:
@@ -101,7 +104,7 @@ class Runner:
 
 
 def _with_earlier_proof(attempt: Attempt, earlier: Sequence[Attempt]) -> Attempt:
-    """An expected violation that was found beside a failure of ours stays found, whatever a second attempt missed."""
+    """Return the attempt, as passed if an earlier one found the expected violation but failed in the harness."""
     proof = next((one for one in earlier if one.proven), None)
     if proof is None or attempt.outcome not in ("missing-violation", "unknown"):
         return attempt

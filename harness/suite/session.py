@@ -1,4 +1,4 @@
-"""A suite from its file to its exit code: options, cluster, cells, results."""
+"""Run a whole suite, from its file to its exit code: options, cluster, cells, results."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ from history import RunFiles
 from history.extras import require
 from history.schema import record_of
 
-#: A file in a suite's directory once it has brought its cluster up: if it is killed, the resumed suite takes the nodes
-#: down.
+#: A file in a suite's directory that says that the suite brought its cluster up.  If the suite is killed, the resumed
+#: suite knows from it that it must take the nodes down.
 OURS: Final = "cluster-is-ours"
 
 
 @dataclass(frozen=True, slots=True)
 class SuiteOptions:
-    """The options of the command line; None and empty leave it to the file."""
+    """The options of the command line; None and empty values leave the choice to the suite file."""
 
     file: Path
     store: Path = Path("store")
@@ -61,7 +61,7 @@ class SuiteOptions:
 
 
 def cells_of(asked: SuiteOptions, suite: Suite, seed: int) -> list[Cell]:
-    """The selected cells.  Raises UsageError when none is left."""
+    """Return the selected cells.  Raises UsageError if none is left."""
     forced = {"time_limit": asked.time_limit, "spark": asked.spark}
     changes: dict[str, Any] = {name: value for name, value in forced.items() if value is not None}
     wanted = {",".join(part.strip() for part in name.split(",")) for name in asked.nemesis}
@@ -75,17 +75,17 @@ def cells_of(asked: SuiteOptions, suite: Suite, seed: int) -> list[Cell]:
         given = {"--nemesis": ",".join(asked.nemesis), "--system": asked.system}
         words = " and ".join(f"{option} {value}" for option, value in given.items() if value)
         raise UsageError(f"no cell of {asked.file} has {words}; `harness suite {asked.file} --dry-run` lists them")
-    return Shard.parse(asked.shard).of(cells)  # empty where few cells were selected: other shards have them
+    return Shard.parse(asked.shard).of(cells)  # may be empty: with few cells, other shards have them all
 
 
 def _is_of(plan: Plan, asked: str | None) -> bool:
-    """Whether a cell is of this system, ``NAME`` or ``NAME@VERSION``; None stands for all."""
+    """Return whether a cell is of this system, ``NAME`` or ``NAME@VERSION``; None matches every system."""
     name, version = split_version(asked or "")
     return asked is None or (name == plan.system and version in ("", plan.version))
 
 
 def list_cells(asked: SuiteOptions) -> Iterator[str]:
-    """A line for each cell, and one for all of them.  Raises UsageError."""
+    """Yield a table with a row for each cell, then a line of totals.  Raises UsageError."""
     suite = read_suite(asked.file)
     cells = cells_of(asked, suite, asked.seed or 0)
     _require_cluster(asked, cells)
@@ -101,15 +101,15 @@ def list_cells(asked: SuiteOptions) -> Iterator[str]:
 
 
 def judged(cells: Sequence[Cell]) -> str:
-    """The number of cells that are judged through Spark."""
+    """Say how many cells are judged through Spark and how many in their own process."""
     through = sum(cell.plan.spark for cell in cells)
     return f"{through} judged through Spark, {len(cells) - through} in their own process"
 
 
 def run_suite(asked: SuiteOptions, stream: TextIO | None = None) -> SuiteResults:
-    """Run what is due, with progress on ``stream`` (None: standard output), and write the results.
+    """Run every cell that is due, with progress on ``stream`` (None: standard output), and write the results.
 
-    Raises UsageError before anything is touched, and StoreError.
+    Raises UsageError before anything is touched, or StoreError.
     """
     suite = read_suite(asked.file)
     budget_s = suite.budget_s if asked.budget is None else length_s(asked.budget, "--budget")
@@ -146,7 +146,10 @@ def _run(
 
 
 def write(results: SuiteResults, store: Path, table: Table, *, draw_site: bool) -> SuiteResults:
-    """Write results.json, the summaries, junit.xml and the site.  Raises StoreError when the first fails."""
+    """Write results.json, the summaries, junit.xml and the site.
+
+    Raises StoreError if the results or summaries cannot be written.
+    """
     root = results.journal.root
     warnings = [*_attempted("junit.xml", lambda: junit.write(results, store, root / "junit.xml"))]
     if draw_site:
@@ -178,13 +181,16 @@ def _begun(asked: SuiteOptions, suite: Suite) -> Journal:
 
 
 def _require_cluster(asked: SuiteOptions, cells: Iterable[Cell]) -> None:
-    """Check that --cluster names one that these cells can run on.  Raises UsageError."""
+    """Check that --cluster names a cluster that these cells can run on.  Raises UsageError."""
     for nodes in {cell.plan.nodes for cell in cells}:
         open_cluster(asked.cluster, nodes=nodes)
 
 
 def _resumed(asked: SuiteOptions, suite: Suite) -> Journal:
-    """The journal to go on with.  Raises UsageError without one, or for options that differ from those at its start."""
+    """Return the journal to resume.
+
+    Raises UsageError if there is none, or if options differ from those at its start.
+    """
     journal = unfinished(asked.store, suite.name)
     if journal is None:
         raise UsageError(f"--resume: no run of {suite.name} in {asked.store} was cut; leave the option out")
@@ -203,13 +209,13 @@ def _resumed(asked: SuiteOptions, suite: Suite) -> Journal:
 
 
 def _require_spark(cells: Iterable[Cell]) -> None:
-    """Check that Spark is installed if a cell is judged through it.  Raises MissingExtraError."""
+    """Check that Spark is installed if any cell is judged through it.  Raises MissingExtraError."""
     if any(cell.plan.spark and not cell.skip for cell in cells):
         require("spark")
 
 
 def _on_cluster(runner: Runner, journal: Journal, table: Table) -> int:
-    """Run what is due; return how often the nodes had to be made anew."""
+    """Run every cell that is due; return how often the nodes had to be recreated."""
     due = [cell for cell in journal.begun.cells if not journal.is_settled(cell)]
     if not due:
         return 0
@@ -240,7 +246,7 @@ def _launcher(journal: Journal, store: Path, table: Table, stop: threading.Event
 
 
 def _note(run: Path, cell: Cell, attempt: Attempt) -> None:
-    """Write beside a run what its cell expected, and what came out.  Raises StoreError."""
+    """Record in the run's directory what its cell expected and the outcome.  Raises StoreError."""
     record = {"cell": cell.name, "expected": record_of(cell.expected), "outcome": attempt.outcome,
               "as_expected": CODE_OF[attempt.outcome] == 0}  # fmt: skip
     try:
@@ -250,7 +256,7 @@ def _note(run: Path, cell: Cell, attempt: Attempt) -> None:
 
 
 def site(store: Path) -> Iterator[str]:
-    """Write the static pages over all runs, and yield their path."""
+    """Write the static pages of all runs, and yield their path."""
     from reports.site.site import write_site
 
     pages = write_site(store, store / "site")
@@ -258,9 +264,9 @@ def site(store: Path) -> Iterator[str]:
 
 
 def _attempted(what: str, action: Callable[[], object]) -> list[str]:
-    """Warnings of a drawing that failed, which never changes an outcome."""
+    """Run an action; if it fails, return a warning, because a failed drawing never changes an outcome."""
     try:
         action()
-    except Exception as error:  # noqa: BLE001 (whatever a recorded run holds)
+    except Exception as error:  # noqa: BLE001 (a recorded run may hold anything)
         return [f"{what} could not be written: {type(error).__name__}: {error}"]
     return []

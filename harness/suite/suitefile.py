@@ -3,38 +3,38 @@
 ::
 
     description = "what it is for"
-    budget = "2h50m"              # no cell is begun that would end after this; none: no limit
-    retries = 1                   # of harness failures, for each cell; nothing else is ever tried again
+    budget = "2h50m"              # start no cell that would end after this; default: no limit
+    retries = 1                   # for each cell, after harness failures only
     on_failure = "continue"       # or "stop" at the first cell that is not as expected
-    defects = "defects/raft.toml"         # what ``known`` names (see ``harness.judge.known_defects``), a file beside
-                                          # this one, or several
+    defects = "defects/raft.toml"         # one or more files beside this one, with the defects that ``known`` names
+                                          # (see ``harness.judge.known_defects``)
 
     [defaults]                    # options of every cell, named as in plan.json
     time_limit = 20
 
     [[matrix]]
-    name = "control"              # goes before the cells' names; may be left out
+    name = "control"              # optional prefix of the cells' names
     nemesis = ["bridge", "kill-leader+packet-loss", "hammer-time,bridge"]     # a list is an axis of the matrix
     version = ["0.3.2", "0.4.0"]
     snapshot = [false, true]
-    seed = [1, 2]                 # none: one drawn from the suite's seed for each cell
-    repeat = 2                    # so many cells of each
-    expect = "valid"              # "invalid", or a list of verdicts for what shows now and then
-    kinds = ["stale-read"]        # which violations, of a planted bug
-    known = ["never-catches-up"]  # which known defects, by their marks; one of the two where invalid is expected
+    seed = [1, 2]                 # default: for each cell, one drawn from the suite's seed
+    repeat = 2                    # how many cells of each combination
+    expect = "valid"              # or "invalid", or a list of verdicts if a violation shows only now and then
+    kinds = ["stale-read"]        # the violations of a planted bug
+    known = ["never-catches-up"]  # known defects, by their marks; "invalid" needs kinds or known
     why = "docs/findings.md"
     exclude = [{version = "0.3.2", snapshot = true}]
-    spark = true                  # judge through Spark; false: without; none: by the size of the history
-    schedule = "scenarios/x.toml" # in place of nemesis: a script of faults, looked for beside this file
+    spark = true                  # judge through Spark; false: without it; default: by the size of the history
+    schedule = "scenarios/x.toml" # instead of nemesis: a fault script, looked up beside this file
 
-    [[matrix.override]]           # for the cells that it fits; later ones win
+    [[matrix.override]]           # for the cells that match ``where``; later overrides win
     where = {version = "0.4.0", nemesis = ["bridge"]}
     expect = "invalid"
     known = ["never-catches-up"]
     interval = 8
-    skip = "why these are not run"
+    skip = "why these cells are not run"
 
-Whatever is wrong is a UsageError that names file, matrix, key and mend, before anything is started.
+Any mistake raises UsageError before anything is started; it names the file, the matrix, the key and how to fix it.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ Wanted = Callable[[Plan], bool]
 
 @dataclass(frozen=True, slots=True)
 class Suite:
-    """A file that was read and can be run.  ``budget_s`` is in seconds."""
+    """A suite file that was read and can be run.  ``budget_s`` is in seconds."""
 
     name: str
     path: Path
@@ -84,9 +84,9 @@ class Suite:
     def cells(
         self, seed: int, cluster: str, changes: Mapping[str, Any] | None = None, wanted: Wanted | None = None
     ) -> list[Cell]:
-        """The wanted cells in the order of the file, with ``changes`` over whatever the file says of them.
+        """Return the wanted cells in the order of the file; ``changes`` override what the file says.
 
-        Raises UsageError for a plan among them that cannot be run.
+        Raises UsageError if the plan of any of them cannot be run.
         """
         found: list[Cell] = []
         for number, table in enumerate(self.tables):
@@ -136,7 +136,7 @@ def read_suite(path: Path) -> Suite:
 
 
 def length_s(value: str, where: str) -> float:
-    """Seconds of a length such as ``2h50m`` or ``90s``.  Raises UsageError."""
+    """Convert a length such as ``2h50m`` or ``90s`` to seconds.  Raises UsageError."""
     found = _LENGTH.fullmatch(value)
     hours, minutes, seconds = (int(part or 0) for part in found.groups()) if found else (0, 0, 0)
     total = 3600 * hours + 60 * minutes + seconds
@@ -149,14 +149,14 @@ def length_s(value: str, where: str) -> float:
 
 
 class _Matrix:
-    """One ``[[matrix]]``."""
+    """One ``[[matrix]]`` table."""
 
     def __init__(
         self, table: dict[str, Any], defaults: dict[str, Any], where: str, folder: Path, defects: Mapping[str, Defect]
     ) -> None:
         self._where = where
         self._defects = defects
-        # Those of the defaults first, then those of the matrix.
+        # The axes of the defaults come first, then those of the matrix.
         self._axes = {name: [value] for name, value in defaults.items() if name not in table}
         self._axes |= {name: _values(name, value) for name, value in table.items() if name in OPTIONS}
         self._repeat: int = table.get("repeat", 1)
@@ -221,7 +221,10 @@ class _Matrix:
             yield Cell(full, plan, expected, skip, self._script)
 
     def _scripted(self, plan: Plan, skip: str, changes: Mapping[str, Any]) -> tuple[Plan, str]:
-        """The plan with the faults of its script, and why it is not run: runs were asked for that are too short."""
+        """Return the plan with the faults of its script, and the reason if the cell must be skipped.
+
+        A cell is skipped if its script does not fit a run length that was forced on the command line.
+        """
         if not self._script:
             return plan, skip
         try:
@@ -232,7 +235,7 @@ class _Matrix:
             return plan, skip or f"does not fit: {error}"
 
     def _name(self, plan: Plan, options: dict[str, Any]) -> str:
-        """The test's name, and the settings in which the cells of this matrix differ."""
+        """Return the name of the test, followed by the settings in which the cells of this matrix differ."""
         marks = (option.name for option in plan.under_test.options if option.marks_runs)
         shown = {"workload", "nemesis", "system", "version", "planted_bug", "unsafe_test_mode", *marks}
         more = [f"{key} {options[key]}" for key, values in self._axes.items() if len(values) > 1 and key not in shown]
@@ -240,13 +243,13 @@ class _Matrix:
 
 
 def _plan(options: Mapping[str, Any], cluster: str) -> Plan:
-    """The plan with these options, judged through Spark or not by its size unless they say."""
+    """Return the plan with these options.  If they do not decide on Spark, the likely size of the history does."""
     plan = Plan.of({"seed": 0, "cluster": cluster, **options})
     return plan if "spark" in options else replace(plan, spark=choose([likely_bytes(plan)]).spark)
 
 
 class _Condition:
-    """A table of options and the values that they must have."""
+    """Required values for some options, as in ``where`` and ``exclude``."""
 
     def __init__(self, table: dict[str, Any], where: str) -> None:
         self._where, self._used = where, False
@@ -262,7 +265,7 @@ class _Condition:
         return fits
 
     def require_used(self) -> None:
-        """Check that some cell met the condition; else it is a slip of the pen.  Raises UsageError."""
+        """Check that some cell met the condition; otherwise it is probably a typo.  Raises UsageError."""
         if not self._used:
             raise UsageError(f"{self._where}: fits no cell of its matrix; look at the values, or take it out")
 
@@ -289,10 +292,10 @@ def _listed(value: Any) -> list[Any]:
 
 
 def _values(name: str, value: Any) -> list[Any]:
-    """The values of one axis, or of one option in a condition."""
+    """Return the values of one axis, or of one option in a condition."""
     return [turns(one) if name == "nemesis" else one for one in _listed(value)]
 
 
 def _options(table: Mapping[str, Any]) -> dict[str, Any]:
-    """The options of a plan that a table sets."""
+    """Return the plan options that a table sets."""
     return {name: _values(name, value)[0] for name, value in table.items() if name in OPTIONS}

@@ -1,7 +1,7 @@
-"""Progress of a suite: a row for each cell that ended and, on a terminal, a status below.
+"""Progress of a suite: a row for each finished cell and, on a terminal, a status below.
 
-Rows stay and scroll; the status (the cell under way, the last line of its run, and the sums) is drawn over in place.
-Elsewhere there are rows only, so that a log of continuous integration is as long as the suite has cells.
+Rows stay and scroll.  The status (the running cell, the last line of its output, and the sums) is redrawn in place.
+Without a terminal there are only rows, so a CI log has one line for each cell of the suite.
 """
 
 from __future__ import annotations
@@ -32,7 +32,10 @@ _COLOUR: Final = {
 
 
 class Table:
-    """Writes to ``stream`` (None: standard output).  Rows are numbered by the position of their cell in ``cells``."""
+    """Writes the progress of a suite to ``stream`` (None: standard output).
+
+    Rows are numbered by the position of their cell in ``cells``.
+    """
 
     def __init__(
         self, cells: Sequence[Cell], stream: TextIO | None = None, clock: Callable[[], float] = time.monotonic
@@ -74,7 +77,7 @@ class Table:
         self._row(cell, outcome, "", why)
 
     def tick(self) -> None:
-        """Draw the status, if it is time."""
+        """Redraw the status, if enough time has passed."""
         if not self._screen.living or self._current is None or self._clock() < self._next:
             return
         self._next = self._clock() + _DRAW_EVERY_S
@@ -91,7 +94,7 @@ class Table:
         ]
 
     def _row(self, cell: Cell, outcome: str, seconds: str, more: str) -> None:
-        """Print a row; on a terminal cut to its width, as the summary at the end has all."""
+        """Print a row.  On a terminal it is cut to the width, because the summary at the end shows everything."""
         place, shown = f"[{self._place[cell.name]:3}/{len(self._place)}]", f"{outcome:<18}"
         line = f"{place}  {shown}{seconds:>7}  {cell.name:<{self._width}}  {one_line(more, 400)}".rstrip()
         if self._screen.is_terminal:
@@ -102,7 +105,7 @@ class Table:
 
 
 def last_line(log: Path) -> str:
-    """The last line of a growing file that is not blank, empty if there is none."""
+    """Return the last line of a growing file that is not blank, or an empty text if there is none."""
     try:
         with log.open("rb") as file:
             file.seek(max(log.stat().st_size - _TAIL_BYTES, 0))

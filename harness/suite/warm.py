@@ -1,10 +1,10 @@
-"""One cluster for all cells: its nodes stay up between them, and are checked.
+"""One cluster for all cells: its nodes stay up between cells, and are checked.
 
-Before the first cell and after every one, leftovers of the last run are removed, and everything that a run can change
-is read from each node: firewall and queueing rules, addresses and routes, the data disk's mount, files, processes of
-ours.  The state must be that of the beginning.  If it is not, the differences are reported and what carries our tags is
-healed; if they remain, the nodes are made anew.  So no cell depends on the one before it, and a fault that did not heal
-cannot pass for the system's failure in the next run.
+Before the first cell and after every cell, leftovers of the last run are removed.  Then everything that a run can
+change is read from each node: firewall and queueing rules, addresses and routes, the data disk's mount, files, and our
+processes.  This state must equal the one at the beginning.  If it does not, the differences are reported and everything
+with our tags is healed; if differences remain, the nodes are recreated.  So no cell depends on the one before it, and a
+fault that did not heal cannot be mistaken for a failure of the system in the next run.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 Say = Callable[[str], None]
 Look = Mapping[str, tuple[str, ...]]
 
-#: iptables makes its tables and chains when they are first used and never removes them: empty ones that
-#: accept everything are no difference.
+#: iptables creates its tables and chains on first use and never removes them, so empty ones that accept everything do
+#: not count as a difference.
 _LOOK: Final = (
     FIND
     + r"""
@@ -62,7 +62,7 @@ true
 class WarmCluster:
     """A cluster that is brought up on entering unless it is up, and taken down on leaving if it is ours.
 
-    ``ours``: this suite brought it up before it was killed and resumed.
+    ``ours`` says that this suite brought it up before it was killed and resumed.
     """
 
     def __init__(self, plan: Plan, say: Say, *, ours: bool = False) -> None:
@@ -91,7 +91,7 @@ class WarmCluster:
     def reset(self) -> tuple[str, ...]:
         """Restore the nodes after a cell; return a line for every difference that had to be removed.
 
-        Raises HarnessError when that fails.
+        Raises HarnessError if that fails.
         """
         notes: list[str] = []
         try:
@@ -135,12 +135,12 @@ class WarmCluster:
 
 
 def look_command(data_dir: str) -> Command:
-    """The command that prints what a run can change on a node, a line each."""
+    """Return the command that prints everything that a run can change on a node, one item a line."""
     return Command(("sh", "-c", _LOOK, "look", str(PurePosixPath(data_dir))), timeout=20.0)
 
 
 def differences(fresh: Look, now: Look, what: str) -> list[str]:
-    """Lines that were added or removed."""
+    """Return the lines that were added or removed since ``fresh``, each with its node."""
     lines: list[str] = []
     for node in sorted(set(fresh) | set(now)):
         before, after = fresh.get(node, ()), now.get(node, ())
