@@ -1,4 +1,4 @@
-"""Run one plan: load, faults and probes in parallel, in three phases, all of it recorded as it happens.
+"""Conduct one run: load, faults and probes in parallel, in three phases, all recorded as it happens.
 
 warm-up
     the load runs, without faults
@@ -7,9 +7,9 @@ main
 final
     all faults are healed; then see ``final_phase``
 
-Clients and probes are tasks of one event loop, the nemesis is a thread: its commands block.  Syncs to disk
-block too and have threads as well: the loop waits for nothing but the network.  Whatever fails, the end is the
-same: no new operations, heal, close the files.
+Clients and probes are tasks of one event loop.  The nemesis is a thread, because its commands block.  Syncs to disk
+also block and run in threads, so the loop waits for nothing but the network.  Whatever fails, the run ends the same
+way: no new operations, heal, close the files.
 """
 
 from __future__ import annotations
@@ -45,26 +45,27 @@ SYNC_S: Final = 0.1
 LAG_EVERY_S: Final = 0.05
 SHOW_EVERY_S: Final = 0.5
 WARM_UP_LIMIT_S: Final = 30.0
-#: How long a schedule may go on beyond the main phase, and its last fault's interval: restarts take their time.
+#: How long (s) a schedule may continue after the main phase and the interval of its last fault, since restarts take
+#: time.
 OVERTIME_S: Final = 30.0
-#: Healing is tried again after a while: a filesystem in use cannot be unmounted yet.
+#: Healing is retried after a pause, because a filesystem that is in use cannot be unmounted yet.
 HEAL_TRIES: Final = 5
 HEAL_AGAIN_S: Final = 1.0
 
 
 class Nemesis(Protocol):
-    """The runner of faults, as the conductor needs it; ``tried`` are the faults that it tried to inject."""
+    """The runner of faults, as the conductor uses it; ``tried`` names the faults that it tried to inject."""
 
     @property
     def tried(self) -> Set[str]: ...
 
     def run(self, stop: threading.Event) -> None:
-        """Follow the schedule until its end or until ``stop`` is set."""
+        """Follow the schedule until it ends or ``stop`` is set."""
 
     def heal_all(self, *, final: bool = False) -> Sequence[Unhealed]:
         """Heal whatever may still be installed, idempotently; return what could not be healed.
 
-        With ``final`` nothing is injected any more from then on.
+        After a call with ``final``, nothing more is injected.
         """
 
 
@@ -73,7 +74,7 @@ MakeNemesis = Callable[[RecordFault], Nemesis]
 
 
 class Conductor:
-    """One run.  :meth:`run` is called once, from the main thread."""
+    """Conducts one run.  Call :meth:`run` once, from the main thread."""
 
     def __init__(
         self,
@@ -93,15 +94,15 @@ class Conductor:
         self._lags = Histogram()
 
     def stop(self) -> None:
-        """End the run in order; from any thread, also from a signal handler."""
+        """End the run in an orderly way.  May be called from any thread and from a signal handler."""
         self._run.stop()
         self._no_more_faults.set()
 
     def run(self) -> None:
-        """Conduct all phases.  Failures of the harness end up in the run's state, never as exceptions."""
+        """Conduct all phases.  Failures of the harness are recorded in the run's state and never raised."""
         try:
             asyncio.run(self._conduct())
-        except* Exception as group:  # a bug of ours ends the run in order, too
+        except* Exception as group:  # even a bug in the harness must end the run in an orderly way
             for error in _leaves(group):
                 self._run.state.fail(f"{type(error).__name__}: {error}")
                 log.error("the run failed", exc_info=error)
@@ -118,12 +119,12 @@ class Conductor:
 
     @property
     def _workers(self) -> int:
-        """The number of clients: each node has one that reads at the end, also where fewer make the load."""
+        """The number of clients: at least one for each node, for the final reads, even if fewer make the load."""
         return max(self._plan.concurrency, len(self._run.system.serving))
 
     @property
     def _spares_workers(self) -> bool:
-        """Whether some clients have no part in the load of warm-up and main phase."""
+        """Whether some clients take no part in the load of warm-up and main phase."""
         return self._plan.concurrency < self._workers
 
     # -- phases ----------------------------------------------------------------------------------------------------
@@ -172,7 +173,7 @@ class Conductor:
             await final.run({healed, min(healed, self._last_heal or healed)}, self._without_pace(left))
 
     def _arrivals(self) -> Generator:
-        """The operations of warm-up and main phase, at the plan's rate."""
+        """Return the operations of warm-up and main phase, at the plan's rate."""
         plan = self._plan
         operations = plan.load.generator(plan.scale())
         if self._spares_workers:
@@ -180,10 +181,11 @@ class Conductor:
         return stagger(plan.rate, Stream(plan.rng(f"pace {plan.rate}")), operations, open=plan.loop == "open")
 
     def _without_pace(self, arrivals: Generator) -> Generator:
-        """The workload's own operations, out of what is left of :meth:`_arrivals`.
+        """Return the workload's own operations, from what is left of :meth:`_arrivals`.
 
-        No generator can note on the side what is left of it: it may be asked and its answer not be taken (``soonest``).
-        So that is only in the outer one, whose shape this class knows because it put them together.
+        A generator cannot record on the side what is left of it, because it may be asked and its answer not taken
+        (``soonest``).  The rest is known only inside the outer generator.  This class knows its shape because it
+        composed it.
         """
         assert isinstance(arrivals, Paced)
         return arrivals.child.child if isinstance(arrivals.child, On) and self._spares_workers else arrivals.child
@@ -219,7 +221,7 @@ class Conductor:
     def _follow_schedule(self) -> None:
         try:
             self.nemesis.run(self._no_more_faults)
-        except Exception as error:  # noqa: BLE001 (a thread's last stand: whatever it is, it is ours)
+        except Exception as error:  # noqa: BLE001 (top of the thread: any failure here is the harness's)
             self._fail_from_thread(error)
 
     def _end_faults(self) -> int:
@@ -236,7 +238,9 @@ class Conductor:
             self._faults.join(patience)
 
     def _heal(self, tries: int) -> None:
-        """Heal what stands.  What we could not undo is our failure; a server that does not start is a finding."""
+        """Heal every standing fault.  A fault that we cannot undo is our failure; a server that does not start is a
+        finding.
+        """
         try:
             left = self.nemesis.heal_all(final=True)
             for _ in range(tries - 1):
@@ -244,7 +248,7 @@ class Conductor:
                     break
                 time.sleep(HEAL_AGAIN_S)
                 left = self.nemesis.heal_all(final=True)
-        except Exception as error:  # noqa: BLE001 (nothing may keep the run from winding down)
+        except Exception as error:  # noqa: BLE001 (nothing may keep the run from ending)
             self._fail_from_thread(error)
             return
         for one in left:

@@ -1,4 +1,4 @@
-"""What the parts of one run share: plan and system, the files that it is recorded in, its clock, and its end."""
+"""The state that the parts of one run share: plan, system, files, clock, and the signal to stop."""
 
 from __future__ import annotations
 
@@ -20,34 +20,37 @@ if TYPE_CHECKING:
 
 
 class Driven(Protocol):
-    """The system under test, as load, probes and final phase need it; ``harness.systems.Deployment`` is one."""
+    """The system under test, as load, probes and final phase use it; implemented by ``harness.systems.Deployment``."""
 
     @property
     def serving(self) -> tuple[str, ...]:
-        """The nodes on which something runs."""
+        """The nodes on which a program of the system runs."""
 
     @property
     def members(self) -> tuple[str, ...]:
-        """The nodes that store data or vote, which recovery asks."""
+        """The nodes that store data or vote; recovery checks ask these."""
 
     def clients(self, number: int) -> Sequence[Client]:
         """Make this many clients, for the run's event loop."""
 
     def probers(self) -> Mapping[str, Prober]:
-        """Make a prober for each of these nodes, for the run's event loop; none for a system without probes."""
+        """Make a prober for each node to probe, for the run's event loop.  A system without probes has none."""
 
     def kill(self, nodes: Iterable[str]) -> None: ...
 
     def start(self, nodes: Iterable[str]) -> None:
-        """Start them.  Raises NotReadyError when one does not come up."""
+        """Start the system on these nodes.  Raises NotReadyError if a node does not come up."""
 
     def await_leader(self) -> str:
-        """Wait for a leader.  Raises NotReadyError when there is none in time."""
+        """Wait for a leader and return it.  Raises NotReadyError if there is none in time."""
 
 
 @dataclass(frozen=True, slots=True)
 class RunContext:
-    """One run while it goes on.  ``started_ns`` is its origin on the monotonic clock, that of the history's times."""
+    """One run while it is under way.
+
+    ``started_ns`` is the run's start on the monotonic clock, from which the history's times are counted.
+    """
 
     plan: Plan
     system: Driven
@@ -60,15 +63,15 @@ class RunContext:
     _stop: threading.Event = field(default_factory=threading.Event)
 
     def clock_ns(self) -> int:
-        """Nanoseconds since the run's start."""
+        """Return the nanoseconds since the run's start."""
         return time.monotonic_ns() - self.started_ns
 
     def reach(self, moment: str) -> None:
-        """Record that a moment is reached now."""
+        """Record that the run reaches this moment now."""
         self.state.reach(moment, self.clock_ns())
 
     def stop(self) -> None:
-        """Let every part of the run come to its end; from any thread, also from a signal handler."""
+        """Ask every part of the run to end.  May be called from any thread and from a signal handler."""
         self._stop.set()
 
     def stopped(self) -> bool:

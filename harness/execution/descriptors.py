@@ -7,17 +7,17 @@ from typing import Final
 
 from harness.errors import UsageError
 
-#: Descriptors beyond the connections of clients: SSH, the run's own files, libraries, the warming of Spark.
+#: Descriptors beyond the clients' connections: SSH, the run's own files, libraries, the start of Spark.
 OWN: Final = 256
-#: Connections of probes and of the nemesis, to each node.
+#: Connections of probes and of the nemesis to each node.
 HELPERS: Final = 2
 
 
 def require_descriptors(clients: int, nodes: int) -> None:
-    """Raise the soft limit, so that every client can have a connection to every node.
+    """Raise the soft limit so that every client can have a connection to every node.
 
-    Raises UsageError with the remedy where the hard limit forbids it: a client that cannot connect would look like a
-    node that does not answer.
+    Raises UsageError with the remedy if the hard limit is too low: a client that cannot connect would look like a node
+    that does not answer.
     """
     needed = (clients + HELPERS) * nodes + OWN
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)

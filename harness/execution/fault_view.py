@@ -1,4 +1,4 @@
-"""The run as faults see it: its machines, its clock, and the system under test."""
+"""The run as seen by faults: its machines, its clock, and the system under test."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from nemesis.core.ports import Nodes, StartError
 
 
 class Machines(Nodes, Protocol):
-    """Nodes with their data directories; ``harness.remote.nodes.Remote`` is one."""
+    """Nodes with their data directories; implemented by ``harness.remote.nodes.Remote``."""
 
     @property
     def data_dirs(self) -> Mapping[str, str]: ...
 
 
 class RunClock:
-    """The run's own clock, for the nemesis."""
+    """The run's own clock, as the nemesis uses it."""
 
     def __init__(self, clock_ns: Callable[[], int]) -> None:
         self._clock_ns = clock_ns
@@ -35,7 +35,7 @@ class RunClock:
 
 
 class Target(Protocol):
-    """The system under test, as faults need it; ``harness.systems.Deployment`` is one."""
+    """The system under test, as faults use it; implemented by ``harness.systems.Deployment``."""
 
     @property
     def surface(self) -> Surface: ...
@@ -45,7 +45,7 @@ class Target(Protocol):
 
     @property
     def hit(self) -> Mapping[str, Role]:
-        """The role that faults hit, by node."""
+        """The role on each node that faults hit."""
         ...
 
     def pids(self, nodes: Iterable[str]) -> dict[str, int | None]: ...
@@ -56,7 +56,7 @@ class Target(Protocol):
 
 
 class SystemView:
-    """The system as faults see it.  A process that does not start again is a finding about the system."""
+    """The system as seen by faults.  A process that does not start again is a finding about the system."""
 
     def __init__(self, system: Target, probes: Callable[[], Mapping[str, Probe]]) -> None:
         self._system = system
@@ -77,7 +77,7 @@ class SystemView:
 
 
 class TransferringView(SystemView):
-    """The view of a system that takes requests to transfer leadership."""
+    """The view of a system that accepts requests to transfer leadership."""
 
     def __init__(
         self, system: Target, probes: Callable[[], Mapping[str, Probe]], transfer: Callable[[str, str], None]
@@ -86,7 +86,7 @@ class TransferringView(SystemView):
         self._transfer = transfer
 
     def transfer_leader(self, leader: str, to: str) -> None:
-        """Request a transfer from the leader."""
+        """Ask the leader to transfer leadership to another node.  Raises FaultError if it refuses the request."""
         try:
             self._transfer(leader, to)
         except (OSError, ValueError, KeyError) as error:
@@ -94,13 +94,13 @@ class TransferringView(SystemView):
 
 
 def view_of(system: Target, probes: Callable[[], Mapping[str, Probe]]) -> SystemView:
-    """The system as faults see it, with what only some systems have."""
+    """Return the system as seen by faults, with the operations that only some systems have."""
     transfer = system.surface.transfer_leader
     return SystemView(system, probes) if transfer is None else TransferringView(system, probes, transfer)
 
 
 def settings_of(system: Target, data_dirs: Mapping[str, str]) -> Settings:
-    """The settings of the system that faults need."""
+    """Return the settings of the system that faults need."""
     surface = system.surface
     return Settings(
         members=system.members,

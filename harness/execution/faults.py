@@ -1,4 +1,4 @@
-"""The nemesis of a run: the faults of its plan, checked against system and nodes, and the runner that injects them."""
+"""The nemesis of a run: the plan's faults, checked against system and nodes, and the runner that injects them."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 
 class LeasedRunner(Runner):
-    """A runner for machines that outlive us: if we die, they lift the faults themselves."""
+    """A runner for machines that outlive the harness: if the harness dies, they lift the faults themselves."""
 
     def __init__(
         self, ctx: Context, schedule: Sequence[Step], record: RecordFault, rng: random.Random, timer: DeadMansTimer
@@ -46,7 +46,7 @@ class LeasedRunner(Runner):
         self._timer = timer
 
     def run(self, stop: threading.Event) -> None:
-        """Inject the schedule's faults under the dead man's timer.  Raises HarnessError when that healed early."""
+        """Inject the schedule's faults under a dead man's timer.  Raises HarnessError if the timer healed early."""
         if not self._schedule:
             return
         with self._timer as timer:
@@ -62,7 +62,7 @@ class LeasedRunner(Runner):
 class Faults:
     """The faults of one plan.
 
-    Raises UsageError for an unknown fault, an impossible target, an option out of its bounds, or an impossible
+    Raises UsageError for an unknown fault, an impossible target, an option that is out of bounds, or an impossible
     schedule.
     """
 
@@ -70,7 +70,7 @@ class Faults:
         self._plan = plan
         self._facts: Facts | None = None
         self.left_out: dict[str, str] = {}
-        #: What a user should know of these nodes before the run, by subject.
+        #: Facts about these nodes that a user should know before the run, by subject.
         self.notes: dict[str, str] = {}
         try:
             self.turns = turns_of(",".join(plan.nemesis), FAULTS)
@@ -97,7 +97,7 @@ class Faults:
 
     @property
     def faketime(self) -> bool:
-        """Whether the system must be started under libfaketime: only when a clock fault is planned."""
+        """Whether the system must be started under libfaketime, which is needed only for a clock fault."""
         return any(isinstance(find(name), clocks.ClockFault) for name in self.names)
 
     def _schedule(self) -> list[Step]:
@@ -126,19 +126,20 @@ class Faults:
             raise ScheduleError("; ".join(f"{name} cannot be aimed: {why}" for name, why in refused.items()))
 
     def _require_taken(self, refused: Mapping[str, str]) -> None:
-        """Refuse a plan that names a refused fault, not only among ``all``, by a UsageError."""
+        """Raise UsageError if the plan names a refused fault itself, rather than only through ``all``."""
         named = fault_names(turn for turn in self._plan.nemesis if turn != "all")
         if reasons := [f"{name} cannot work on this cluster: {why}" for name, why in refused.items() if name in named]:
             raise UsageError(f"{'--schedule' if self._plan.schedule else '--nemesis'}: {'; '.join(reasons)}")
 
     def clean(self, nodes: Machines) -> None:
-        """Sweep what an earlier, killed run may have left on these nodes.  Raises HarnessError."""
+        """Remove what an earlier, killed run may have left on these nodes.  Raises HarnessError."""
         heal_leftovers(nodes).check()
 
     def precheck(self, nodes: Machines, system: Target) -> None:
-        """Refuse a fault that cannot work on this cluster, before the run.
+        """Refuse faults that cannot work on this cluster, before the run.
 
-        Faults that only ``all`` names are left out instead (see ``left_out``).  Raises UsageError with the reasons.
+        Faults that are named only by ``all`` are left out instead (see ``left_out``).  Raises UsageError with the
+        reasons.
         """
         if not system.surface.heartbeat and any(AFTER_HEARTBEAT in (step.when or "") for step in self.schedule):
             why = "this system's heartbeats cannot be distinguished from its other packets"
@@ -161,7 +162,7 @@ class Faults:
             raise UsageError(f"--nemesis: {error}") from None
 
     def prepare(self, nodes: Nodes, system: Target) -> None:
-        """Prepare the start of the system: for wrong clocks it is started under libfaketime."""
+        """Prepare the nodes before the system starts: for clock faults, it will start under libfaketime."""
         if not self.faketime:
             return
         facts, file = self._survey(nodes), Settings().clock_file
@@ -169,7 +170,7 @@ class Faults:
         system.set_environments({node: clocks.environment(facts, node, file) for node in nodes.names})
 
     def describe(self) -> dict[str, Any]:
-        """The facts about the faults that the results record beyond the plan."""
+        """Return facts about the faults that the results record in addition to the plan."""
         record: dict[str, Any] = dict(self.notes)
         if self.faketime:
             record["clocks"] = "the servers run under libfaketime, because a clock fault is among the faults"
@@ -185,7 +186,7 @@ class Faults:
         record: RecordFault,
         clock_ns: Callable[[], int],
     ) -> Runner:
-        """The runner of this plan's schedule."""
+        """Return the runner of this plan's schedule."""
         context = self._context(nodes, system, lambda: probes.latest, clock_ns)
         rng = self._plan.rng("targets")
         if is_netns(self._plan.cluster):
@@ -194,7 +195,7 @@ class Faults:
         return LeasedRunner(context, self.schedule, record, rng, timer)
 
     def _refused(self, surface: Surface) -> dict[str, str]:
-        """The faults that this system cannot take, whatever its nodes are, with the reasons."""
+        """Return the faults that this system cannot take on any nodes, with the reasons."""
         lacking: dict[type, str] = {}
         if not surface.clock:
             lacking[clocks.ClockFault] = "this system reports no clock of its own: a wrong one could not be seen"

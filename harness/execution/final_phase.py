@@ -1,16 +1,15 @@
-"""The final phase, after healing: ask for changes of every kind, wait for recovery and quiescence, read every object.
+"""The final phase, after healing: issue operations of every kind, wait for recovery and rest, read every object.
 
-1. *recovery*: each node's clients go on lightly, with reads of every object and the workload's operations in turn,
+1. *recovery*: each node's clients continue lightly, alternating reads of every object with the workload's operations,
    until each kind was served again and every node has caught up, or the recovery time is over
-2. *quiescence*: no operations until no node's state changes any more; contents can be compared then
-3. *final reads*: a client of each node reads each object, and the system decides which node serves it
-4. *restart* (on request): all servers are killed and started again; reads of each object, before a change can hide
-   that the restart lost it; then recovery, final reads and quiescence again
+2. *quiescence*: no operations until no node's state changes any more, so that contents can be compared
+3. *final reads*: a client of each node reads each object; the system decides which node serves the read
+4. *restart* (on request): all servers are killed and started again.  Each object is read at once, before a change can
+   hide that the restart lost something.  Then recovery, final reads and quiescence follow again.
 
-Where the leader alone serves them, final reads show that the cluster holds what it acknowledged,
-not that every node does.  What each node holds is compared by the digests in its answers (check ``replicas-agree``).
-
-No deadline counts the times in which this process itself stood still.
+If only the leader serves final reads, they show that the cluster holds what it acknowledged, but not that every node
+does.  The content of each node is compared by the digests in its answers (check ``replicas-agree``).  No deadline
+counts the times when this process itself stood still.
 """
 
 from __future__ import annotations
@@ -33,16 +32,16 @@ if TYPE_CHECKING:
     from harness.execution.context import RunContext
     from history import Probe
 
-#: How long the nodes may take to come to rest, beyond the recovery time.
+#: How long (s) the nodes may take to come to rest after the recovery.
 QUIET_S: Final = 10.0
 FINAL_READS_S: Final = 10.0
-#: Seconds on top for each register: a read through the log on a slow disk, and one that is forwarded to another node.
+#: Extra seconds for each object: enough for a read through the log on a slow disk, or one forwarded to another node.
 FINAL_READ_EACH_S: Final = 0.1
 ASK_AGAIN_S: Final = 0.1
 
 
 class FinalPhase:
-    """:meth:`run` is called once, in the run's event loop."""
+    """The final phase of one run.  Call :meth:`run` once, in the run's event loop."""
 
     def __init__(self, run: RunContext, load: Load) -> None:
         self._run = run
@@ -52,9 +51,11 @@ class FinalPhase:
         self._operations: Generator = NOTHING
 
     async def run(self, heals: Iterable[int], operations: Generator) -> None:
-        """``heals`` are the times whose commit index every node must pass (nanoseconds since the run's start).
+        """Recover, come to rest, read every object, and restart if the plan asks for it.
 
-        ``operations`` are those that the workload has left: reads alone would not show that the system can be changed.
+        ``heals`` are the times whose commit index every node must pass (nanoseconds since the run's start).
+        ``operations`` are those that the workload has left: reads alone would not show that the system can still be
+        changed.
         """
         self._operations = operations
         await self._recover("recovered", heals)
@@ -68,9 +69,10 @@ class FinalPhase:
     # -- recovery --------------------------------------------------------------------------------------------------
 
     async def _recover(self, moment: str, since: Iterable[int], committed_before: int = -1) -> None:
-        """Reach the ``moment`` when all clients are served again, and every node has caught up.
+        """Wait until all clients are served again and every node has caught up, then record the ``moment``.
 
-        That is with what was committed at those times, and before.
+        A node has caught up when it has everything that was committed at the times ``since``, and up to
+        ``committed_before``.
         """
         self._run.tally.note = "waiting for every node to catch up"
         system, workload, load, probes = self._plan.under_test, self._plan.load, self._load, self._run.probes.all
@@ -83,7 +85,7 @@ class FinalPhase:
             try:
                 met = {want for call in load.served for want in met_by(workload, call)}
                 return wanted <= met and all(done() for done in caught_up)
-            except Exception as error:  # noqa: BLE001 (a third party's rule may fail in any way; the judge asks it, too)
+            except Exception as error:  # noqa: BLE001 (a third party's rule may fail in any way, also in the judge)
                 self._run.state.warn(f"the system's own rule of recovery failed: {type(error).__name__}: {error}")
                 return False
 
@@ -98,11 +100,11 @@ class FinalPhase:
     # -- quiescence ------------------------------------------------------------------------------------------------
 
     async def _come_to_rest(self, moment: str) -> None:
-        """Wait until the nodes rest; not at all for a system whose nodes cannot be probed."""
+        """Wait until the nodes come to rest; return at once if the system's nodes cannot be probed."""
         if self._plan.under_test.prober is None:
             return
         self._run.tally.note = "waiting for the nodes to come to rest"
-        # A node that never says what it has applied, such as an arbiter, has nothing to bring to rest.
+        # A node that never reports an applied index, such as an arbiter, has nothing that could come to rest.
         nodes = self._run.probes.applying or self._nodes
         since, late = len(self._run.probes.all), self._run.standstills.deadline(QUIET_S)
         while not (level(seen := self._run.probes.all[since:], nodes) or late() or self._run.stopped()):
@@ -120,7 +122,7 @@ class FinalPhase:
         return self._plan.load.final(self._plan.scale(self._load.keys))
 
     async def _read_everything(self, within: float = inf) -> None:
-        """Have a worker of each node read each object."""
+        """Let a worker of each node read each object."""
         reads = self._reads()
         late = self._run.standstills.deadline(min(within, FINAL_READS_S + FINAL_READ_EACH_S * len(reads)))
         everything = each_worker(until_applied(reads, ASK_AGAIN_S))
@@ -141,7 +143,7 @@ class FinalPhase:
         moments = self._run.state.moments
         before = committed_by(self._run.probes.all, moments["restarting"])
         self._run.tally.note = "reading what the restart left"
-        await self._read_everything(self._plan.recovery_time / 2)  # which has begun: the rest is for changes
+        await self._read_everything(self._plan.recovery_time / 2)  # leave the other half for changes
         await self._recover("restarted-recovered", [moments["restarted"]], before)
         self._run.tally.note = "final reads after the restart"
         self._run.reach("restarted-reads")
@@ -150,7 +152,7 @@ class FinalPhase:
             await self._come_to_rest("restarted-quiet")
 
     async def _see_the_others(self) -> None:
-        """Give those that did start the time to answer: a node may refuse to, on a file that we damaged."""
+        """Give the nodes that did start time to answer.  A node may refuse to start on a file that a fault damaged."""
         if self._plan.under_test.prober is None:
             return
         self._run.tally.note = "waiting for the nodes that started"
@@ -167,9 +169,9 @@ class FinalPhase:
 
 
 def level(probes: Sequence[Probe], nodes: Iterable[str]) -> bool:
-    """Whether the last two probes of every node were answered, with one state, at one applied index for all of them.
+    """Return whether every node answered its last two probes with the same state, and all at one applied index.
 
-    A probe without an answer says nothing: the node may be too busy applying to answer.
+    An unanswered probe means that the nodes are not level: the node may be too busy applying to answer.
     """
     last_two = [[probe for probe in probes if probe.node == node][-2:] for node in nodes]
     stand = all(len(pair) == 2 and all(probe.answered for probe in pair) and _same_state(*pair) for pair in last_two)
@@ -177,9 +179,9 @@ def level(probes: Sequence[Probe], nodes: Iterable[str]) -> bool:
 
 
 def resting(probes: Sequence[Probe]) -> bool:
-    """Whether the last two answers of every node that answered at all show one state; False where none answered.
+    """Return whether each node that answered shows the same state in its last two answers; False if none answered.
 
-    When the wait is over this is enough: a node that is down, or stays behind, keeps nobody from comparing the others.
+    When the waiting time is over, this is enough: a node that is down or behind must not prevent comparing the others.
     """
     answers: dict[str, list[Probe]] = {}
     for probe in probes:

@@ -1,4 +1,4 @@
-"""Quantiles of many times in little memory: counts by buckets, 128 of them between a power of two and the next."""
+"""Quantiles of many times in little memory: counts in buckets, 128 of them for each power of two."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _BUCKETS: Final = 64 << _BITS
 
 
 class Histogram:
-    """Times in nanoseconds; quantiles are at most one per cent too high, the maximum is exact."""
+    """Counts of times in nanoseconds.  Quantiles are at most one per cent too high; the maximum is exact."""
 
     def __init__(self) -> None:
         self._counts = [0] * _BUCKETS
@@ -18,7 +18,7 @@ class Histogram:
         self.most = 0
 
     def add(self, time: int) -> None:
-        """Count one time; a negative one as 0."""
+        """Count one time; a negative time counts as 0."""
         if time <= 0:
             time = 0
         elif time > self.most:
@@ -28,7 +28,7 @@ class Histogram:
         self.count += 1
 
     def quantile_ms(self, share: float) -> float:
-        """The smallest time, in ms, at or below which this share of all lies; 0 without any."""
+        """Return the smallest time, in ms, that at least this share of all times do not exceed; 0 if there are none."""
         left = max(1, math.ceil(share * self.count))
         for bucket, count in enumerate(self._counts):
             left -= count
@@ -42,6 +42,6 @@ class Histogram:
 
 
 def _highest(bucket: int) -> int:
-    """The highest time in a bucket."""
+    """Return the highest time in a bucket."""
     shift = max(0, (bucket >> _BITS) - 1)
     return ((bucket - (shift << _BITS) + 1) << shift) - 1

@@ -1,8 +1,8 @@
 """Follow a generator with the workers of a load, in one event loop.
 
-The generator is asked by what changes its context: a worker that has its answer, and a timer for the time until which
-it is pending.  It is asked until it has nothing for now, and each operation goes to its worker; so there is no task
-between a completion and the next invocation, and no timer where an operation is due already.
+Whatever changes the generator's context asks it: a worker that has its answer, or a timer for the time until which the
+generator is pending.  It is asked until it has nothing for now, and each operation goes straight to its worker.  No
+other task runs between a completion and the next invocation, and no timer is set if an operation is already due.
 """
 
 from __future__ import annotations
@@ -22,25 +22,25 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("harness.execution.interpreter")
 
-#: How often it is looked whether the load is over, whatever happens.
+#: How often (s) to check whether the load is over, even if nothing happens.
 LOOK_S: Final = 0.1
-#: A worker whose client never waits for anything lets the others have their turn after this many operations.
+#: After this many operations in a row, a worker whose client never waits yields to the others.
 _IN_A_ROW: Final = 8
 
 
 async def follow(load: Load, generator: Generator, over: Callable[[], bool] = lambda: False) -> Generator:
-    """Issue what the generator gives until it is exhausted, ``over()``, or the load is stopped; return what is left.
+    """Issue the generator's operations until it is exhausted, ``over()``, or the load is stopped; return what is left.
 
-    ``over`` is asked before every question to the generator.  Open operations are awaited, and what the generator had
-    given is issued, so that what is left can be followed later.  A load that is stopped issues nothing more.
+    ``over`` is called each time before the generator is asked.  Open operations are awaited and operations that were
+    already given are issued, so the rest can be followed later.  A load that is stopped issues nothing more.
     """
     interpreter = _Interpreter(load, generator, over)
-    del generator  # it may hold a lazy sequence, which would stay in memory from its beginning on
+    del generator  # it may hold a lazy sequence, and this reference would keep the whole sequence in memory
     return await interpreter.run()
 
 
 class _Interpreter:
-    """One generator, followed once by :meth:`run`."""
+    """Follows one generator, once, by :meth:`run`."""
 
     def __init__(self, load: Load, generator: Generator, over: Callable[[], bool]) -> None:
         size = len(load.workers)
@@ -57,7 +57,7 @@ class _Interpreter:
         self._look: asyncio.TimerHandle | None = None
 
     async def run(self) -> Generator:
-        """Return what is left of the generator when it is exhausted or over, and no operation is open."""
+        """Return what is left of the generator when it is exhausted or over and no operation is open."""
         try:
             async with asyncio.TaskGroup() as group:
                 for number in range(len(self._free)):
@@ -81,7 +81,7 @@ class _Interpreter:
                 self._waiting[number] = future = self._loop.create_future()
                 await future
                 continue
-            if load.stopped():  # also since it was given
+            if load.stopped():  # perhaps only after the operation was given
                 self._finish()
                 return
             given[number] = None
@@ -92,13 +92,13 @@ class _Interpreter:
                 await asyncio.sleep(0)
 
     def _wake(self) -> None:
-        """Look around every now and then, whether anything happens or not."""
+        """Ask the generator at regular intervals, even if nothing happens."""
         self._look = self._loop.call_later(LOOK_S, self._wake)
         self._load.end_overdue()
         self._ask()
 
     def _ask(self) -> None:
-        """Ask the generator; a defect of it ends the run."""
+        """Ask the generator; if it raises, the run ends."""
         if self._over.done():
             return
         try:
@@ -107,7 +107,7 @@ class _Interpreter:
             self._finish(error)
 
     def _step(self, number: int = -1, event: Event | None = None) -> None:
-        """Pass a completion by worker ``number`` on to the generator, and issue what is due."""
+        """Pass a completion by worker ``number`` to the generator, and issue every operation that is due."""
         load = self._load
         if event is not None:
             self._free = (*self._free, number)
@@ -146,7 +146,7 @@ class _Interpreter:
             future.set_result(None)
 
     def _wait(self, until: int | None, now: int) -> None:
-        if until is not None and until != self._until:  # without one, whatever was set may ring for nothing
+        if until is not None and until != self._until:  # otherwise leave the timer: a needless ring does no harm
             self._until = until
             self._timer.set(until - now)
 

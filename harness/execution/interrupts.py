@@ -1,4 +1,4 @@
-"""Ctrl-C, SIGTERM and SIGHUP: the run ends in order, healed and collected."""
+"""Handle Ctrl-C, SIGTERM and SIGHUP: the run ends in an orderly way, healed and collected."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ SIGNALS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class Interrupts:
-    """While entered, the signals call the registered reaction; with none registered they raise KeyboardInterrupt.
+    """While entered, signals call the registered reaction, or raise KeyboardInterrupt if none is registered.
 
-    Inside :meth:`held` they are only noted, so that healing and collecting cannot be torn in half.  A SIGHUP that
-    was ignored at the start (``nohup``) stays ignored.
+    Inside :meth:`held` they are only noted, so that healing and collecting are not cut short.  A SIGHUP that was
+    ignored at the start (``nohup``) stays ignored.
     """
 
     def __init__(self, say: Callable[[str], None]) -> None:
@@ -38,7 +38,7 @@ class Interrupts:
 
     @contextmanager
     def reaction(self, react: Callable[[], None]) -> Iterator[None]:
-        """Inside, a signal calls ``react`` instead of raising."""
+        """While inside, call ``react`` on a signal instead of raising."""
         self._reaction = react
         try:
             yield
@@ -47,7 +47,7 @@ class Interrupts:
 
     @contextmanager
     def held(self) -> Iterator[None]:
-        """Inside, a signal is noted and nothing else."""
+        """While inside, only note that a signal arrived."""
         self._held += 1
         try:
             yield
@@ -59,7 +59,7 @@ class Interrupts:
         self._unwatched = True
 
     def _handle(self, number: int, _frame: FrameType | None) -> None:
-        # The end of a terminal is signalled more than once: by the kernel, by the shell.
+        # When a terminal closes, both the kernel and the shell send SIGHUP.
         if number == signal.SIGHUP and (self._unwatched or self.asked):
             return
         again = self.asked

@@ -11,19 +11,19 @@ from nemesis.sweep import heal_everything
 
 @dataclass(frozen=True, slots=True)
 class Healed:
-    """The result of a sweep: a line for each thing undone, and for each node where it failed."""
+    """The result of a sweep: a line for each thing undone, and one for each node on which it failed."""
 
     undone: list[str]
     failed: list[str]
 
     def check(self) -> None:
-        """Check that nothing of an earlier run still stands.  Raises HarnessError."""
+        """Raise HarnessError if anything of an earlier run is still in place."""
         if self.failed:
             raise HarnessError(f"the faults of an earlier run could not be removed: {'; '.join(self.failed)}")
 
 
 def heal_leftovers(nodes: Machines) -> Healed:
-    """Undo every fault with our tag on every node that can be reached."""
+    """Undo every fault with our tag on every reachable node."""
     swept = heal_everything(nodes, nodes.data_dirs)
     failed = [why if why.startswith(f"{node}:") else f"{node}: {why}" for node, why in swept.failed.items()]
     return Healed(swept.lines(), failed)

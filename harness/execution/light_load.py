@@ -1,7 +1,7 @@
-"""The load while a cluster recovers: each node's own clients ask for reads and for changes in turn.
+"""The load while a cluster recovers: each node's own clients alternate between reads and changes.
 
-Availability is judged for each node's own clients, and for reads and changes apart.  The few clients of a node that
-does not answer wait most of the time: left to chance, they may ask for one of the two alone.
+Availability is judged for each node's own clients, and separately for reads and changes.  The few clients of a node
+that does not answer wait most of the time, so by chance they might issue only one of the two kinds.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def light_load(
     homes: Sequence[str],
     stream: Stream,
 ) -> Generator:
-    """Final reads and what the workload has left, in turn; ``homes`` are the nodes of the workers."""
+    """Alternate final reads with what is left of the workload; ``homes`` holds the node of each worker."""
     children = operations(cycle(finals)), AsFinal(workload)
     places = {home: place for place, home in enumerate(dict.fromkeys(homes))}
     node_of = tuple(places[home] for home in homes)
@@ -50,14 +50,14 @@ def light_load(
 
 
 def left_of(load: Generator) -> Generator:
-    """What a light load has left of its workload."""
+    """Return what a light load has left of its workload."""
     turns = load.child if isinstance(load, Paced) else None
     workload = turns.children[1] if isinstance(turns, Turns) else None
     return workload.child if isinstance(workload, AsFinal) else NOTHING
 
 
 class AsFinal(Around, frozen=True):
-    """The child's operations, for a cluster that is whole again."""
+    """The child's operations, marked as final: they are for a cluster that is whole again."""
 
     def op(self, ctx: Context) -> tuple[Op, Generator]:
         op, child = self.child.op(ctx)
@@ -65,10 +65,10 @@ class AsFinal(Around, frozen=True):
 
 
 class Turns(Among, frozen=True):
-    """Reads and changes in turn, for each node on its own.
+    """Alternates reads and changes, for each node separately.
 
-    ``children`` are the final reads and the workload, which may have reads of its own.  ``node_of`` has the number of
-    each worker's node, and ``changed`` says of each node whether its clients' last operation was a change.
+    ``children`` are the final reads and the workload, which may have its own reads.  ``node_of`` holds the number of
+    each worker's node.  ``changed`` says for each node whether the last operation of its clients was a change.
     """
 
     kinds_of_reads: Container[str]
@@ -78,13 +78,14 @@ class Turns(Among, frozen=True):
     def op(self, ctx: Context) -> tuple[Op, Generator]:
         children, waiting = [*self.children], list[Op]()
         for worker in ctx.free:
-            # All that are free stay in view: some generators wait until nobody of a group is busy.
+            # Keep all free workers in view, because some generators wait until a whole group is free.
             others = tuple(other for other in ctx.free if other != worker)
             wants_change = not self.changed[self.node_of[worker]]
             for child in (wants_change, not wants_change):
                 op, after = children[child].op(replace(ctx, free=(worker, *others)))
                 if child and wants_change and others and self._is_read(op):
-                    # A generator may depend on its reads, so none is left out: a client that has waited less takes it.
+                    # The workload may depend on its reads, so do not skip this one: give it to the worker that has
+                    # waited the least.
                     op, after = children[child].op(replace(ctx, free=(*reversed(others), worker)))
                 children[child] = after
                 if isinstance(op, Invocation):

@@ -1,4 +1,4 @@
-"""The clients' load: workers that issue and record the operations of a generator, and how well its times were kept."""
+"""The clients' load: workers that issue and record the operations of a generator, and how well it kept its times."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from harness.plan import Plan
     from harness.systems.api import Client
 
-#: So much later than its timeout (s) a client has not returned from an operation, and is not waited for any more.
+#: How long (s) after its timeout a client may take to return from an operation before it is given up.
 OVERDUE_S: Final = 10.0
-#: How long (s) clients may take to open, or to close.
+#: How long (s) the clients may take to open or to close.
 OPENING_S: Final = 60.0
 
 
@@ -34,7 +34,8 @@ OPENING_S: Final = 60.0
 class Worker:
     """One client, the process number under which it issues operations, and since when it has been free (ns).
 
-    ``asked`` is when its open operation was issued (ns; None without one), by ``task``; ``given_up``: that is ended.
+    ``asked`` is when its open operation was issued (ns; None if there is none), by ``task``.  ``given_up`` says that
+    this operation was cancelled.
     """
 
     process: int
@@ -45,14 +46,14 @@ class Worker:
     given_up: bool = False
 
     def goes_on(self) -> bool:
-        """Take back that its operation was given up; return whether that alone cancelled it, and not the run's end."""
+        """Reset ``given_up``; return whether only that cancelled the operation, rather than the end of the run."""
         given_up, self.given_up = self.given_up, False
         return given_up and self.task is not None and self.task.uncancel() == 0
 
 
 @dataclass(slots=True)
 class Tally:
-    """The figures that progress shows."""
+    """The figures that the progress display shows."""
 
     completions: Counter[tuple[str, str, str]] = field(default_factory=Counter)  # (phase, f, type)
     fault: str = ""
@@ -65,7 +66,7 @@ class Tally:
 
 
 class Load:
-    """The workers of one run; belongs to one event loop."""
+    """The workers of one run, all in one event loop."""
 
     def __init__(
         self,
@@ -78,9 +79,10 @@ class Load:
         standstills: Standstills,
         see: Callable[[Event], None] | None = None,
     ) -> None:
-        """The clock of generators is that without ``standstills`` of this process.
+        """Create a worker for each client.
 
-        ``stopped`` ends every load at once; ``see`` is called with each recorded event.
+        Generators see a clock that leaves out the ``standstills`` of this process.  ``stopped`` ends every load at
+        once; ``see`` is called with each recorded event.
         """
         self._plan = plan
         self._history = history
@@ -89,18 +91,18 @@ class Load:
         self._standstills = standstills
         self._see = see
         self._processes = self._numbers = tuple(range(len(clients)))
-        #: How many operations generators have given, of the whole run.
+        #: The number of operations that generators have given during the whole run.
         self.issued = 0
         self.workers = [Worker(number, client) for number, client in enumerate(clients)]
-        #: The keys that had operations, in the order of the first.
+        #: The keys that had operations, in order of their first operation.
         self.keys: dict[str | int, None] = {}
-        #: The operations that were asked for, and those that the system served: of which kind, by which node.
+        #: The calls (kind of operation and node) that completed, and those that the system served.
         self.asked, self.served = set[Call](), set[Call]()
-        #: How late each operation of the main phase was issued although its worker was free.
+        #: How late each operation of the main phase was issued although a worker was free.
         self.late = Histogram()
-        #: Latency of the main phase's ok operations from their invocation, and from their intended time.
+        #: Latency of the ok operations of the main phase, from their invocation and from their intended time.
         self.service, self.response = Histogram(), Histogram()
-        #: For how long of the main phase an operation was due and every worker was busy.
+        #: How long during the main phase an operation was due while every worker was busy.
         self.waited_ns = 0
         self._waited_until = 0
 
@@ -115,12 +117,12 @@ class Load:
             async with asyncio.timeout(OPENING_S) as limit:
                 await asyncio.gather(*calls)
         except TimeoutError:
-            if not limit.expired():  # a client's own
+            if not limit.expired():  # a client raised this TimeoutError itself
                 raise
             raise HarnessError(f"a client did not {what} within {OPENING_S:g} s") from None
 
     def context(self, free: tuple[int, ...]) -> Context:
-        """The context that generators get at this time."""
+        """Return the context that generators get now."""
         now = self._standstills.active_ns()
         return Context(now, free, self._numbers, self._processes, self._plan.seed, self.issued)
 
@@ -164,7 +166,7 @@ class Load:
         return event
 
     def _record(self, invocation: Invocation, outcome: Outcome, process: int, phase: Phase, home: str) -> Event:
-        """Record a completion; an answer that no file can hold proves nothing, and is that operation's error."""
+        """Record a completion.  An answer that no file can hold proves nothing and becomes its operation's error."""
 
         def record(outcome: Outcome) -> Event:
             return self._history.append(
@@ -186,7 +188,7 @@ class Load:
             self.response.add(event.time - (invoked.time if invoked.intended is None else invoked.intended))
 
     def end_overdue(self) -> None:
-        """Cancel the operations of clients that should have returned long ago: no run may wait for them for ever."""
+        """Cancel operations whose clients should have returned long ago, so that no run waits for them forever."""
         since = self._standstills.active_ns() - round((self._plan.client_timeout + OVERDUE_S) * 1e9)
         for worker in self.workers:
             if worker.asked is not None and worker.asked < since and worker.task is not None and not worker.given_up:
@@ -194,14 +196,16 @@ class Load:
                 worker.task.cancel()
 
     def _count_wait(self, worker: Worker, due: int, now: int) -> None:
-        """Separate the wait for a worker, which is the system's, from the harness's own lateness."""
+        """Separate the wait for a worker, which the system causes, from the harness's own lateness."""
         able = max(due, worker.free_since)
         self.late.add(now - able)
         self.waited_ns += max(0, able - max(due, self._waited_until))
         self._waited_until = max(self._waited_until, able)
 
     def pace(self, main_s: float, lags: Histogram) -> dict[str, float]:
-        """Measure how well the times were kept in a main phase of ``seconds``; ``lags`` are those of the event loop."""
+        """Return how well the load kept its times in a main phase of ``main_s`` seconds; ``lags`` are those of the
+        event loop.
+        """
         return {
             "asked_per_s": self._plan.rate,
             "invoked_per_s": round(self.late.count / main_s, 3) if main_s > 0 else 0.0,
@@ -219,7 +223,7 @@ class Load:
 
 
 def _keys_of(invocation: Invocation) -> Iterable[str | int]:
-    """The keys of an operation: several, if it is a transaction."""
+    """Return the keys of an operation; a transaction may have several."""
     if invocation.key is None and invocation.f == TXN:
         return [step[1] for step in invocation.value]
     return () if invocation.key is None else (invocation.key,)

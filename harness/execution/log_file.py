@@ -1,4 +1,4 @@
-"""The log of a run."""
+"""The log file of a run."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from harness.errors import StoreError
 
 
 class _LogFile(logging.FileHandler):
-    """A log file that ignores a full disk: the history reports that, once and in one line."""
+    """A log file that ignores a full disk, because the history reports that once, in one line."""
 
     def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802 (logging's own name)
-        """Leave the record out."""
+        """Drop the record."""
 
 
 @contextmanager
 def logging_to(path: Path) -> Iterator[None]:
-    """Everything that is logged inside goes to ``path``.  Raises StoreError when it cannot be opened."""
+    """While inside, write all log records to ``path``.  Raises StoreError if it cannot be opened."""
     try:
         handler = _LogFile(path)
     except OSError as error:

@@ -1,4 +1,4 @@
-"""The facts about the machines of a run that its results record."""
+"""Facts about the machines of a run, for its results."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def environment(plan: Plan, system: Deployment, remote: Remote) -> dict[str, Any]:
-    """The system under test, the control node, and the nodes."""
+    """Describe the system under test, the control node and the nodes."""
     name = plan.under_test.title or plan.under_test.name
     return {
         "system": f"{name} {plan.version}",
@@ -34,17 +34,18 @@ def environment(plan: Plan, system: Deployment, remote: Remote) -> dict[str, Any
 
 
 def machine() -> str:
-    """Processor, cores and memory of the control node: figures are compared within one kind of machine."""
+    """Return processor, cores and memory of the control node; figures are only compared on the same kind of machine."""
     found = re.search(r"^model name\s*: (.+)$", Path("/proc/cpuinfo").read_text(), re.MULTILINE)
     memory = memory_gib(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
     return f"{found[1].strip() if found else platform.machine()}, {os.cpu_count()} cores, {memory} GiB"
 
 
 def memory_gib(usable: int) -> int:
-    """The next of 1, 2, 3, 4, 6, 8, 12, 16, 24, … GiB, of so many usable bytes.
+    """Round a number of usable bytes up to 1, 2, 3, 4, 6, 8, 12, 16, 24, … GiB.
 
-    A kernel keeps some per cent of the memory for itself, never the same from release to release: where 16 GiB are
-    15.5, rounding to the nearest would give a machine two names.  From its size downwards the next step is far.
+    A kernel keeps some per cent of the memory for itself, and the amount varies between releases.  Of 16 GiB, 15.5 may
+    be usable, so rounding to the nearest GiB would give one machine two names.  The steps are far enough apart to avoid
+    that.
     """
     power = 1 << max(0, math.ceil(math.log2(usable / 2**30)))
     return power * 3 // 4 if power >= 4 and usable <= power * 3 // 4 * 2**30 else power

@@ -1,6 +1,6 @@
-"""The online monitor of a run: the first violation ends the run in order.
+"""The online monitor of a run: the first violation ends the run in an orderly way.
 
-The monitor gives a reason to stop, and no verdict: the check after the run decides.
+The monitor gives a reason to stop, not a verdict.  The check after the run decides.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ log = logging.getLogger("harness.execution.monitor")
 
 
 class Watch:
-    """Feeds the events of one run to a monitor; ``stop`` is called once, with the sentence, at the first violation."""
+    """Feeds the events of one run to a monitor; at the first violation, ``stop`` is called once with a description."""
 
     def __init__(self, state: RunState, stop: Callable[[str], None]) -> None:
-        from checker.monitor import Monitor  # it imports numpy, which reading a plan does not need
+        from checker.monitor import Monitor  # imports numpy, which reading a plan does not need
 
         self._state = state
         self._stop = stop
@@ -29,7 +29,7 @@ class Watch:
         self._left_alone: set[str | int | None] = set()
 
     def see(self, event: Event) -> None:
-        """Check one event.  A defect of the monitor ends the watch, never the run."""
+        """Check one event.  If the monitor itself fails, watching ends but the run continues."""
         if self._monitor is None:
             return
         try:

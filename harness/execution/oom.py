@@ -1,4 +1,4 @@
-"""Processes that the kernel killed for lack of memory: a failure of the machine, not of the system."""
+"""Processes that the kernel killed for lack of memory, which is a failure of the machine and not of the system."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Final
 from nemesis.core.ports import Command, Nodes
 from nemesis.faults.registry import takes_memory
 
-#: The machine's boot id, how often its kernel killed a process, and the last one killed, if readable.
+#: Prints the machine's boot id, how many processes its kernel killed, and the last one killed, if readable.
 _LOOK: Final = """cat /proc/sys/kernel/random/boot_id
 awk '$1 == "oom_kill" { print $2 }' /proc/vmstat
 dmesg 2>/dev/null | grep -i 'killed process' | tail -n 1"""
@@ -17,7 +17,10 @@ dmesg 2>/dev/null | grep -i 'killed process' | tail -n 1"""
 
 @dataclass(frozen=True, slots=True)
 class Count:
-    """Kills counted by a machine's kernel since its start; ``nodes`` run on it, ``victim`` is the last one it named."""
+    """The processes that a machine's kernel killed since it booted.
+
+    ``nodes`` run on that machine.  ``victim`` is the kernel's message about the last process killed.
+    """
 
     nodes: tuple[str, ...]
     kills: int
@@ -25,21 +28,22 @@ class Count:
 
 
 def count_kills(nodes: Nodes) -> dict[str, Count]:
-    """The counts of all machines by boot id: several nodes may share one."""
+    """Return the counts of all machines by boot id, since several nodes may share a machine."""
     counts: dict[str, Count] = {}
     for node, answer in nodes.run(dict.fromkeys(nodes.names, Command(("sh", "-c", _LOOK)))).items():
         boot, kills, victim = [*answer.stdout.splitlines(), "", "", ""][:3]
-        if kills.isdigit():  # there are kernels that do not count
+        if kills.isdigit():  # some kernels do not count
             others = counts[boot].nodes if boot in counts else ()
             counts[boot] = Count((*others, node), int(kills), victim.strip())
     return counts
 
 
 def describe(before: Mapping[str, Count], after: Mapping[str, Count], faults: Iterable[str]) -> tuple[str, bool] | None:
-    """Describe kills between two counts, and whether a fault of ours may explain them; None without kills.
+    """Describe the kills between two counts, and say whether one of our faults may explain them; None if there were
+    none.
 
-    ``faults`` are those that were tried: one that was only planned took no memory away.
-    A machine that was restarted meanwhile counts from 0.
+    ``faults`` are those that were tried, because a fault that was only planned took no memory.  A machine that was
+    restarted in between counts from 0.
     """
     places = []
     for boot, count in after.items():

@@ -1,7 +1,7 @@
-"""A timer of an event loop that is accurate to microseconds.
+"""A timer for an event loop, accurate to microseconds.
 
-The loop's own timers wait in whole milliseconds (epoll does): at a thousand operations a second each would be issued a
-millisecond late.  This one is a file descriptor of the kernel's (timerfd_create(2)), which the loop watches.
+The loop's own timers wait in whole milliseconds, as epoll does.  At a thousand operations a second, each would be
+issued a millisecond late.  This timer is a kernel file descriptor (timerfd_create(2)) that the loop watches.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Final
 
 
 class _Time(ctypes.Structure):
-    """struct itimerspec: the interval of a timer that repeats (here none), and the time until it rings."""
+    """struct itimerspec: the interval of a repeating timer (here none), and the time until it rings."""
 
     _fields_ = [(name, ctypes.c_long) for name in ("every_s", "every_ns", "after_s", "after_ns")]
 
@@ -24,7 +24,7 @@ _LIBC: Final = ctypes.CDLL(None, use_errno=True)
 
 
 class PreciseTimer:
-    """Calls back in its loop once after each :meth:`set`; one that was set before then does not ring any more."""
+    """Calls ``ring`` in its event loop once after each :meth:`set`; setting it again replaces an earlier setting."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop, ring: Callable[[], None]) -> None:
         """Open the timer and add it to the loop.  Raises OSError."""
@@ -36,7 +36,7 @@ class PreciseTimer:
         loop.add_reader(self._fd, self._read)
 
     def set(self, after_ns: int) -> None:
-        """Ring after so many nanoseconds, at once when they are none.  Raises OSError."""
+        """Ring after this many nanoseconds, or at once for zero or less.  Raises OSError."""
         seconds, rest = divmod(max(1, after_ns), 1_000_000_000)
         if _LIBC.timerfd_settime(self._fd, 0, ctypes.byref(_Time(0, 0, seconds, rest)), None):
             raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()), "timerfd_settime")
@@ -48,6 +48,6 @@ class PreciseTimer:
     def _read(self) -> None:
         try:
             os.read(self._fd, 8)
-        except BlockingIOError:  # set again meanwhile
+        except BlockingIOError:  # the timer was set again in the meantime
             return
         self._ring()

@@ -20,25 +20,26 @@ logger = logging.getLogger("harness.execution.probes")
 
 PERIOD_S: Final = 0.25
 TIMEOUT_S: Final = 1.0
-#: So much later than its timeout (s) a prober has not returned, and is not waited for any more; nor for its closing.
+#: How long (s) after its timeout a prober may take to answer, and how long it may take to close, before it is given up.
 OVERDUE_S: Final = 10.0
 
-#: The field of a probe by the name that a prober gives its figure.
+#: Maps the name that a prober gives a figure to the field of a probe.
 _FIELDS: Final[Mapping[str, str]] = {
     **{figure: figure for figure in FIGURES},
     **{count: count.partition(".")[2] for count in COUNTS},
 }
 _TEXTS: Final = frozenset({"role", "leader", "digest", "fault"})
-#: Tables have no room for more, such as -1 that was written without its sign.
+#: Tables hold signed 64-bit integers.  A larger figure, such as -1 read as unsigned, does not fit.
 _LARGEST: Final = 1 << 63
-#: Longer texts are cut: they come four times a second.
+#: Longer texts are cut, because they arrive four times a second.
 _LONGEST: Final = 200
 
 
 def probe_of(figures: Mapping[str, Any], node: str, time_ns: int) -> Probe:
-    """The probe with a node's figures; those beside FIGURES and COUNTS are its ``own``, and None is not known.
+    """Return a probe with a node's figures.
 
-    Raises ValueError for a figure of another type than it is known by: it would break later what compares it.
+    Figures that are not in FIGURES or COUNTS go to ``own``; None means unknown.  Raises ValueError for a figure of the
+    wrong type, which would later break comparisons.
     """
     said = {name: value for name, value in figures.items() if value is not None}
     known = {name: value for name, value in said.items() if name in _FIELDS}
@@ -55,7 +56,7 @@ def _fits(name: str, value: object) -> bool:
 
 
 def _plain(value: object) -> int | float | str:
-    """A number, or a text of what is none; a truth is 1 or 0."""
+    """Return a number unchanged and a boolean as 1 or 0; convert anything else to text."""
     if isinstance(value, int) or (isinstance(value, float) and math.isfinite(value)):
         return value if type(value) in (int, float) else int(value)
     return str(value)[:_LONGEST]
@@ -65,22 +66,22 @@ class ProbeLog:
     """``probes.jsonl`` and the newest probe of each node; written from one thread, read from any."""
 
     def __init__(self, path: Path, members: Collection[str] = ()) -> None:
-        """``members`` are the nodes of which one may lead, all that are probed when there are none."""
+        """Open the file.  ``members`` are the nodes among which a leader is sought; if empty, all probed nodes are."""
         self._members = members
         self._file = LineFile(path)
         self.latest: dict[str, Probe] = {}
         self.all: list[Probe] = []
-        #: The nodes that said what they have applied, be it nothing.
+        #: The nodes that ever reported an applied index, even if it was 0.
         self.applying: set[str] = set()
         self._write(probes_header())
 
     @property
     def logless(self) -> list[str]:
-        """The nodes that have answered and never said what they applied: arbiters and the like."""
+        """The nodes that answered but never reported an applied index, such as arbiters."""
         return sorted({probe.node for probe in self.all if probe.answered} - self.applying)
 
     def append(self, probe: Probe) -> None:
-        """Write a probe to the file.  Raises OSError when the disk refuses it, or refused an earlier one."""
+        """Write a probe to the file.  Raises OSError if the disk refuses it, or refused an earlier one."""
         self._write(json.dumps(probe.to_json(), separators=(",", ":")))
         self.latest = {**self.latest, probe.node: probe}
         self.all.append(probe)
@@ -95,17 +96,17 @@ class ProbeLog:
         self._file.close()
 
     def leader(self) -> str | None:
-        """The leader by the newest probes."""
+        """Return the leader according to the newest probes."""
         newest = self.latest
         return leader_by((claim_of(one) for one in newest.values() if one.answered), self._members or newest.keys())
 
 
 async def probe_forever(probers: Mapping[str, Prober], log: ProbeLog, run_clock: Callable[[], int]) -> None:
-    """Probe all nodes until cancelled; ``run_clock`` reads nanoseconds since the run's start."""
+    """Probe all nodes until cancelled; ``run_clock`` returns nanoseconds since the run's start."""
     async with asyncio.TaskGroup() as group:
         for node, prober in probers.items():
             group.create_task(_probe_node(node, prober, log, run_clock))
-        await asyncio.Event().wait()  # also without any: it ends when it is cancelled
+        await asyncio.Event().wait()  # run until cancelled, even without probers
 
 
 async def _probe_node(node: str, prober: Prober, log: ProbeLog, run_clock: Callable[[], int]) -> None:

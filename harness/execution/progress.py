@@ -1,7 +1,7 @@
 """Show a run: progress on standard error, the result on standard output.
 
-Progress is one line that is drawn over on a terminal, and plain lines elsewhere.  Nothing here raises when a reader
-goes away.
+Progress is one line that is redrawn on a terminal, and plain lines elsewhere.  Nothing here raises if the reader goes
+away.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ LONGEST: Final = 110
 
 
 class Progress:
-    """Writes to ``stream`` (None: standard error), results to ``results`` (None: standard output).
+    """Shows progress on ``stream`` (None: standard error) and results on ``results`` (None: standard output).
 
-    ``clock`` reads seconds.
+    ``clock`` returns seconds.
     """
 
     def __init__(
@@ -46,7 +46,7 @@ class Progress:
         self._counted = ""
 
     def expect(self, warm_up_s: float, main_s: float) -> None:
-        """Say from now on how long the load will still last."""
+        """Set the lengths of the phases, so that progress shows the time left."""
         self._lengths = {"warm-up": warm_up_s + main_s, "main": main_s}
 
     def say(self, text: str) -> None:
@@ -102,7 +102,7 @@ class Progress:
         self._phase = name
 
     def line(self, tally: Tally, probes: ProbeLog, seconds: float, room: int = LONGEST) -> str:
-        """One line of about :data:`LONGEST` characters, or a shorter one where there is less room."""
+        """Return one line of progress: about :data:`LONGEST` characters, or a shorter form if it exceeds ``room``."""
         done = sum(tally.completions.values())
         rate = 0.0
         if self._last is not None and seconds > self._last[0]:
@@ -119,7 +119,7 @@ class Progress:
         return f"{seconds:.0f} s  {' '.join(phase.split())}  {rate:.0f}/s  {counts[0]}  {leader}  {state}"
 
     def _note_end(self, phase: str, seconds: float) -> None:
-        """Reckon when the load ends, anew at each begin of a phase; the final one has no known length."""
+        """Compute when the load ends, again at the start of each phase; the final phase has no known length."""
         if self._counted != phase:
             self._counted = phase
             self._ends = seconds + self._lengths[phase] if phase in self._lengths else None

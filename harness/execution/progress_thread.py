@@ -1,6 +1,6 @@
 """Write progress from a thread, so that a terminal that is stopped (Ctrl-S) or gone never delays the run.
 
-Lines that stay are queued until they can be written; of lines that are drawn over only the newest is kept.
+Lines that stay are queued until they can be written.  Of the lines that are redrawn, only the newest is kept.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ AGAIN_S: Final = 0.5
 
 
 class ProgressThread:
-    """Shows on ``progress`` while entered; its methods never block and never raise, also in a signal handler."""
+    """Shows progress while entered; its methods never block and never raise, so signal handlers may call them."""
 
     def __init__(self, progress: Progress) -> None:
         self._progress = progress
@@ -45,7 +45,7 @@ class ProgressThread:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        """Wait until all lines that stay are written: here this delays nothing else."""
+        """Wait until all lines that stay are written; here, that delays nothing else."""
         self._calls.put(None)
         self._thread.join()
 
@@ -83,8 +83,8 @@ class ProgressThread:
 
     def show(self, tally: Tally, probes: ProbeLog, seconds: float) -> None:
         """Show the state of the run, ``seconds`` after its start."""
-        now = replace(tally, completions=Counter(tally.completions))  # it changes while it is written
-        with self._lock:  # else this line could replace one that was just taken, and none be shown any more
+        now = replace(tally, completions=Counter(tally.completions))  # a copy, because the tally keeps changing
+        with self._lock:  # otherwise this could replace a line that was just taken, and nothing more would be shown
             waiting, self._newest = self._newest, lambda: self._progress.show(now, probes, seconds)
         if waiting is None:
             self._calls.put(self._show_newest)

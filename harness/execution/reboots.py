@@ -1,4 +1,4 @@
-"""Nodes that were rebooted, or went away for good, while the run went on: neither is the system's doing."""
+"""Find nodes that were rebooted or disappeared during the run, neither of which is the system's doing."""
 
 from __future__ import annotations
 
@@ -7,25 +7,25 @@ from typing import Final
 
 from nemesis.core.ports import Command, Completed, Nodes, run_each
 
-#: The kernel's boot id and when process 1 was started: namespaces and containers share the first and not the second.
+#: Prints the kernel's boot id and the start time of process 1.  Namespaces and containers share only the boot id.
 _LOOK: Final = Command(
     ("sh", "-c", "cat /proc/sys/kernel/random/boot_id; sed 's/.*) //' /proc/1/stat | cut -d ' ' -f 20"), timeout=30.0
 )
 
 
 def boots(nodes: Nodes) -> dict[str, str]:
-    """Identify the present boot of each node by a text that its next boot does not have."""
+    """Return a text for each node that identifies its current boot and changes with the next one."""
     answers = nodes.run(dict.fromkeys(nodes.names, _LOOK))
     return {node: answer.stdout for node, answer in answers.items() if _is_whole(answer)}
 
 
 def _is_whole(answer: Completed) -> bool:
-    """Whether both lines were answered; a node that is out of memory or processes may answer neither."""
+    """Return whether both lines were printed; a node that is out of memory or processes may print neither."""
     return answer.code == 0 and len(answer.stdout.split()) == 2
 
 
 def lost(nodes: Nodes, before: Mapping[str, str]) -> list[str]:
-    """A sentence for each node that was rebooted since ``before``, or can no longer be asked."""
+    """Return a sentence for each node that was rebooted since ``before`` or can no longer be reached."""
     answers, errors = run_each(nodes, dict.fromkeys(before, _LOOK))
     return [
         *(f"not reached at the end of the run: {error}" for error in errors.values()),

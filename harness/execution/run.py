@@ -1,7 +1,7 @@
-"""One run from the plan to the verdict: cluster, system, conductor, evidence, conclusion.
+"""One run, from the plan to the verdict: cluster, system, conductor, evidence, conclusion.
 
-Whatever happens after the cluster is up, the end is the same: heal, collect, stop the system, take the cluster down if
-this run brought it up, judge what was recorded.
+Once the cluster is up, every run ends the same way, whatever happens: heal, collect, stop the system, take the cluster
+down if this run brought it up, and judge what was recorded.
 """
 
 from __future__ import annotations
@@ -52,15 +52,15 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("harness.execution.run")
 
-#: How long to wait until Spark is warm, before the load; beyond this the run goes on without it.
+#: How long (s) to wait before the load until Spark is warm; after that, the run continues without it.
 SPARK_WARM_S: Final = 90.0
 SPARK_PATIENCE_S: Final = 30.0
-#: The JVM ends with this process in any case.
+#: How long (s) to wait until Spark has stopped.  The JVM ends with this process in any case.
 SPARK_STOP_S: Final = 5.0
 
 
 class Run:
-    """One run of one plan.  :meth:`execute` may be called once; ``results`` is what was then concluded, if anything."""
+    """One run of one plan.  Call :meth:`execute` once; ``results`` then holds what was concluded, if anything."""
 
     def __init__(self, plan: Plan, store: Path, progress: Progress, *, keep_cluster: bool = False) -> None:
         self._plan = plan
@@ -87,8 +87,8 @@ class Run:
         8. collect logs and files, stop the system, take the cluster down
         9. judge what was recorded, and draw it
 
-        What fails from step 4 on is recorded, and 8 and 9 follow all the same.  Raises UsageError, after which nothing
-        of the run is left, and HarnessError when the run could not even be recorded.
+        A failure from step 4 on is recorded, and steps 8 and 9 follow all the same.  Raises UsageError, which leaves
+        nothing of the run behind, and HarnessError if the run could not even be recorded.
         """
         plan = self._plan
         with self._progress, self._standstills:
@@ -114,12 +114,12 @@ class Run:
 
     @contextmanager
     def _recorded_failures(self, files: RunFiles, interrupts: Interrupts) -> Iterator[None]:
-        """Record how the steps inside ended; a UsageError of what only the cluster could know leaves no run behind."""
+        """Record how the steps inside ended.  A UsageError before the history exists leaves no run behind."""
         try:
             yield
         except KeyboardInterrupt:
             log.warning("interrupted")
-        except Exception as error:  # a bug of ours ends in order, too: judged and reported
+        except Exception as error:  # even after a bug in the harness, the run is judged and reported
             if isinstance(error, UsageError) and not files.history.exists():
                 discard_run(files)
                 raise
@@ -132,7 +132,7 @@ class Run:
 
     @contextmanager
     def _up(self, cluster: Cluster, interrupts: Interrupts) -> Iterator[Remote]:
-        """The nodes of a cluster that is locked and up; afterwards it is taken down if it was not up before."""
+        """Yield the nodes of the cluster, locked and up; afterwards, take it down if it was not up before."""
         with cluster.lock():
             began = time.monotonic()
             was_up = cluster.status().is_up and not cluster.orphaned()
@@ -156,8 +156,8 @@ class Run:
         )  # fmt: skip
 
     def _install(self, system: Deployment, remote: Remote, faults: Faults) -> None:
-        """Install the program on every node, without what an earlier run left, and check the faults there."""
-        if self._kept:  # new nodes have no earlier run
+        """Install the program on every node, without leftovers of an earlier run, and check the faults there."""
+        if self._kept:  # only nodes that were up before can hold faults of an earlier run
             faults.clean(remote)
         system.kill(remote.names)
         system.wipe()
@@ -181,9 +181,9 @@ class Run:
     def _conduct(
         self, system: Deployment, remote: Remote, faults: Faults, files: RunFiles, interrupts: Interrupts
     ) -> None:
-        """Run load, faults and probes; then look for what happened to the nodes meanwhile."""
+        """Run load, faults and probes, then check what happened to the nodes in the meantime."""
         killed_before, booted = count_kills(remote), boots(remote)
-        started = self._ended_ns = time.monotonic_ns()  # a run that is interrupted before its load ends here
+        started = self._ended_ns = time.monotonic_ns()  # the end, too, of a run that is interrupted before its load
         plan = self._plan
         about = {"nodes": list(remote.names), "members": list(system.members)}
         header = Header(plan.test, plan.model, plan.seed, datetime.now(UTC).isoformat(), about)
@@ -209,11 +209,11 @@ class Run:
             self._look_for_kills(killed_before, remote, conductor.nemesis.tried)
             for text in lost(remote, booted):
                 self._state.fail(text)
-            with suppress(HarnessError):  # a node that cannot be asked is a failure already
+            with suppress(HarnessError):  # an unreachable node has already been recorded as a failure
                 self._state.ended_roles = system.ended()
 
     def _look_for_kills(self, before: Mapping[str, Count], remote: Remote, tried: Set[str]) -> None:
-        """Record processes that the kernel killed for lack of memory: they are missing for a reason of ours."""
+        """Record processes that the kernel killed for lack of memory, so that the system is not blamed."""
         try:
             found = describe(before, count_kills(remote), tried)
         except HarnessError as error:
@@ -225,7 +225,7 @@ class Run:
 
     @contextmanager
     def _collected(self, system: Deployment, files: RunFiles, interrupts: Interrupts) -> Iterator[None]:
-        """Afterwards collect what the nodes wrote, and stop the system."""
+        """Collect the files that the nodes wrote, and stop the system, when the block ends."""
         try:
             yield
         finally:
@@ -258,7 +258,7 @@ class Run:
             )
 
     def _await_spark(self) -> None:
-        """Wait for Spark before the load: the nodes may run on the same cores."""
+        """Wait for Spark before the load, because the nodes may run on the same cores."""
         if self._spark is None:
             return
         try:
@@ -274,9 +274,11 @@ class Run:
             self._spark = None
 
     def _conclude(self, files: RunFiles) -> int:
-        """Judge, draw and bring into the warehouse what was recorded; the exit code unless interrupted."""
+        """Judge and draw what was recorded and bring it into the warehouse; return the exit code of an uninterrupted
+        run.
+        """
         if not files.history.exists():
-            with suppress(StoreError):  # a full disk has been reported already
+            with suppress(StoreError):  # a full disk has already been reported
                 link_latest(files)
             if self._state.interrupted:
                 self._progress.say("interrupted before the first operation")
@@ -307,7 +309,7 @@ class Run:
             with self._progress.step("adding the run to the warehouse"):
                 warnings = append_to_warehouse(recording, self._store)
             self._progress.warn(warnings)
-        except Exception as error:  # noqa: BLE001 (also a bug of ours leaves a verdict that stands)
+        except Exception as error:  # noqa: BLE001 (even after a bug in the harness, the verdict stands)
             self._fail(error)
             return exit_code(verdict, str(error))
         return exit_code(verdict, results.harness_failure)
@@ -323,11 +325,11 @@ class Run:
         log.error("the run failed", exc_info=error)
         text = str(error)
         full = os.strerror(errno.ENOSPC)
-        if full in text or (isinstance(error, OSError) and error.errno == errno.EDQUOT):  # also from Spark's workers
+        if full in text or (isinstance(error, OSError) and error.errno == errno.EDQUOT):  # Spark's workers give text
             text = f"{full}: make room where {self._store} lies, or name another place with --store"
         self._state.fail(text if isinstance(error, HarnessError | OSError) else f"{type(error).__name__}: {error}")
         self._progress.say(f"harness failure: {text}")
 
     def _save(self) -> None:
-        with suppress(OSError):  # a full disk has been reported already, and the history is what counts
+        with suppress(OSError):  # a full disk has already been reported, and the history matters more
             self._state.save()

@@ -1,4 +1,4 @@
-"""Schedules from elsewhere: a script, the plan of a scripted run, a recorded run; and the nodes that they may name."""
+"""Schedules from a script, from the plan of a scripted run or from a recorded run, and the nodes that they may name."""
 
 from __future__ import annotations
 
@@ -22,14 +22,19 @@ from nemesis.schedule.steps import Step, steps_of
 
 
 def node_names(plan: Plan) -> tuple[str, ...]:
-    """The names of the plan's nodes.  Raises UsageError; ClusterError where the cluster must be up for that."""
+    """Return the names of the plan's nodes.
+
+    Raises UsageError, or ClusterError if the cluster must be up to show them.
+    """
     if is_netns(plan.cluster):
         return netns_names(plan.nodes)
     return tuple(node.name for node in open_cluster(plan.cluster).nodes)
 
 
 def planned_setup(plan: Plan) -> Setup:
-    """The setup of the plan's nodes, at made-up addresses; without nodes where only the cluster shows them."""
+    """Return the setup of the plan's nodes, at made-up addresses; it has no nodes if only the running cluster shows
+    them.
+    """
     try:
         names = node_names(plan)
     except HarnessError:
@@ -38,7 +43,7 @@ def planned_setup(plan: Plan) -> Setup:
 
 
 def member_names(plan: Plan) -> tuple[str, ...]:
-    """The members of the plan's system by its roles; none where only the cluster itself shows them."""
+    """Return the members of the plan's system by its roles; empty if only the running cluster shows them."""
     try:
         return members_of(plan.under_test, planned_setup(plan))
     except HarnessError:
@@ -46,9 +51,9 @@ def member_names(plan: Plan) -> tuple[str, ...]:
 
 
 def scripted(plan: Plan, path: Path) -> Plan:
-    """The plan with the schedule of a script, or of the ``plan.json`` of a scripted run.
+    """Return the plan with the schedule of a script, or of the ``plan.json`` of a scripted run.
 
-    Raises UsageError that names file and fault.
+    Raises UsageError that names the file and the fault.
     """
     names = node_names(plan)
     try:
@@ -61,7 +66,10 @@ def scripted(plan: Plan, path: Path) -> Plan:
 
 
 def _written_steps(path: Path, time_limit: float) -> list[Step]:
-    """The schedule in a ``plan.json``; empty for another file.  Raises UsageError, ScheduleError, OSError."""
+    """Return the schedule in a ``plan.json``; empty for any other file.
+
+    Raises UsageError, ScheduleError or OSError.
+    """
     if not path.read_bytes().removeprefix(BOM_UTF8).lstrip().startswith(b"{"):
         return []
     schedule = Plan.read(path).schedule
@@ -71,9 +79,11 @@ def _written_steps(path: Path, time_limit: float) -> list[Step]:
 
 
 def replayed(plan: Plan, receipts: Sequence[Receipt], main_ns: int) -> Plan:
-    """The plan of a recorded run with its faults at their recorded moments.  Raises UsageError when it had none.
+    """Return the plan of a recorded run with its faults at their recorded times.  Raises UsageError if the run had
+    none.
 
-    A fault may have been recorded after the time limit, by a harness that stood still: the replay lasts until then.
+    If the harness stood still, a fault may have been recorded after the time limit.  The replay then lasts until that
+    fault.
     """
     steps = replay(receipts, main_ns)
     if not steps:

@@ -1,7 +1,7 @@
 """Detect when this process itself stood still: stopped by a signal, frozen with its machine, or unable to act.
 
-The system was neither observed nor asked anything then, so such a time counts for no deadline by which the system is
-judged.  A thread reads the clock all the time; a gap between two readings is a standstill.
+During a standstill the system was neither observed nor asked anything, so the time counts towards no deadline by which
+the system is judged.  A thread keeps reading the clock; a gap between two readings is a standstill.
 """
 
 from __future__ import annotations
@@ -15,20 +15,20 @@ from typing import Final, Self
 from history.metrics.awake_clock import merged
 
 LOOK_EVERY_S: Final = 0.05
-#: Longer than a busy machine delays a thread.
+#: A gap this long (ns) is a standstill.  A busy machine delays a thread for less.
 STANDSTILL_NS: Final = 1_000_000_000
 
 
 def suspended_ns() -> int:
-    """The time that this machine was suspended since its start, which the monotonic clock does not count."""
+    """Return how long this machine was suspended since its start (ns), which the monotonic clock does not count."""
     return time.clock_gettime_ns(time.CLOCK_BOOTTIME) - time.clock_gettime_ns(time.CLOCK_MONOTONIC)
 
 
 class Standstills:
-    """Watches while entered; safe to use from any thread.
+    """Watches for standstills while entered; safe to use from any thread.
 
-    ``clock_ns`` is the clock that deadlines are kept by, ``suspended_ns`` reads for how long the machine was suspended,
-    during which that clock stands as well.
+    ``clock_ns`` is the clock that deadlines use.  ``suspended_ns`` returns how long the machine has been suspended,
+    during which that clock stands still.
     """
 
     def __init__(
@@ -55,37 +55,37 @@ class Standstills:
         self._thread.join()
 
     def spans(self, origin: int = 0) -> list[tuple[int, int]]:
-        """Begin and end of each standstill, in nanoseconds since ``origin``, in their order."""
+        """Return the begin and end of each standstill, in order, in nanoseconds since ``origin``."""
         with self._lock:
             self._look()
             return [(begin - origin, end - origin) for begin, end in self._spans if end > origin]
 
     def note(self, begin: int, end: int) -> None:
-        """Record a standstill that was found otherwise, from ``begin`` to ``end``."""
+        """Record a standstill from ``begin`` to ``end`` that was detected elsewhere."""
         with self._lock:
             self._add(begin, end)
 
     def active_ns(self) -> int:
-        """The clock in nanoseconds, without the standstills."""
+        """Return the clock in nanoseconds, without the standstills."""
         with self._lock:
             now = self._clock_ns()
             if now - self._last >= STANDSTILL_NS:
                 self._look()
-            else:  # asked at every operation: of a suspension, in which this clock stood, the thread learns in time
+            else:  # called at every operation, so leave suspensions, which do not advance this clock, to the thread
                 self._last = now
             return self._last - self._stood
 
     def on_clock(self, active_ns: int) -> int:
-        """The clock when ``active_ns`` was reached, or will be, with the standstills that are known by now."""
+        """Convert an active time to the clock's time, given the standstills known so far."""
         with self._lock:
             return active_ns + self._stood
 
     def active_s(self) -> float:
-        """The clock in seconds, without the standstills."""
+        """Return the clock in seconds, without the standstills."""
         return self.active_ns() / 1e9
 
     def deadline(self, seconds: float) -> Callable[[], bool]:
-        """A function that returns whether so many seconds without standstills have passed from now on."""
+        """Return a function that says whether this many seconds, not counting standstills, have passed from now on."""
         began = self.active_s()
         return lambda: self.active_s() - began >= seconds
 
@@ -95,7 +95,7 @@ class Standstills:
                 self._look()
 
     def _look(self) -> None:
-        # Every query reads the clock first: after a standstill it may come before the thread has run.
+        # Queries read the clock themselves, because after a standstill they may run before the thread does.
         now, suspended = self._clock_ns(), self._suspended_ns()
         if now - self._last >= STANDSTILL_NS or suspended - self._suspended >= STANDSTILL_NS:
             self._add(self._last, now)
