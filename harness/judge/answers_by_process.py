@@ -1,7 +1,7 @@
-"""The answers of a node that certainly come from one process, and which figures nodes report at all.
+"""The answers of a node that certainly come from one process, and the figures that nodes report.
 
-A figure that a system's probes do not have stands at its default, as if it were not known yet.  So a node reports a
-figure if any of its answers has it.
+A figure that a system's probes lack has its default value, as if it were not known yet.  A node therefore counts as
+reporting a figure if any of its answers has it.
 """
 
 from __future__ import annotations
@@ -11,15 +11,15 @@ from typing import Final
 
 from history import Probe
 
-#: Two answers further apart than this (ns) might be of two processes: probes come four times a second.
+#: Answers further apart than this (ns) may come from different processes.  Probes are sent four times a second.
 NEXT_NS: Final = 2_000_000_000
 
 
 def answers_by_process(probes: Sequence[Probe]) -> list[list[Probe]]:
-    """The answers of each node, in order, split wherever the process may have changed.
+    """Return the answers of each node in order, split wherever the process may have changed.
 
-    That is: where a probe failed in between, after two seconds without a probe, where the pid changed, and
-    where the commit index fell, which happens in a new process only.
+    That is where a probe failed in between, after two seconds without a probe, where the pid changed, and where the
+    commit index fell, which happens only in a new process.
     """
     found: list[list[Probe]] = []
     open_: dict[str, list[Probe]] = {}
@@ -41,31 +41,31 @@ def last_answers(probes: Iterable[Probe]) -> dict[str, int]:
 
 
 def last_begins(probes: Sequence[Probe]) -> dict[str, int]:
-    """Map each node that ever answered to the time of the first answer of its last stretch (ns).
+    """Map each node that ever answered to the time of the first answer of its last process (ns).
 
-    So an answer that arrives after the end of its process is not taken for one of the next process.
+    An answer that arrives after the end of its process is therefore not mistaken for one of the next process.
     """
     return {stretch[0].node: stretch[0].time for stretch in answers_by_process(probes)}
 
 
 def says(probe: Probe, figure: str) -> bool:
-    """Whether an answer has a figure, by the name of the probe's field."""
+    """Return whether an answer has this figure (a field of the probe)."""
     value = getattr(probe, figure)
     return probe.answered and (value != "unknown" if figure == "role" else value not in (None, -1))
 
 
 def reporting(probes: Iterable[Probe], figure: str) -> frozenset[str]:
-    """The nodes that report a figure; of the others nothing that rests on it can be judged."""
+    """Return the nodes that report a figure; checks that rely on it cannot judge the others."""
     return frozenset(probe.node for probe in probes if says(probe, figure))
 
 
 def of_reporting(probes: Sequence[Probe], figure: str) -> list[Probe]:
-    """The probes of the nodes that report a figure."""
+    """Return the probes of the nodes that report a figure."""
     nodes = reporting(probes, figure)
     return [probe for probe in probes if probe.node in nodes]
 
 
 def same_process(before: Probe, after: Probe) -> bool:
-    """Whether two successive answers of a node are of one process; no probe may have failed between them."""
+    """Return whether two successive answers of a node come from one process; no probe may have failed between them."""
     near = 0 <= after.time - before.time <= NEXT_NS
     return near and after.pid == before.pid and after.committed >= before.committed

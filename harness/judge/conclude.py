@@ -1,6 +1,6 @@
-"""Judge a run directory and write tables, ``results.json``, ``summary.txt`` and page.
+"""Judge a run directory and write its tables, ``results.json``, ``summary.txt`` and page.
 
-It works on new and old runs alike; raw data is read, never changed.  A verdict does not depend on whether it can be
+New and old runs are treated alike; raw data is read, never changed.  A verdict does not depend on whether it can be
 written down.
 """
 
@@ -47,16 +47,17 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("harness.judge.conclude")
 
-#: The beginning of the warning that Spark was asked for and did not judge.
+#: The beginning of the warning that Spark was requested but did not judge.
 WITHOUT_SPARK: Final = "judged without Spark, by the same functions"
 
 
 @dataclass(frozen=True, slots=True)
 class Conclusion:
-    """What was concluded from a run; ``unwritten`` is why not all of it could be written into the run's directory.
+    """The results of a run and how they were obtained.
 
-    ``spark``: the tables are Spark's; not so where it failed on the way, and this process made them.  ``drawn`` is what
-    the headlines were made from, for :func:`draw`; None where there are none.
+    ``unwritten`` is why not everything could be written into the run's directory.  ``spark`` says that Spark made the
+    tables; if Spark failed on the way, this process made them.  ``drawn`` is the input of the headlines, for
+    :func:`draw`; None if there are no headlines.
     """
 
     results: Results
@@ -68,9 +69,9 @@ class Conclusion:
 def conclude(run: Recording, session: Callable[[], SparkSession] | None) -> Conclusion:
     """Judge a run and write tables, ``results.json`` and ``summary.txt``.
 
-    ``session`` gives a Spark session; None judges in this process, with the same functions, as does a Spark that fails.
-    Raises CheckError when the recorded files cannot be read or the pipeline fails: that is never the system's fault.
-    What cannot be written is a failure of the harness in the results.
+    ``session`` returns a Spark session.  With None, or if Spark fails, this process judges with the same functions.
+    Raises CheckError if the recorded files cannot be read or the pipeline fails, which is never the system's fault.
+    Whatever cannot be written is recorded in the results as a failure of the harness.
     """
     timings: dict[str, float] = {}
     try:
@@ -114,7 +115,7 @@ def _with_failure(results: Results, unwritten: Exception | None) -> Results:
 
 
 def _known_defects(run: Recording, system: str) -> tuple[tuple[KnownDefect, ...], tuple[str, ...]]:
-    """The known defects of the system whose marks the run bears; none where no file of them is there."""
+    """Return the system's known defects whose marks the run bears; none if there is no file of its defects."""
     path = defects_of(system)
     if path is None:
         return (), ()
@@ -128,7 +129,7 @@ def _prepared(run: Recording) -> Drawn:
 
 
 def _headlines(drawn: Drawn | None) -> dict[str, Any]:
-    """The sentences on top of the page; none where they cannot be made."""
+    """Return the sentences at the top of the page; none if they cannot be made."""
     import reports
 
     found = None if drawn is None else _try("the headlines", lambda: reports.story_of(drawn), [])
@@ -136,7 +137,7 @@ def _headlines(drawn: Drawn | None) -> dict[str, Any]:
 
 
 def screen_of(run: Recording, conclusion: Conclusion, columns: int | None, *, colour: bool) -> tuple[str, Drawn | None]:
-    """One screen about a run that was judged, and what was computed for it, of which its page can be drawn."""
+    """Return one screen of text about a judged run, and the data computed for it, from which its page can be drawn."""
     warnings: list[str] = []
     drawn = conclusion.drawn or _try("the summary", lambda: _prepared(run), warnings)
 
@@ -150,7 +151,7 @@ def screen_of(run: Recording, conclusion: Conclusion, columns: int | None, *, co
 
 
 def _summary_of(run: Recording, results: Results) -> str:
-    """The text of ``summary.txt``."""
+    """Return the text of ``summary.txt``."""
     warnings: list[str] = []
     text = _try("summary.txt", lambda: _render_summary(run, results), warnings)
     return _or_sentence(text, results, warnings)
@@ -163,7 +164,9 @@ def _or_sentence(text: str | None, results: Results, warnings: list[str]) -> str
 
 
 def draw(run: Recording, drawn: Drawn | None = None, *, plots: bool = False) -> ReportOutcome:
-    """Report, JUnit file and, if asked for or there already, plots.  A failure to draw never changes a verdict."""
+    """Draw the report, the JUnit file and, if requested or already there, the plots.  A failure never changes a
+    verdict.
+    """
     import reports
 
     warnings: list[str] = []
@@ -172,17 +175,20 @@ def draw(run: Recording, drawn: Drawn | None = None, *, plots: bool = False) -> 
 
 
 def add_to_index(run: Recording, store: Path) -> None:
-    """Add a judged and drawn run to what the lists of its store remember; without it they read the run's files."""
+    """Add a judged and drawn run to the index of its store, so that lists need not read the run's files."""
     from reports.load.store_index import remember
 
     _try("the index of the store", lambda: remember(run, store), [])
 
 
 def append_to_warehouse(run: Recording, store: Path) -> list[str]:
-    """Bring a judged run into the store's warehouse.  Returns warnings: a missing run can be brought in later."""
+    """Bring a judged run into the store's warehouse.
+
+    Returns warnings rather than raising, because a missing run can be brought in later.
+    """
     try:
         append_run(store / WAREHOUSE, run)
-    except Exception as error:  # as for a drawing, it never changes a verdict
+    except Exception as error:  # like a failed drawing, this never changes a verdict
         log.info("not in the warehouse", exc_info=error)
         known = isinstance(error, FormatError | PipelineError | OSError)
         text = str(error) if known else f"{type(error).__name__}: {error}"
@@ -197,7 +203,7 @@ def _tables(
     timings: dict[str, float],
     warnings: list[str],
 ) -> tuple[Tables, OSError | FormatError | None, bool]:
-    """The tables, why they could not be written, and whether Spark made them."""
+    """Return the tables, why they could not be written, and whether Spark made them."""
     spark = None if session is None else _started(session, timings, warnings)
     with _timed(timings, "tables"):
         if spark is not None:
@@ -205,7 +211,7 @@ def _tables(
                 return run_tables(spark, run, model=plan.model, deadline_s=plan.check_deadline), None, True
             except FormatError:
                 raise
-            except Exception as error:  # noqa: BLE001 (whatever became of the JVM, a verdict needs none)
+            except Exception as error:  # noqa: BLE001 (whatever happened to the JVM, a verdict does not need it)
                 _without_spark(error, warnings)
         source = source_of(run)
         tables = computed_tables(run, model=plan.model, deadline_s=plan.check_deadline)
@@ -220,7 +226,7 @@ def _tables(
 def _started(
     session: Callable[[], SparkSession], timings: dict[str, float], warnings: list[str]
 ) -> SparkSession | None:
-    """Start the session, or return None with a warning: the run is then judged without Spark."""
+    """Start the session; if it fails, add a warning and return None, so that the run is judged without Spark."""
     try:
         with _timed(timings, "session"):
             return session()
@@ -253,7 +259,7 @@ def _render_summary(run: Recording, results: Results) -> str:
 def _try(what: str, action: Callable[[], Any], warnings: list[str]) -> Any:
     try:
         return action()
-    except Exception as error:  # its traceback is for the log of a run, which is none of the screen
+    except Exception as error:  # the traceback belongs in the run's log, not on the screen
         log.info("%s could not be drawn", what, exc_info=error)
         warnings.append(f"{what} could not be drawn: {type(error).__name__}: {error}")
         return None

@@ -1,8 +1,8 @@
 """Files that our faults destroyed, and what they excuse.
 
-A server may refuse to start on a damaged file of the classes that its system names (``System.may_refuse``).  A log
-that we cut lacks what we cut off, and a term whose file we destroyed is forgotten: neither is the system's fault.
-Nothing else is excused: as long as a minority of the nodes was damaged, the cluster must keep its data.
+A server may refuse to start on a damaged file of the classes that its system names (``System.may_refuse``).  A log that
+we cut lacks what we cut off, and a term whose file we destroyed is forgotten.  Neither is the system's fault.  Nothing
+else is excused: if only a minority of the nodes was damaged, the cluster must keep its data.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from history import Probe, Receipt
 
 FileClass: TypeAlias = Literal["data", "index", "term", "snapshot", "other", "unknown"]
 
-#: Classes of file that hold parts of the log.
+#: The classes of files that hold parts of the log.
 LOG: Final[tuple[FileClass, ...]] = ("data", "index")
-#: The faults that damage files; without a witness, one may have damaged any file.
+#: The faults that damage files.  Without a witness, such a fault may have damaged any file.
 FAULTS: Final = ("file-truncate", "file-bitflip")
-#: A vote that was on its way when the file was damaged shows in probes within this time (ns).
+#: A vote that was under way when the file was damaged shows in probes within this time (ns).
 _FRESH_NS: Final = 2_000_000_000
-#: An answer may arrive this long after the end of its process (ns): so long a probe waits for it.
+#: An answer may arrive this long (ns) after the end of its process, because a probe waits that long for it.
 _LATE_NS: Final = 1_000_000_000
-#: Ending all processes takes at most this long (ns); one that answers on was not ended.
+#: Ending all processes takes at most this long (ns).  A process that still answers after that was not ended.
 _ENDED_NS: Final = 10_000_000_000
 
 
@@ -35,7 +35,7 @@ _ENDED_NS: Final = 10_000_000_000
 class Damage:
     """One file of one node, damaged between ``begin`` and ``end`` (ns since the run's start) while the server was down.
 
-    ``begin`` is before the fault's first command; from then on the node's later answers are of the damaged copy.
+    ``begin`` is before the fault's first command.  Every later answer of the node comes from the damaged copy.
     """
 
     node: str
@@ -45,18 +45,18 @@ class Damage:
     end: int
 
     def may_be(self, *kinds: FileClass) -> bool:
-        """Whether the file is, or may be, of one of these classes."""
+        """Return whether the file is, or may be, of one of these classes."""
         return self.kind == "unknown" or self.kind in kinds
 
     def describe(self) -> str:
-        """Text such as "its damaged data file /data/…/00000000"."""
+        """Return text such as "its damaged data file /data/…/00000000"."""
         kind = f"{self.kind} file" if self.kind in ("data", "index", "term", "snapshot") else "file"
         return f"its damaged {kind}" + (f" {self.file}" if self.kind != "unknown" else "")
 
 
 @dataclass(frozen=True, slots=True)
 class Excused:
-    """Times (ns, begin and end) of nodes in which our faults explain that their logs are short."""
+    """The times (ns, begin and end) during which our faults explain that a node's log is short, by node."""
 
     spans: dict[str, list[tuple[int, int]]] = field(default_factory=dict)
 
@@ -64,7 +64,7 @@ class Excused:
         return any(begin <= time < end for begin, end in self.spans.get(node, ()))
 
     def describe(self, number: int) -> str:
-        """The remark of a check with ``number`` excused findings."""
+        """Return the remark for a check with ``number`` excused findings."""
         if not number:
             return ""
         names = ", ".join(sorted(self.spans))
@@ -73,7 +73,7 @@ class Excused:
 
 @dataclass(frozen=True, slots=True)
 class Voided:
-    """From ``since`` (ns) on too few whole logs were seen for what was committed: ``whole`` of ``members``."""
+    """From ``since`` (ns) on, too few uncut logs were seen to hold everything committed: ``whole`` of ``members``."""
 
     since: int
     nodes: tuple[str, ...]
@@ -81,14 +81,14 @@ class Voided:
     members: int
 
     def describe(self) -> str:
-        """Why a loss since then proves nothing against the system."""
+        """Say why a loss since then proves nothing against the system."""
         of = f"{self.whole} of {self.members} members were seen to hold all that was committed then on a log not cut"
         return f"faults of ours cut the log on {', '.join(self.nodes)} at {self.since / 1e9:.1f} s, and only {of}"
 
 
 @dataclass(frozen=True, slots=True)
 class Damages:
-    """All damage of a run; ``may_refuse`` are the classes of file that a node may answer by not starting."""
+    """All damage of a run; ``may_refuse`` holds the classes of files on whose damage a node may refuse to start."""
 
     all: tuple[Damage, ...] = ()
     may_refuse: frozenset[str] = frozenset()
@@ -98,15 +98,15 @@ class Damages:
         return frozenset(damage.node for damage in self.all)
 
     def of(self, node: str, *kinds: FileClass) -> list[Damage]:
-        """The damage on a node, of some classes of file or of all."""
+        """Return the damage on a node, to some classes of files or to all."""
         return [damage for damage in self.all if damage.node == node and (not kinds or damage.may_be(*kinds))]
 
     def first(self, *kinds: FileClass) -> int | None:
-        """The time of the first damage to a file of these classes (ns), or None."""
+        """Return the time of the first damage to a file of these classes (ns), or None."""
         return min((damage.begin for damage in self.all if damage.may_be(*kinds)), default=None)
 
     def before(self, node: str, time: int) -> bool:
-        """Whether any file of the node had been damaged by then."""
+        """Return whether any file of the node had been damaged by this time."""
         return any(damage.begin <= time for damage in self.of(node))
 
     @property
@@ -116,10 +116,11 @@ class Damages:
         return tuple(damage for damage in self.all if self.may_refuse and damage.may_be(*kinds))
 
     def refused(self, probes: Sequence[Probe], gone_at: int = -1) -> dict[str, Damage]:
-        """The nodes of which no process answered after a damage on which they may refuse to start, with that damage.
+        """Return the nodes that never answered after damage on which they may refuse to start, with that damage.
 
-        Or not after ``gone_at`` (ns), from which on all were ended: until then, and a little longer, the old process
-        may answer.  None where no node ever answered: then nothing is known of any.
+        If ``gone_at`` (ns) is given, all processes were ended at that time, and the nodes must not have answered after
+        it.  Until then, and a little longer, the old process may answer.  If no node ever answered, nothing is known
+        and the result is empty.
         """
         begins, last = last_begins(probes), last_answers(probes)
 
@@ -129,7 +130,7 @@ class Damages:
         return {one.node: one for one in self.refusable if last and silent_since(one.node, max(one.end, gone_at))}
 
     def excused_logs(self, probes: Sequence[Probe]) -> Excused:
-        """The spans from the damage of a log's file until the log is again as long as what was committed in it."""
+        """Return the spans from damage to a node's log until that log is again as long as its commit index was."""
         spans: dict[str, list[tuple[int, int]]] = {}
         for damage in self.all:
             if damage.may_be(*LOG):
@@ -137,11 +138,11 @@ class Damages:
         return Excused(spans)
 
     def voided(self, members: Iterable[str], probes: Sequence[Probe]) -> Voided | None:
-        """From when on committed entries may have been lost by our damage to logs; None where that cannot be shown.
+        """Return since when our damage to logs may have lost committed entries, or None if that cannot be shown.
 
-        A replicated log keeps an entry that a majority of disks holds.  One that we cut is none of them: what had been
-        committed by then is safe only if a majority of the members held all of it on others.  Where nodes do not say
-        what is committed nothing can be shown.
+        A replicated log keeps an entry that a majority of disks holds.  A log that we cut does not count: what had been
+        committed by then is safe only if a majority of the members held all of it on uncut logs.  If nodes do not
+        report what is committed, nothing can be shown.
         """
         everyone = list(members)
         logs = sorted((damage for damage in self.all if damage.may_be(*LOG)), key=lambda damage: damage.begin)
@@ -156,14 +157,14 @@ class Damages:
         return None
 
     def forgot_term(self, node: str, before: int, after: int) -> bool:
-        """Whether the node's term was damaged between two of its answers; the first may have arrived late."""
+        """Return whether the node's term was damaged between two of its answers; the first may have arrived late."""
         return any(damage.begin <= after and damage.end >= before - _LATE_NS for damage in self.of(node, "term"))
 
     def double_vote(self, term: int, second_claim: int, probes: Sequence[Probe]) -> bool:
-        """Whether a node may have voted twice in a term because we destroyed the file that held its vote.
+        """Return whether a node may have voted twice in a term because we destroyed the file that held its vote.
 
-        The first vote came before the damage, so some node knew of the term by then or soon after; the second leader
-        came after it.
+        The first vote came before the damage, so some node knew of the term by then or soon after.  The second leader
+        came after the damage.
         """
         for damage in self.all:
             if damage.may_be("term") and damage.begin <= second_claim:
@@ -173,7 +174,7 @@ class Damages:
         return False
 
     def warnings(self, members: Iterable[str], *, lost: bool = False) -> list[str]:
-        """Warnings about damage beyond a minority of the members and, where data is ``lost``, about cut logs."""
+        """Return warnings about damage to more than a minority of members and, if data is ``lost``, about cut logs."""
         counted, lines = frozenset(members), []
         number, hit = len(counted), sorted(self.nodes & counted)
         if len(hit) > (number - 1) // 2:
@@ -198,7 +199,10 @@ def _whole_again(damage: Damage, probes: Sequence[Probe]) -> int:
 
 
 def damages_of(receipts: Iterable[Receipt], plan: Plan) -> Damages:
-    """The damage by the receipts' witnesses.  A fault without a witness may have damaged any file of its targets."""
+    """Return the damage that the receipts' witnesses show.
+
+    A fault without a witness may have damaged any file of its targets.
+    """
     system = plan.under_test
     store_files = system.surface(plan.setup()).store_files
     found: list[Damage] = []

@@ -15,8 +15,9 @@ from reports.words.of_nodes import step_back_text
 def election_safety(probes: Sequence[Probe], damages: Damages = NONE) -> Check:
     """Check that every term has at most one leader.
 
-    A node must have claimed a term in two probes to count: one status answer is several reads, not one instant.  A
-    second leader of a term in which a vote may have been forgotten because we destroyed its file is no violation.
+    A node counts as leader of a term only if two probes show its claim, because one status answer consists of several
+    reads rather than one instant.  A second leader is no violation if a vote in that term may have been forgotten
+    because we destroyed its file.
     """
     claims: dict[int, Counter[str]] = defaultdict(Counter)
     first: dict[tuple[int, str], int] = {}
@@ -59,12 +60,12 @@ def election_safety(probes: Sequence[Probe], damages: Damages = NONE) -> Check:
 
 
 def check_terms(probes: Sequence[Probe], damages: Damages = NONE) -> Check:
-    """Check that no node returns to an earlier term, across restarts of its process or machine.
+    """Check that no node returns to an earlier term, even across restarts of its process or machine.
 
-    Raft requires the term and the vote on stable storage before a node answers under them (figure 2 of the Raft
-    paper: "updated on stable storage before responding to RPCs").  A node that forgets them may vote a second time in
-    the same term, which makes two leaders of one term possible.  A term whose file we destroyed is forgotten, and that
-    step back is left out.
+    Raft requires a node to put the term and its vote on stable storage before it answers under them (figure 2 of the
+    Raft paper: "updated on stable storage before responding to RPCs").  A node that forgets them may vote a second time
+    in the same term, which can give one term two leaders.  If we destroyed the file with the term, the step back is
+    left out.
     """
     asked = "no node goes back to an earlier term"
     newest: dict[str, Probe] = {}
@@ -88,7 +89,7 @@ def check_terms(probes: Sequence[Probe], damages: Damages = NONE) -> Check:
         if excused:
             seen += f" ({', '.join(sorted(excused))} forgot a term whose file a fault of ours had destroyed)"
         return Check("terms-kept", "check", "valid", asked, seen)
-    nodes = {moment.node: moment for moment in reversed(moments)}  # of each the first
+    nodes = {moment.node: moment for moment in reversed(moments)}  # the first moment of each node
     seen = "; ".join(step_back_text(first) for _, first in sorted(nodes.items()))
     finding = TermForgotten(
         nodes=tuple(sorted(nodes)), since=moments[0].time, count=len(moments), moments=tuple(moments)

@@ -1,10 +1,10 @@
-"""The cost of each fault: by kind of operation, by node, and over a run by fault.
+"""The cost of each fault: by kind of operation, by node, and summed up over a run by fault.
 
-The figures of a window are those of ``history.metrics.recovery``, taken there over all operations and here over one
-kind at a time.  A node has *caught up* when a probe after the heal shows that it applied what the leader had committed
-at the heal (``harness.judge.recovery``); until the next fault starts.  It stayed *behind* only if it was probed in that
-time: where the next fault starts sooner than a probe could show it, nothing is known of it.  Where its log
-ends before that index by then it is behind, too, whatever it had applied.
+The figures of a window are those of ``history.metrics.recovery``, computed there over all operations and here for one
+kind at a time.  A node has *caught up* when a probe between the heal and the next fault shows that it applied what the
+leader had committed at the heal (``harness.judge.recovery``).  It stayed *behind* only if it was probed in that time:
+if the next fault starts before any probe, nothing is known about it.  If its log ends below that index by then, it is
+behind whatever it had applied.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from history.metrics.recovery import (
     too_few,
 )
 
-#: The figures summarised over the windows of one fault, in ms.
+#: The figures that are summarised over all windows of a fault, in ms.
 SUMMED: Final = ("longest_gap_ms", "first_ok_ms", "recovered_ms", "caught_up_ms")
 
 
@@ -45,16 +45,21 @@ def with_details(
     nodes: Sequence[str],
     clock: AwakeClock,
 ) -> tuple[dict[str, Any], ...]:
-    """The rows of the table ``faults``, each with ``kinds``, ``caught_up``, ``behind`` and ``silent``.
+    """Return the rows of the table ``faults``, each with ``kinds``, ``caught_up``, ``behind`` and ``silent`` added.
 
-    ``kinds`` maps a kind of operation that was asked under the load to the six figures of the row for that kind alone:
-    what is read only at the end would seem never to have come back.  ``caught_up`` is empty where nothing was healed or
-    no commit index was known; else it has ``target`` (the index to reach), ``nodes`` (node -> ms from the heal, None:
-    not seen before the next fault) and ``last_ms`` (of all nodes, None unless all were seen).
-    Where the log of every node ends below the index to reach, nobody can catch up: that is ``gone`` then.
-    ``behind`` are the nodes whose probes show that they had not caught up before the next fault, ``silent`` those that
-    never answered a probe again after the heal, or after a fault that could not be healed, although they had before.
-    All are taken by ``clock``, which leaves out the times in which the harness stood still.
+    ``kinds`` maps each kind of operation in the load to the row's six figures for that kind alone.  Kinds that are only
+    read at the end are left out, because they would seem never to have come back.
+
+    ``caught_up`` is empty if nothing was healed or no commit index was known.  Otherwise it has ``target`` (the index
+    to reach), ``nodes`` (maps each node to ms from the heal; None: not seen before the next fault) and ``last_ms`` (the
+    time of the last node; None unless all were seen).  If the log of every node ends below the target, nobody can catch
+    up, and ``gone`` holds the target instead.
+
+    ``behind`` lists the nodes whose probes show that they had not caught up before the next fault.  ``silent`` lists
+    the nodes that had answered before but never answered a probe after the heal, or after a fault that could not be
+    healed.
+
+    All times are on ``clock``, which leaves out the times when the harness stood still.
     """
     receipts, operations, probes = clock.receipts(receipts), clock.operations(operations), clock.probes(probes)
     load = load_in(operations, receipts)
@@ -77,19 +82,19 @@ def with_details(
 
 
 def load_in(operations: Sequence[Operation], receipts: Sequence[Receipt]) -> Load:
-    """The time of the clients' load, as ``history.metrics.recovery`` defines it."""
+    """Return the time of the clients' load, as ``history.metrics.recovery`` defines it."""
     main = [Asked(op.invoked, op.ended, op.returned is None) for op in _under_load(operations)]
     return load_of(main, max((op.ended for op in operations), default=0), receipts)
 
 
 def _under_load(operations: Sequence[Operation]) -> list[Operation]:
-    """The operations of the main phase; all of a history that knows no phases."""
+    """Return the operations of the main phase, or all operations if the history has no phases."""
     phased = any(op.phase is not None for op in operations)
     return [op for op in operations if op.phase == "main" or not phased]
 
 
 def ok_times_by_kind(operations: Iterable[Operation]) -> dict[str, Times]:
-    """Completion times of what was acknowledged and applied, ascending, by kind; empty for a kind that never was."""
+    """Return the completion times of acknowledged and applied operations, ascending, by kind; a kind may have none."""
     found: dict[str, list[int]] = {}
     for op in operations:
         times = found.setdefault(op.f, [])
@@ -99,7 +104,7 @@ def ok_times_by_kind(operations: Iterable[Operation]) -> dict[str, Times]:
 
 
 class _Record:
-    """The probes of a run, and what every question about them needs: when each was, and what was committed by then."""
+    """The probes of a run, indexed for questions about them: when each was, and what was committed by then."""
 
     def __init__(self, probes: Sequence[Probe], nodes: Sequence[str]) -> None:
         self._probes, self._nodes = probes, nodes
@@ -111,7 +116,9 @@ class _Record:
         self._asked = {probe.node: probe.time for probe in probes}
 
     def way_back(self, healed: int | None, later: int | None) -> dict[str, Any]:
-        """``caught_up`` and ``behind`` of a fault that was healed then, up to the start of the next fault."""
+        """Return ``caught_up`` and ``behind`` for a fault that was healed at ``healed``, up to the start of the next
+        fault.
+        """
         if healed is None:
             return {"caught_up": {}, "behind": []}
         end = len(self._probes) if later is None else bisect_left(self._moments, later)
@@ -134,7 +141,7 @@ class _Record:
         }
 
     def silent_since(self, moment: int | None) -> list[str]:
-        """The nodes that answered before, were asked again, and never answered again."""
+        """Return the nodes that answered before ``moment``, were probed after it, and never answered again."""
         if moment is None:
             return []
         answered = [node for node in self._nodes if self._first.get(node, moment) < moment]
@@ -142,18 +149,18 @@ class _Record:
 
 
 def _mended(receipt: Receipt) -> int | None:
-    """Since when a fault's nodes may be expected back: its heal, or its own moment where healing it was in vain."""
+    """Return since when a fault's nodes are expected back: its heal, or its own time if healing failed."""
     if receipt.healed is not None or receipt.heal_started is None:
         return receipt.healed
     return moment_or(receipt.stood, receipt.started)
 
 
 def by_fault(rows: Iterable[Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
-    """The distribution of the figures over all windows of one fault.
+    """Return the distribution of the figures over all windows of each fault.
 
     For each fault: ``windows`` (installed ones), ``never_recovered`` (healed, comparable, and not back before the next
-    fault), ``never_caught_up`` (some node was behind or silent), and for each of :data:`SUMMED` least, median and most
-    of the known ones (of ``recovered_ms`` those of windows with enough before to compare with).
+    fault), ``never_caught_up`` (some node was behind or silent), and for each of :data:`SUMMED` the least, median and
+    most of the known values.  ``recovered_ms`` counts only windows with enough operations before them to compare with.
     """
     windows: dict[str, list[Mapping[str, Any]]] = {}
     for row in rows:
@@ -178,7 +185,7 @@ def _distribution(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def _next_start(receipt: Receipt, receipts: Sequence[Receipt]) -> int | None:
-    """The start of the next fault after this one was healed."""
+    """Return the start of the next fault after this one was healed."""
     if receipt.healed is None:
         return None
     later = [other.started for other in receipts if other.state != "skipped" and other.started >= receipt.healed]

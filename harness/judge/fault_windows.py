@@ -1,4 +1,4 @@
-"""Windows in which each fault stood for certain, and whether it left a quorum able to answer."""
+"""The windows in which each fault was certainly in effect, and whether it left a quorum able to answer."""
 
 from __future__ import annotations
 
@@ -15,17 +15,18 @@ from history.metrics.awake_clock import AwakeClock
 from nemesis.core.errors import UnknownFaultError
 from nemesis.faults.registry import find, one_at_a_time
 
-#: A fault that stands for this long (s) is looked at by thirds.
+#: A fault that is in effect for this long (s) is also judged by thirds.
 THIRDS_S: Final = 3.0
 
 
 @dataclass(frozen=True, slots=True)
 class Third:
-    """A third of the time (ns) that a fault stood, and its length without standstills (s).
+    """A third of the time (ns) during which a fault was in effect, and its length without standstills (s).
 
-    ``ready_s``: how long of it the system can be asked to serve.  That is where a quorum was left, and where twice the
-    time in which clients notice a fault had gone by since this or another one began or ended.  Twice, because an
-    election may fail once: a good system may serve nobody until then, and that makes no run worthless.
+    ``ready_s`` says for how much of it the system can be expected to serve.  That is where a quorum was left, and where
+    twice the time in which clients notice a fault had passed since any fault began or ended.  It is twice that time
+    because an election may fail once: even a good system may serve nobody until then, and that does not make a run
+    worthless.
     """
 
     begin: int
@@ -38,11 +39,12 @@ class Third:
 class Window:
     """The time from a fault's last command to the begin of its healing, in the main phase (ns since the run's start).
 
-    A fault that passes, as a rolling restart does, stands from its first command to its last.
+    A fault that passes by itself, such as a rolling restart, lasts from its first command to its last.
 
-    ``exempt`` is the reason why no operation needs to have ended; empty where some must.  ``answerable_s`` are the most
-    seconds on end for which a quorum was left.  ``together``: it was too short by itself, and counts with others that
-    were, if there are enough of them or nothing else is asked.  ``thirds``: none of a short fault.
+    ``exempt`` is the reason why no operation needs to have ended in the window; empty if some must.  ``answerable_s``
+    is the longest uninterrupted time, in seconds, for which a quorum was left.  ``together`` says that the window was
+    too short by itself.  Such windows count jointly if they add up to enough time, or if nothing else can be required.
+    ``thirds`` is empty for a short fault.
     """
 
     id: int
@@ -59,12 +61,12 @@ class Window:
         return not self.exempt
 
     def describe(self) -> str:
-        """Text such as "#3 kill-leader (stood 20.0 to 30.0 s)"."""
+        """Return text such as "#3 kill-leader (stood 20.0 to 30.0 s)"."""
         return f"#{self.id} {self.fault} (stood {self.begin / 1e9:.1f} to {self.end / 1e9:.1f} s)"
 
 
 def windows_of(recorded: Recorded) -> list[Window]:
-    """The windows of all installed faults that stood at some time of the main phase."""
+    """Return the windows of all installed faults that were in effect at some time in the main phase."""
     moments = recorded.state.moments
     first = moments.get("main", 0)
     last = moments.get("main-end", max((op.ended for op in recorded.operations), default=first))
@@ -90,18 +92,21 @@ def windows_of(recorded: Recorded) -> list[Window]:
 
 
 def _ends(receipt: Receipt) -> tuple[int, ...]:
-    """The times (ns) of which the first ends a fault: its healing begins, or it has passed."""
+    """Return the times (ns) whose earliest ends a fault: when its healing begins, or when it has passed by itself."""
     lasted_ms = receipt.witness.get("lasted_ms")
     passed = () if lasted_ms is None else (receipt.started + round(lasted_ms * 1e6),)
     return passed if receipt.heal_started is None else (*passed, receipt.heal_started)
 
 
 def _exempt(answerable: float, stood: float, notices: float) -> str:
-    """The reason to ask nothing of a window; clients notice a fault within ``notices``, all in seconds."""
+    """Return the reason to require nothing of a window, or an empty text.
+
+    All times are in seconds; clients notice a fault within ``notices``.
+    """
     if not answerable:
         return "no quorum could have answered"
     if stood < notices:
-        # Two digits: the ends are shown with one, and a length rounded on its own would contradict them.
+        # Two digits, because begin and end are shown with one, and a length rounded to one could contradict them.
         return f"stood for only {stood:.2f} s of the load"
     return f"a quorum could have answered for only {answerable:.1f} s of it" if answerable < notices else ""
 
@@ -115,7 +120,10 @@ class Stretch(NamedTuple):
 
 
 def _stretches(recorded: Recorded, first: int, last: int) -> list[Stretch]:
-    """Cut a time where a fault begins or ends: faults that overlap another need not overlap each other."""
+    """Cut a time wherever a fault begins or ends.
+
+    Faults that each overlap a third one need not overlap each other.
+    """
     edges = (edge for one in recorded.receipts for edge in (one.started, one.healed) if edge is not None)
     return [
         Stretch(low, high, quorum_left(recorded.members, _standing(recorded, low, high)))
@@ -124,13 +132,13 @@ def _stretches(recorded: Recorded, first: int, last: int) -> list[Stretch]:
 
 
 def _within(stretches: Sequence[Stretch], begin: int, end: int) -> list[Stretch]:
-    """The parts of stretches that a window holds."""
+    """Return the parts of the stretches that lie in a window."""
     clipped = (Stretch(max(low, begin), min(high, end), answerable) for low, high, answerable in stretches)
     return [part for part in clipped if part.low < part.high]
 
 
 def _answerable_s(parts: Sequence[Stretch], clock: AwakeClock) -> float:
-    """Seconds without an interruption for which a quorum was left: the longest such part of a window."""
+    """Return the longest uninterrupted time (s) in a window for which a quorum was left."""
     longest = lasted = 0.0
     for low, high, answerable in parts:
         lasted = lasted + (clock.at(high) - clock.at(low)) / 1e9 if answerable else 0.0
@@ -152,7 +160,7 @@ def _thirds(parts: Sequence[Stretch], begin: int, end: int, clock: AwakeClock, n
 
 
 def _standing(recorded: Recorded, low: int, high: int) -> list[Receipt]:
-    """The faults that may have stood at some time between two moments."""
+    """Return the faults that may have been in effect at some time between two moments."""
     return [
         one
         for one in recorded.receipts
@@ -161,9 +169,11 @@ def _standing(recorded: Recorded, low: int, high: int) -> list[Receipt]:
 
 
 def quorum_left(members: Sequence[str], receipts: Iterable[Receipt]) -> bool:
-    """Whether, under all of these, some member was up and could exchange packets with a majority of them."""
+    """Return whether, under all these faults, some member was up and could exchange packets with a majority of the
+    members.
+    """
     standing = list(receipts)
-    # A successor that was killed is known by its witness alone.
+    # If a fault also killed a successor, only its witness names it.
     down = {
         node
         for receipt in standing
@@ -185,7 +195,9 @@ def quorum_left(members: Sequence[str], receipts: Iterable[Receipt]) -> bool:
 
 @cache
 def stops(fault: str) -> bool:
-    """Whether its nodes do not serve while it stands; False for a fault unknown to this release."""
+    """Return whether a fault keeps its nodes from serving while it is in effect; False if this release does not know
+    it.
+    """
     try:
         return find(fault).stops and not one_at_a_time(fault)
     except UnknownFaultError:

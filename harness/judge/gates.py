@@ -1,11 +1,12 @@
-"""The gates: conditions without which a run proved nothing.  A failed gate makes a run unknown, never invalid.
+"""The gates: conditions without which a run proves nothing.  A failed gate makes a run unknown, never invalid.
 
-What was seen stands alone at the head of a page, so beside what is too little it says what was asked for.
+The text of what was seen stands alone at the head of a page, so if it is too little, the text also says what was
+required.
 
-The required amount is a share of what was asked for, :data:`MIN_SHARE` of the plan's rate and no less than
-:data:`MIN_OPERATIONS`: far below what any healthy system serves beside a fault (an election costs a few seconds of
-ten), far above a single stray answer.  Only operations that were applied count: an acknowledgement of an entry that was
-never applied shows nothing of the cluster's health.
+The required amount is a share of the load: :data:`MIN_SHARE` of the plan's rate, but at least :data:`MIN_OPERATIONS`.
+That is far below what any healthy system serves beside a fault (an election costs a few seconds out of ten), and far
+above a single stray answer.  Only operations that were applied count: acknowledging an entry that was never applied
+says nothing about the cluster's health.
 """
 
 from __future__ import annotations
@@ -32,10 +33,10 @@ from nemesis.schedule.steps import fault_names
 
 #: The least share of operations that must be ok: of each kind in the main phase, and of all under each fault.
 MIN_SHARE: Final = 0.01
-#: The least number of them; every fifth where fewer than five times as many were asked for.
+#: The least number of ok operations; one in five if fewer than five times this number were due.
 MIN_OPERATIONS: Final = 5
-#: A third of a fault is judged only if at least this many operations were due in it.  With fewer, it may be
-#: mere chance that none was ok.
+#: A third of a fault is judged only if at least this many operations were due in it.  With fewer, it may be mere chance
+#: that none was ok.
 TELLING: Final = 10
 _THIRDS: Final = ("first", "second", "last")
 #: The highest 99th percentile (ms) of how late operations may be issued by the harness.
@@ -45,14 +46,17 @@ STILL_SHARE: Final = 0.1
 #: The share of an open loop's operations that may still wait for a client at the end of the main phase.
 QUEUED_SHARE: Final = 0.1
 _LISTED: Final = 4
-#: A fault that came to stand after the last operation was issued: a schedule may lag behind the main phase.
+#: The state of a fault that took effect after the last operation, since a schedule may lag behind the main phase.
 _LATE: Final = "installed after the load"
-#: A fault that should have stopped processes that went on answering.
+#: The state of a fault whose victims kept answering although it should have stopped them.
 _UNFELT: Final = "not felt"
 
 
 def gates(recorded: Recorded, refused: Collection[str] = ()) -> tuple[Check, ...]:
-    """All gates, in the order of the report; ``refused`` are nodes that may stay away: faults damaged their files."""
+    """Return all gates in the order of the report.
+
+    ``refused`` are nodes that may stay away because faults damaged their files.
+    """
     windows = windows_of(recorded)
     return (
         _operations(recorded),
@@ -71,18 +75,18 @@ def _gate(name: str, met: bool, asked: str, seen: str, *findings: Finding) -> Ch
 
 
 def _nothing_to_judge(name: str, asked: str, why: str) -> Check:
-    """A gate that is met because nothing could be asked of the run: it is shown as skipped, with the reason."""
+    """Return a gate that is met because nothing could be required; it is shown as skipped, with the reason."""
     return _gate(name, True, asked, why, Skipped(check=name, why=why))  # noqa: FBT003
 
 
 def required_count(recorded: Recorded, seconds: float, share: float = 1.0) -> int:
-    """Return how many operations are required in so much time at the plan's rate, of a ``share`` of all."""
-    asked = min(recorded.plan.rate * seconds * share, sys.float_info.max)  # a received plan may ask for anything
+    """Return how many ok operations are required in this time at the plan's rate, given their ``share`` of all."""
+    asked = min(recorded.plan.rate * seconds * share, sys.float_info.max)  # a foreign plan may have any rate
     return max(1, math.floor(MIN_SHARE * asked), min(MIN_OPERATIONS, math.ceil(asked / MIN_OPERATIONS)))
 
 
 def main_phase(recorded: Recorded) -> tuple[int, int] | None:
-    """Begin and end of the main phase (ns since the run's start), None if it never began."""
+    """Return the begin and end of the main phase (ns since the run's start), or None if it never began."""
     moments = recorded.state.moments
     begin = moments.get("main")
     if begin is None:
@@ -98,10 +102,10 @@ def _awake_s(recorded: Recorded, begin: int, end: int) -> float:
 
 
 def _operations(recorded: Recorded) -> Check:
-    """Check that enough operations of each kind that the workload names were ok, on half of the keys at least.
+    """Check that enough operations of each kind that the workload names were ok, on at least half of the keys.
 
-    Others follow from these, such as the closing of what was written, and come as often as these let them: nothing is
-    asked of them.
+    Nothing is required of other kinds.  They follow from the named ones, as closing follows from writing, and are as
+    frequent as those permit.
     """
     kinds = recorded.plan.load.kinds
     main = [op for op in recorded.operations if op.phase == "main"]
@@ -126,9 +130,9 @@ def _operations(recorded: Recorded) -> Check:
 
 
 def _silent_keys(main: Iterable[Operation], phase: tuple[int, int] | None) -> tuple[int, int]:
-    """Count the keys on which nothing was ok, and all, of those that were asked from the first quarter to the last.
+    """Count the keys on which nothing was ok, and all keys, among those in use from the first quarter to the last.
 
-    Objects that are used for a while may have lived under a fault that left no quorum: nothing is asked of them.
+    A key that is used only for a while may have lived under a fault that left no quorum, so it does not count.
     """
     begin, end = phase or (0, 0)
     quarter = (end - begin) / 4
@@ -145,7 +149,9 @@ def _of_kind(number: int, kind: str) -> str:
 
 
 def _without_effect(operations: Iterable[Operation], when: str = "") -> list[str]:
-    """Say how many were answered ok ``when``, and do not count: tables of what clients were answered have them."""
+    """Say how many operations were answered ok ``when`` but do not count, because tables of clients' answers include
+    them.
+    """
     answered = [op for op in operations if op.outcome == "ok"]
     unapplied = sum(not op.applied for op in answered)
     refused = sum(op.applied and op.refused for op in answered)
@@ -154,9 +160,10 @@ def _without_effect(operations: Iterable[Operation], when: str = "") -> list[str
 
 
 def _under_fault(recorded: Recorded, windows: Sequence[Window]) -> Check:
-    """ok operations that began and ended under each fault that left a quorum able to answer.
+    """Check that ok operations began and ended under each fault that left a quorum able to answer.
 
-    Where no fault left one, writes acknowledged before such a fault: the final reads show whether it cost any of them.
+    If no fault left a quorum, check that writes were acknowledged before such a fault: the final reads show whether it
+    lost any of them.
     """
     asked = (
         "under every fault that left a quorum, ok operations of every kind begun and ended, from its last command to "
@@ -209,14 +216,14 @@ def _under_fault(recorded: Recorded, windows: Sequence[Window]) -> Check:
 
 
 def _shares(recorded: Recorded) -> dict[str, float]:
-    """The share of each kind that counts among the operations of the main phase."""
+    """Return the share that each required kind has of the operations of the main phase."""
     main = Counter(op.f for op in recorded.operations if op.phase == "main")
     total = main.total()
     return {kind: main[kind] / total for kind in recorded.plan.load.kinds} if total else {}
 
 
 def _kinds_short(recorded: Recorded, windows: Sequence[Window], inside: dict[int, list[Operation]]) -> list[str]:
-    """Name the kinds of which too few were ok under a fault, where so many were due that chance does not decide."""
+    """Name the kinds of which too few were ok under a fault, if so many were due that this cannot be chance."""
     parts, shares = [], _shares(recorded)
     for window in windows:
         ok = Counter(op.f for op in inside[window.id])
@@ -229,10 +236,10 @@ def _kinds_short(recorded: Recorded, windows: Sequence[Window], inside: dict[int
 
 
 def _empty_thirds(recorded: Recorded, windows: Sequence[Window], inside: dict[int, list[Operation]]) -> list[str]:
-    """Name the thirds of the time that a fault stood in which clients did not ask, or some kind was never ok.
+    """Name the thirds of a fault's time in which clients issued nothing, or some kind was never ok.
 
-    Operations at the beginning of a fault show nothing of the rest of it.  A third counts if :data:`TELLING` operations
-    were due in it.
+    Operations at the beginning of a fault show nothing about the rest of it.  A third counts only if :data:`TELLING`
+    operations were due in it.
     """
     under_way = under_way_in(op for op in recorded.operations if op.phase == "main")
     rate, shares, parts = recorded.plan.rate, _shares(recorded), []
@@ -249,10 +256,13 @@ def _empty_thirds(recorded: Recorded, windows: Sequence[Window], inside: dict[in
 
 
 def under_way_in(operations: Iterable[Operation]) -> Callable[[int, int], bool]:
-    """Return whether any operation was under way at some time between two moments; one that never returned still is."""
+    """Return a function that says whether any operation was under way at some time between two moments.
+
+    An operation that never returned stays under way.
+    """
     ops = sorted(operations, key=_invoked)
     begins = [op.invoked for op in ops]
-    #: The last end of the operations up to each place.
+    #: For each place, the latest end of the operations up to it.
     ends = list(accumulate((math.inf if op.returned is None else op.returned for op in ops), max))
 
     def under_way(begin: int, end: int) -> bool:
@@ -271,7 +281,9 @@ def _few(parts: list[str]) -> list[str]:
 
 
 def _acknowledged_before(recorded: Recorded, windows: Sequence[Window]) -> dict[int, tuple[int, int]]:
-    """Map a fault that left no quorum to the writes acknowledged in the main phase before it, and how many are due."""
+    """Map each fault that left no quorum to the writes acknowledged before it in the main phase, and how many are
+    required.
+    """
     main = [op for op in recorded.operations if op.phase == "main"]
     writes = [op for op in main if called(op.f, op.value) not in recorded.plan.load.reads]
     first = recorded.state.moments.get("main", 0)
@@ -286,13 +298,13 @@ def _acknowledged_before(recorded: Recorded, windows: Sequence[Window]) -> dict[
 
 
 def _together(recorded: Recorded, windows: Sequence[Window], inside: dict[int, list[Operation]]) -> tuple[int, int]:
-    """How many operations were ok under these, and how many had to be."""
+    """Return how many operations were ok under these windows, and how many were required."""
     number = len({id(op) for window in windows for op in inside[window.id]})
     return number, required_count(recorded, sum(window.answerable_s for window in windows))
 
 
 def within(windows: Sequence[Window], operations: Iterable[Operation]) -> dict[int, list[Operation]]:
-    """Map a fault's id to the operations that were invoked after it stood and returned before its healing began."""
+    """Map a fault's id to the operations that were invoked in its window and returned before its healing began."""
     ops = sorted(operations, key=_invoked)
     found: dict[int, list[Operation]] = {}
     for window in windows:
@@ -308,9 +320,10 @@ def _listed(windows: Sequence[Window], word: Callable[[Window], str]) -> str:
 
 
 def _read_back(recorded: Recorded, windows: Sequence[Window]) -> Check:
-    """Check that writes acknowledged under faults were read back: without a read they prove nothing.
+    """Check that writes acknowledged under faults were read back, because without a read they prove nothing.
 
-    Those that the node had applied must be as many as operations under faults, of the share that writes have of all.
+    The number of such writes that the node had applied must reach the writes' share of the operations required under
+    faults.
     """
     asked = "writes acknowledged under a fault, and their keys read afterwards"
     reads = recorded.plan.load.reads
@@ -347,7 +360,7 @@ def _read_back(recorded: Recorded, windows: Sequence[Window]) -> Check:
 
 def _faults(recorded: Recorded) -> Check:
     asked = "every fault named was installed under the load at least once, with a witness"
-    # Of "all", those whose turn came: how many that are depends on the time limit.
+    # "all" stands for the faults whose turn came; how many those are depends on the time limit.
     named = [name for name in fault_names(recorded.plan.nemesis) if name != "all"]
     states = {name: Counter[str]() for name in named}
     reasons = {receipt.fault: receipt.reason for receipt in recorded.receipts if receipt.state != "installed"}
@@ -399,7 +412,7 @@ def _final_reads(recorded: Recorded, refused: Collection[str]) -> Check:
 def _unserved_nodes(
     recorded: Recorded, begin: int | None, end: int | None, refused: Collection[str]
 ) -> dict[str, list[str]]:
-    """Map a node to the keys that its own clients read in this time in vain, unless its system says that it may."""
+    """Map each node to the keys that its own clients read in vain in this time, unless its system says that it may."""
     if begin is None or recorded.plan.under_test.every_node_serves is False:
         return {}
     asked: dict[str, set[Any]] = {}
@@ -414,7 +427,7 @@ def _unserved_nodes(
 
 
 def _read_between(recorded: Recorded, begin: int | None, end: int | None) -> set[Any]:
-    """The keys with a read invoked in this time and answered by a node that had applied it."""
+    """Return the keys with a read that was invoked in this time and answered by a node that had applied it."""
     if begin is None:
         return set()
     reads = recorded.plan.load.reads
@@ -426,9 +439,9 @@ def _read_between(recorded: Recorded, begin: int | None, end: int | None) -> set
 def _kept_pace(recorded: Recorded) -> Check:
     """Check that the harness kept the rate.  A slow system may lower it; a slow harness makes the run unknown.
 
-    ``late_p99_ms`` is how late an operation was issued for which a client was free, and ``lag_p99_ms`` by how much the
-    event loop woke up late: both are the harness's own.  Clients that were all busy are the system's pace; but in an
-    open loop operations are due whatever the system does, so a queue that was left at the end is held against the run.
+    ``late_p99_ms`` is how late operations were issued although a client was free, and ``lag_p99_ms`` is how late the
+    event loop woke up.  Both are the harness's own.  If all clients were busy, the system set the pace.  In an open
+    loop, however, operations are due whatever the system does, so a queue left at the end counts against the run.
     """
     asked = "the harness issued operations when they were due and a client was free"
     pace, phase = recorded.state.pace, main_phase(recorded)
@@ -452,7 +465,7 @@ def _kept_pace(recorded: Recorded) -> Check:
     if pace.get("waited_share"):
         parts.append(f"all clients were busy for {100 * pace['waited_share']:.0f} % of the time")
     tardy = f" (at most {LATE_MS:.0f} are asked for)" if max(late.values()) > LATE_MS else ""
-    # Rounded up: what is too much must not read like the limit.
+    # Rounded up, so that a value above the limit does not read like the limit.
     parts.append(f"99 of 100 at most {math.ceil(max(late.values()))} ms late{tardy}")
     if still:
         long = f" (at most {100 * STILL_SHARE:.0f} % are asked for)" if still > STILL_SHARE else ""
@@ -462,7 +475,7 @@ def _kept_pace(recorded: Recorded) -> Check:
 
 
 def _never_issued(recorded: Recorded, still: float) -> int:
-    """Count the operations of an open loop that were due in the main phase and not issued in it; 0 where few enough."""
+    """Count the operations of an open loop that were due in the main phase but not issued in it; 0 if there are few."""
     pace, phase = recorded.state.pace, main_phase(recorded)
     if recorded.plan.loop != "open" or phase is None or "invoked_per_s" not in pace:
         return 0

@@ -33,9 +33,9 @@ from history.records.finding import Elements, Finding, ViolationTimes, contradic
 from history.records.text import and_listed, counted
 from history.records.violations import LINEARIZABLE
 
-#: A verdict names a stretch without a successful read, though clients asked, from this length on (ns).
+#: A verdict mentions a final stretch without a successful read if clients kept trying for this long (ns).
 UNREAD_NS: Final = 10_000_000_000
-#: Checks, and kinds of contradictions, that no loss of entries explains.
+#: Checks and kinds of contradictions that a loss of entries can never explain.
 _NEVER_BY_LOSS: Final = frozenset(
     {"node-logs", "election-safety", "terms-kept", "recovery"}
     | {"never-written", "future-read", "failed-write-read", "wrong-total"}
@@ -97,10 +97,10 @@ def judge(
 
 
 def _of_system(plan: Plan, checks: Sequence[Check]) -> dict[str, Any]:
-    """The facts about the system for readers that do not know it.
+    """Return facts about the system for readers who do not know it.
 
-    What the planted bug does; how many lower bits of indexes count within an epoch; what it promises of the operations
-    and to checks; what its log lines and its options mean.
+    These are what the planted bug does, how many lower bits of an index count within an epoch, what the system
+    promises, and what its log lines and options mean.
     """
     bug = {"planted_bug": plan.declared_planted_bug.help} if plan.declared_planted_bug is not None else {}
     bits = {"epoch_bits": plan.under_test.epoch_bits} if plan.under_test.epoch_bits else {}
@@ -110,9 +110,9 @@ def _of_system(plan: Plan, checks: Sequence[Check]) -> dict[str, Any]:
 
 
 def _promises(plan: Plan, checks: Sequence[Check]) -> list[dict[str, Any]]:
-    """What the system promises of this workload's operations, and what its checks rest on.
+    """Return what the system promises about this workload's operations, and the promises that its checks rely on.
 
-    A page names the promise where it names what is broken.
+    A page that names a violation also names the promise that it breaks.
     """
     kinds, names = {*plan.load.kinds, *plan.load.reads}, {check.name for check in checks}
     promises = (one if isinstance(one, Promise) else Promise(one) for one in plan.under_test.promises)
@@ -127,11 +127,11 @@ def _promises(plan: Plan, checks: Sequence[Check]) -> list[dict[str, Any]]:
 
 
 def linearizability(keys: Sequence[KeyVerdict], recorded: int, when: ViolationTimes | None, unread: str = "") -> Check:
-    """The worst verdict over all keys.
+    """Return the check of linearizability, with the worst verdict over all keys.
 
-    ``recorded`` is the number of all operations, also of those without any effect, which need no place in the order;
-    ``when`` are the times of the violations (``harness.judge.violation_times``), ``unread`` says since when nothing
-    was read, so nothing tested.
+    ``recorded`` counts all operations, including those without any effect, which need no place in the order.  ``when``
+    holds the times of the violations (``harness.judge.violation_times``).  ``unread`` says since when nothing was read
+    and therefore nothing tested.
     """
     verdict = worst(key.verdict for key in keys)
     checked = sum(key.operations for key in keys)
@@ -163,7 +163,7 @@ def isolation(
     when: ViolationTimes | None,
     unread: str = "",
 ) -> Check:
-    """The verdict on transactions, by the isolation level in the name of their ``model``."""
+    """Return the check of transactions, by the isolation level in the name of their ``model``."""
     transactions = model_named(model)
     assert isinstance(transactions, Transactions)
     verdict = worst(key.verdict for key in keys)
@@ -186,7 +186,10 @@ def isolation(
 
 
 def _checker_failures(keys: Sequence[KeyVerdict]) -> list[str]:
-    """The failure of the checker itself, whose keys are unknown; the verdicts on all other keys stand."""
+    """Return the failure of the checker itself, if any.
+
+    Its keys are unknown; the verdicts on all other keys stand.
+    """
     failed = [key for key in keys if key.failure is not None]
     if not failed:
         return []
@@ -194,12 +197,12 @@ def _checker_failures(keys: Sequence[KeyVerdict]) -> list[str]:
 
 
 def _untested(check: Check, since: str) -> Check:
-    """Add to a check that rests on reads, and passed, since when nothing was read."""
+    """Say in a check that passed and relies on reads since when nothing was read."""
     return replace(check, seen=check.seen + since) if check.verdict == "valid" else check
 
 
 def unread(recorded: Recorded) -> str:
-    """Say from when on no read succeeded, where clients went on to ask for long; else empty."""
+    """Say since when no read succeeded, if clients kept trying for long; otherwise return an empty text."""
     if not (reads := recorded.plan.load.reads) or not recorded.operations:
         return ""
     of_reads = (op for op in recorded.operations if called(op.f, op.value) in reads)
@@ -212,16 +215,19 @@ def unread(recorded: Recorded) -> str:
 
 
 def _unconfirmed(state: RunState, of_clients: Check) -> list[str]:
-    """The failure that the monitor stopped the run, but the check does not find it invalid: a bug of ours."""
+    """Return a warning if the monitor stopped the run but the check finds no violation.
+
+    One of the two then has a bug, which is ours.
+    """
     if not state.stopped or of_clients.verdict == "invalid":
         return []
     return [f"the run was stopped for a violation that the check does not confirm ({state.stopped})"]
 
 
 def settled(checks: Sequence[Check]) -> list[Check]:
-    """Say of an element that a read lacked whether it is lost: the last reads of its set show that.
+    """Mark each lost element with the severity that the last reads of its set show.
 
-    What the last read of every node holds is not lost, and what that of some node holds is missing on nodes.
+    An element that the last read of every node holds is not lost; one that only some nodes hold is missing on nodes.
     """
     of_sets = next((one for check in checks for one in check.findings if isinstance(one, Elements)), None)
     if of_sets is None:
@@ -234,9 +240,9 @@ def settled(checks: Sequence[Check]) -> list[Check]:
 
 
 def excused(check: Check, voided: Voided | None) -> Check:
-    """Leave undecided what may follow from entries that were lost by our own damage (``voided``).
+    """Make a check undecided if its violations may follow from entries that our own damage lost (``voided``).
 
-    Of all violations that the check found, and not only of those that are shown.
+    This considers every violation that the check found, not only those that are shown.
     """
     if voided is None or check.verdict != "invalid" or check.kind == "gate" or check.name in _NEVER_BY_LOSS:
         return check
@@ -251,7 +257,7 @@ def excused(check: Check, voided: Voided | None) -> Check:
 
 
 def counts(operations: Sequence[Operation]) -> dict[str, Any]:
-    """Operations by phase, kind and outcome, and in all."""
+    """Count the operations by phase, kind and outcome, and in total."""
     table: dict[str, dict[str, dict[str, int]]] = {}
     for op in operations:
         row = table.setdefault(op.phase or "main", {}).setdefault(op.f, {"ok": 0, "fail": 0, "info": 0})
@@ -261,7 +267,7 @@ def counts(operations: Sequence[Operation]) -> dict[str, Any]:
 
 
 def planted_bug_prefix(plan: Plan, checks: Sequence[Check]) -> str:
-    """The prefix of all texts on a run with a planted bug."""
+    """Return the prefix of all texts about a run with a planted bug, or an empty text."""
     if not plan.planted_bug:
         return ""
     if any(check.verdict == "invalid" for check in checks if check.name in plan.found_by):
@@ -270,7 +276,7 @@ def planted_bug_prefix(plan: Plan, checks: Sequence[Check]) -> str:
 
 
 def answer_to_clients(of_clients: Check, keys: Sequence[KeyVerdict]) -> str:
-    """The verdict on what clients saw, with the first counterexample: ``linearizable: no (stale-read: …)``."""
+    """Return the verdict on what clients saw, with the first counterexample: ``linearizable: no (stale-read: …)``."""
     text = f"{of_clients.name}: {_ANSWERS[of_clients.verdict]}"
     if of_clients.name not in LINEARIZABLE and of_clients.verdict != "valid":
         text += f", {of_clients.seen}"
@@ -285,7 +291,7 @@ def sentence(
     recovery: RecoveryFindings | None,
     failures: Sequence[str],
 ) -> str:
-    """The verdict in one sentence, of checks of which the first is that of the clients and the second recovery."""
+    """Return the verdict in one sentence; the first of the checks is that of the clients, the second is recovery."""
     of_clients, back, *others = checks
     parts = [answer_to_clients(of_clients, keys)]
     if recovery is not None:

@@ -1,35 +1,35 @@
 """Known defects of a system under test, and the marks by which a violation is recognised as one.
 
-A kind of violation alone would let a new defect of the same kind pass for an old one.  So a known defect has a
-fingerprint: the kinds that it may show as, and one at least of: a line that stands in the nodes' own logs when it
-struck; where only some faults can bring it about, those faults; where healthy runs write that line too, or nothing is
-logged, the kinds that prove it.  They are written once, in TOML, and suites refer to them by name::
+The kind of a violation is not enough: a new defect of the same kind would pass for an old one.  So a known defect has a
+fingerprint: the kinds of violation that it causes, and at least one of the following.  A line that appears in the
+nodes' own logs when it strikes; the faults, if only some can trigger it; the kinds that prove it, if healthy runs also
+write that line or nothing is logged.  Defects are defined once, in TOML, and suites refer to them by name::
 
     [[defect]]
     name = "never-catches-up"
     kinds = ["no-recovery"]
-    log = '\\[Push-{node}\\]Reset write index to \\d+'     # a regex; {node}: one that the check names; none: any logs
-    times = 100                       # so many lines at the least, of several expressions the first; 1 if left out
-    faults = ["crash-all"]            # one of these was installed, on a node that the check names; none: any
-    only_with = ["log-alarm"]         # some of the kinds: any other counts only beside one of these; none: by itself
-    after_heal_s = 20                 # only lines count that were logged so long after the last heal; 0: all
+    log = '\\[Push-{node}\\]Reset write index to \\d+'     # a regex; {node}: a node that the check names; default: any
+    times = 100                       # at least this many lines (of the first expression, if several); default: 1
+    faults = ["crash-all"]            # one of these was installed, on a node that the check names; default: any
+    only_with = ["log-alarm"]         # some of the kinds; the others count only beside one of these; default: alone
+    after_heal_s = 20                 # count only lines logged at least this long after the last heal; 0: all
     why = "docs/findings.md"
 
-A mark is a line that a healthy run never writes.  Where every run writes such lines, what stands in them decides:
+A mark is a line that a healthy run never writes.  If every run writes such lines, their content decides:
 
-- A group ``(?P<log_end>…)`` is where a node's log ends after what the line says.  A line counts only where that is
-  below what this very node had reported as committed before: a log is cut at every election, but a healthy one never
-  there.
-- ``log`` may be several expressions, each for a line of its own: together they count where groups of one name have the
-  same text in all of them.  A line is preceded by its node, as in ``n1: …``, so that they can ask for the same one.
+- A group ``(?P<log_end>…)`` says where a node's log ends after the event of the line.  The line counts only if this is
+  below what the same node had reported as committed before.  A log may be cut at any election, but never there.
+- ``log`` may be several expressions, each for its own line.  They count together if groups of the same name have the
+  same text in all lines.  Each line is prefixed with its node, as in ``n1: …``, so they can require the same node.
 - The group ``above`` must be a greater number than the group ``below``.
-- A line in which a named group took no part is no mark, nor one whose ``above``, ``below`` or ``log_end`` is no number.
-- ``{object}`` is the name by which logs call the object of the violation, and each object must bear the mark.
-- ``unless`` is an expression of a line that must not be there; the text of a group stands in it as ``{group}``.
-- ``workloads``: only in these the defect shows.
+- A line is not a mark if a named group did not take part in the match, or if its ``above``, ``below`` or ``log_end`` is
+  not a number.
+- ``{object}`` is the name that logs use for the object of the violation; each object must bear the mark.
+- ``unless`` matches a line that must not exist; ``{group}`` in it stands for the text of a group.
+- ``workloads`` names the only workloads in which the defect shows.
 
-Lines of the cluster's own start, before the run's first operation, are no marks.  A line without a date is as old as
-the dated one before it in its file, or else as the first after it; in a file without any dates every line counts.
+Lines of the cluster's own start, before the run's first operation, are not marks.  A line without a date is as old as
+the dated line before it in its file, or else as the first one after it; in a file without any dates, every line counts.
 """
 
 from __future__ import annotations
@@ -55,10 +55,10 @@ from history.schema import convert, hint
 from history.toml_file import read_toml
 from reports.load.logs import seconds_of
 
-#: Where suites lie in an installed package, and in a source tree.
+#: The folder of suites in an installed package, and in a source tree.
 _PACKAGED: Final = Path(__file__).resolve().parents[1] / "files" / "suites"
 _TREE: Final = Path(__file__).resolve().parents[2] / "suites"
-#: The group of a mark that is where a log ends.
+#: The group of a mark that says where a log ends.
 LOG_END: Final = "log_end"
 _NODE: Final = "{node}"
 _OBJECT: Final = "{object}"
@@ -87,9 +87,9 @@ class Defect(Struct, frozen=True, forbid_unknown_fields=True):
     def explains(
         self, violation: Violation, run: Recording, receipts: Sequence[Mapping[str, Any]], found: Collection[str]
     ) -> bool:
-        """Whether the violation bears this defect's marks, in a run in which violations of the kinds ``found`` were.
+        """Return whether the violation bears this defect's marks, in a run with violations of the kinds ``found``.
 
-        Raises OSError when a log that is there cannot be read, FormatError when the run's records cannot.
+        Raises OSError if an existing log cannot be read, or FormatError if the run's records cannot be read.
         """
         if violation.kind not in self.kinds:
             return False
@@ -112,9 +112,9 @@ class Defect(Struct, frozen=True, forbid_unknown_fields=True):
         return hit and (not violation.nodes or not {*violation.nodes}.isdisjoint(receipt.get("nodes", ())))
 
     def _marks(self, an_object: str, violation: Violation, run: Recording, since: float) -> int:
-        """Count the marks in the logs of the nodes named, or in all where the mark itself contains the node.
+        """Count the marks in the logs of the named nodes, or of all nodes if the expression itself contains the node.
 
-        Where they count only after the heal, from ``since`` on (s since the run's start).
+        If only marks after the heal count, count those from ``since`` on (s since the run's start).
         """
         every_node = sorted(path.name for path in run.files.nodes.glob("*") if path.is_dir())
         named = list(violation.nodes) or every_node
@@ -160,16 +160,16 @@ class Defects(Struct, forbid_unknown_fields=True):
 
 
 class _Recorded:
-    """When a run started, and what its nodes had reported as committed by a time."""
+    """The start of a run, and what its nodes had reported as committed by a given time."""
 
     def __init__(self, run: Recording) -> None:
-        """Read when a run started.  Raises OSError, and FormatError for files that cannot be read."""
+        """Read when the run started.  Raises OSError, or FormatError for files that cannot be read."""
         self.started = run.header.started
         self._run = run
         self._lines_of_start: dict[Path, float] = {}
 
     def lines_of_start(self, path: Path) -> float:
-        """How many lines at the head of a log are of the cluster's own start, as far as dates show."""
+        """Return how many lines at the head of a log belong to the cluster's own start, as far as dates show."""
         if path not in self._lines_of_start:
             early, lines = False, 0.0
             for number, line in enumerate(self._run.lines_of(path)):
@@ -192,18 +192,18 @@ class _Recorded:
         return found
 
     def committed_above(self, node: str, logged: float, log_end: int) -> bool:
-        """Whether the node had reported a commit index above this before a moment (s)."""
+        """Return whether the node had reported a commit index above ``log_end`` before the time ``logged`` (s)."""
         return any(committed > log_end for time, committed in self._probes.get(node, ()) if time < logged)
 
 
-#: A line that one expression of a mark matches: which line, and its groups.
+#: A line that matches one expression of a mark: its file and number, and its groups.
 _Line: TypeAlias = tuple[tuple[Path, int], Mapping[str, str]]
-#: Groups whose text is a number.
+#: The groups whose text must be a number.
 _NUMBERS: Final = (LOG_END, "above", "below")
 
 
 def _groups(found: re.Match[str] | None) -> dict[str, str] | None:
-    """The named groups of a line that is a mark; None of another."""
+    """Return the named groups of a line that is a mark, or None for any other line."""
     if found is None:
         return None
     groups = {name: text for name, text in found.groupdict().items() if text is not None}
@@ -215,10 +215,11 @@ def _groups(found: re.Match[str] | None) -> dict[str, str] | None:
 def _completed(
     first: Iterable[_Line], others: Sequence[Iterable[_Line]], holds: Callable[[Mapping[str, str]], bool]
 ) -> Iterator[_Line]:
-    """The lines of the first expression that different lines of each other one complete to a mark that holds.
+    """Yield the lines of the first expression that, with a different line for each other expression, form a mark that
+    holds.
 
-    Groups of the same name must agree.  Lines with the same groups stand for each other: as many are kept as there are
-    expressions, so that one of them is always left.
+    Groups of the same name must agree.  Lines with the same groups are interchangeable, so only as many of them are
+    kept as there are expressions, which always leaves one unused.
     """
     kept = [_few_of_each(lines, 1 + len(others)) for lines in others]
     known: dict[tuple[frozenset[tuple[str, str]], tuple[Path, int] | None], bool] = {}
@@ -242,7 +243,7 @@ def _completed(
 
 
 def _few_of_each(lines: Iterable[_Line], most: int) -> list[_Line]:
-    """At most so many lines of those with the same groups."""
+    """Keep at most this many of the lines with the same groups."""
     number, kept = Counter[frozenset[tuple[str, str]]](), list[_Line]()
     for place, groups in lines:
         like = frozenset(groups.items())
@@ -273,9 +274,10 @@ def unexplained(
     receipts: Sequence[Mapping[str, Any]],
     found: Collection[str],
 ) -> list[Violation]:
-    """The violations without the marks of any known defect; ``found`` are the kinds of all violations of the run.
+    """Return the violations without the marks of any known defect.
 
-    Each node that a violation names needs marks of its own: they explain nothing of another node.
+    ``found`` holds the kinds of all violations of the run.  Each node that a violation names needs its own marks, which
+    explain nothing about another node.
     """
     recording, strange = Recording.of(run), list[Violation]()
     for violation in violations:
@@ -290,9 +292,9 @@ def unexplained(
 def known_in(
     run: Recording, known: Sequence[Defect], violations: Sequence[Violation]
 ) -> tuple[tuple[KnownDefect, ...], tuple[str, ...]]:
-    """The known defects whose marks the violations of a run bear, and the kinds that none of them explains.
+    """Return the known defects whose marks the run's violations bear, and the kinds that none of them explains.
 
-    Raises OSError, and FormatError for records that cannot be read.
+    Raises OSError, or FormatError for records that cannot be read.
     """
     kinds = {one.kind for one in violations}
     explained: dict[str, dict[str, None]] = {}
@@ -316,7 +318,7 @@ def _of_each_node(violation: Violation) -> list[Violation]:
 
 
 def _check(place: str, defect: Defect) -> None:
-    """Check that a defect has marks, and that they can be looked for.  Raises UsageError that names the remedy."""
+    """Check that a defect has marks that can be searched for.  Raises UsageError that names the remedy."""
     try:
         groups = {name for one in defect.lines for name in re.compile(_filled(one, {_NODE: "n1"})).groupindex}
         re.compile(_filled(defect.unless or "", {_NODE: "n1", **_braced(dict.fromkeys(groups, "1"))}))
@@ -336,18 +338,18 @@ def _check(place: str, defect: Defect) -> None:
 
 
 def suites_folder() -> Path:
-    """The folder of the suites that this package brings."""
+    """Return the folder of the suites that come with this package."""
     return _PACKAGED if _PACKAGED.is_dir() else _TREE
 
 
 def defects_of(system: str) -> Path | None:
-    """The file of the known defects of a system, if this package brings one."""
+    """Return the file of a system's known defects, if this package has one."""
     path = suites_folder() / "defects" / f"{system}.toml"
     return path if path.is_file() else None
 
 
 def read_defects(path: Path) -> dict[str, Defect]:
-    """The defects in a file by their names.  Raises UsageError that names file, defect, key and remedy."""
+    """Return the defects in a file by name.  Raises UsageError that names file, defect, key and remedy."""
     try:
         defects = convert(read_toml(path), Defects).defect
     except OSError as error:

@@ -1,10 +1,10 @@
 """Alarms of the nodes: in their logs, in their own counts of alarms, and in their answers.
 
-Most alarms prove nothing by themselves: a library that met an error and tried again has done what it should.  So only
-two things are violations: lines that a healthy library can never write, and a committed entry that could not be read
-although no fault of ours had damaged that node's files.  The rest is noted, and its effect on clients is judged by the
-other checks: a stale answer of an entry that was never applied by linearizability, a state that differs from the
-others' by ``replicas-agree``.
+Most alarms prove nothing by themselves: a library that met an error and retried did the right thing.  Only two things
+are violations: lines that a healthy library can never write, and a committed entry that could not be read although none
+of our faults had damaged that node's files.  The rest is noted, and other checks judge its effect on clients.
+Linearizability finds a stale answer from an entry that was never applied, and ``replicas-agree`` finds a state that
+differs between nodes.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from history.records.finding import AlarmPattern, Alarms
 from history.records.text import counted
 from nemesis.faults.registry import may_end_processes
 
-#: Counts of a probe that are worth a note, with what they count.
+#: The counts of a probe that are worth a note, and what they count.
 _COUNTS: Final = (
     ("unapplied_oks", "acknowledgement", "of entries that were never applied there"),
     ("apply_errors", "batch", "in which applying failed"),
@@ -36,7 +36,8 @@ Hits = Mapping[str, Mapping[str, int]]
 def node_alarms(recorded: Recorded, damages: Damages) -> tuple[Check, ...]:
     """Check that the nodes report nothing that must never happen.
 
-    None where nothing was found of a system that names no alarms: then nothing was looked for in its logs.
+    Returns no check if nothing was found and the system names no alarms, because then nothing was searched for in its
+    logs.
     """
     found = _node_alarms(recorded, damages)
     return (found,) if recorded.alarms or found.verdict != "valid" or found.findings else ()
@@ -77,7 +78,7 @@ def _node_alarms(recorded: Recorded, damages: Damages) -> Check:
 
 
 def setup_failures(recorded: Recorded) -> list[str]:
-    """Alarms about the set-up by the harness: failures of ours."""
+    """Return alarms about how the harness set up the system, which are failures of the harness."""
     known = recorded.alarms
     hits = _with_faults(known, recorded.log_hits, recorded.probes)
     wanted = _wanted(recorded, hits)
@@ -89,14 +90,14 @@ def setup_failures(recorded: Recorded) -> list[str]:
 
 
 def _wanted(recorded: Recorded, hits: Hits) -> dict[str, dict[str, int]]:
-    """The hits that a fault on their node was to cause."""
+    """Return the hits that a fault on their node was meant to cause."""
     struck = {(r.fault, node) for r in recorded.receipts if r.state != "skipped" for node in r.nodes}
     pairs = [(alarm.pattern, node) for alarm in recorded.alarms for name, node in struck if name in alarm.wanted_by]
     return {node: {one: count for one, count in found.items() if (one, node) in pairs} for node, found in hits.items()}
 
 
 def log_lines(alarms: Sequence[Alarm], hits: Hits, follows: str) -> list[str]:
-    """A sentence for each alarm with this consequence."""
+    """Return a sentence for each alarm with this consequence."""
     lines = []
     for alarm in (one for one in alarms if one.follows == follows):
         found = {node: counts[alarm.pattern] for node, counts in hits.items() if counts.get(alarm.pattern)}
@@ -108,7 +109,7 @@ def log_lines(alarms: Sequence[Alarm], hits: Hits, follows: str) -> list[str]:
 
 
 def _patterns(alarms: Sequence[Alarm], hits: Hits) -> tuple[AlarmPattern, ...]:
-    """The patterns by which the lines of the violations are found in the logs again, and their nodes."""
+    """Return the patterns that find the lines of the violations in the logs again, with their nodes."""
     return tuple(
         AlarmPattern(alarm.pattern, tuple(nodes), alarm.unless)
         for alarm in alarms
@@ -118,9 +119,9 @@ def _patterns(alarms: Sequence[Alarm], hits: Hits) -> tuple[AlarmPattern, ...]:
 
 
 def ends_unexplained(recorded: Recorded) -> list[str]:
-    """Processes that ended although no fault that may end processes was aimed at them: a sentence each.
+    """Return a sentence for each process that ended although no fault that may end processes was aimed at it.
 
-    The cause is not known: the server itself, the kernel for lack of memory, or a person.  So this makes the check
+    The cause is unknown: the server itself, the kernel for lack of memory, or a person.  So this makes the check
     unknown, not invalid.
     """
     by_heals = {
@@ -145,9 +146,11 @@ def ends_unexplained(recorded: Recorded) -> list[str]:
 
 
 def _ended_for_good(recorded: Recorded) -> list[str]:
-    """Processes that did not run at the end, though no fault was left that may have ended them."""
+    """Return a sentence for each process that was not running at the end, although no remaining fault may have ended
+    it.
+    """
     state, answers = recorded.state, last_answers(recorded.probes)
-    if state.restart_failed or state.interrupted or state.failures:  # each of them said elsewhere
+    if state.restart_failed or state.interrupted or state.failures:  # each of these is reported elsewhere
         return []
     return [
         f"the {', '.join(roles)} of {node} did not run any more at the end"
@@ -162,7 +165,7 @@ def _ended_for_good(recorded: Recorded) -> list[str]:
 
 
 def _may_have_ended(node: str, begin: int, end: int, recorded: Recorded) -> bool:
-    """Whether a fault that may end processes was, or may have been, at the node between two times (ns)."""
+    """Return whether a fault that may end processes hit, or may have hit, the node between two times (ns)."""
     return any(
         _hit(receipt, node)
         and may_end_processes(receipt.fault)
@@ -173,12 +176,12 @@ def _may_have_ended(node: str, begin: int, end: int, recorded: Recorded) -> bool
 
 
 def _hit(receipt: Receipt, node: str) -> bool:
-    """Whether the fault was, or may have been, at the node."""
+    """Return whether the fault hit, or may have hit, the node."""
     return receipt.state != "skipped" and (node in receipt.nodes or node in receipt.targets.get("reserved", ()))
 
 
 def _with_faults(alarms: Sequence[Alarm], log_hits: Hits, probes: Sequence[Probe]) -> dict[str, dict[str, int]]:
-    """The alarms of the logs, and those only in the ``fault`` of a status: each process once."""
+    """Return the alarms of the logs, plus those found only in the ``fault`` of a status, once for each process."""
     faults = {(probe.node, probe.pid, probe.fault) for probe in probes if probe.answered and probe.fault}
     hits = {node: dict(found) for node, found in log_hits.items()}
     for pattern in (alarm.pattern for alarm in alarms):
@@ -190,7 +193,7 @@ def _with_faults(alarms: Sequence[Alarm], log_hits: Hits, probes: Sequence[Probe
 
 
 def _undecodable(probes: Sequence[Probe], damages: Damages) -> tuple[list[str], list[str]]:
-    """Committed entries that could not be read: on undamaged nodes, and on those that we damaged."""
+    """Return committed entries that could not be read, on undamaged nodes and on nodes that we damaged."""
     counts = {False: dict[str, int](), True: dict[str, int]()}
     for (node, _), (probe, number) in _per_process(probes, "undecodable").items():
         mine = counts[damages.before(node, probe.time)]
@@ -219,7 +222,7 @@ def _counts(probes: Sequence[Probe]) -> list[str]:
 
 
 def _per_process(probes: Sequence[Probe], name: str) -> dict[tuple[str, int], tuple[Probe, int]]:
-    """List each process with a count above 0: the first such probe, and the highest count."""
+    """Map each process with a count above 0 to the first such probe and the highest count."""
     found: dict[tuple[str, int], tuple[Probe, int]] = {}
     for probe in probes:
         if probe.answered and (number := int(getattr(probe, name))):
@@ -229,12 +232,12 @@ def _per_process(probes: Sequence[Probe], name: str) -> dict[tuple[str, int], tu
 
 
 def _faults(probes: Sequence[Probe]) -> list[str]:
-    """The first ``fault`` of each process."""
+    """Return the first ``fault`` that each node reported."""
     first = dict.fromkeys((probe.node, probe.fault) for probe in probes if probe.answered and probe.fault)
     return [f"{node} says: {fault}" for node, fault in first]
 
 
 def _without_decoding(probes: Sequence[Probe], damages: Damages) -> set[str]:
-    """The undamaged nodes that could not read a committed entry."""
+    """Return the undamaged nodes that could not read a committed entry."""
     found = _per_process(probes, "undecodable").items()
     return {node for (node, _), (probe, _) in found if not damages.before(node, probe.time)}

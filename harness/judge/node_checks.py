@@ -1,7 +1,7 @@
-"""The checks of what nodes say of themselves, each of them only where nodes say what it rests on.
+"""The checks of what nodes report about themselves, each made only if nodes report the figures that it needs.
 
-A check of figures that a system's nodes do not report is left out, and the results say so.  One whose nodes would
-report them, but never answered, is unknown.
+A check whose figures a system's nodes do not report is left out, and the results say so.  If the nodes would report
+them but never answered, the check is unknown.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from harness.judge.replicas import End, replicas_agree
 from history import Check
 from history.records.text import and_listed
 
-#: What is said of a figure that no node reports.
+#: The reason to give if no node reports a figure.
 _UNREPORTED: Final = {
     "digest": "no digest of the nodes' contents was reported",
     "state_index": "the index of the nodes' contents was not reported",
@@ -35,7 +35,7 @@ _UNREPORTED: Final = {
 
 @dataclass(frozen=True, slots=True)
 class _NodeCheck:
-    """A check by its name, the fields of a probe that it rests on, and how it is made."""
+    """A check: its name, the probe fields that it needs, and the function that makes it."""
 
     name: str
     needs: tuple[str, ...]
@@ -45,7 +45,7 @@ class _NodeCheck:
 def node_checks(
     recorded: Recorded, recovery: RecoveryFindings | None, damages: Damages
 ) -> tuple[list[Check], list[str]]:
-    """The checks, and a sentence for those that are left out, by the reason."""
+    """Return the checks, and a sentence for each reason why some are left out."""
     probes, moments = recorded.probes, recorded.state.moments
     every = (
         _NodeCheck("replicas-agree", ("digest", "state_index"), lambda: replicas_agree(
@@ -75,7 +75,7 @@ def node_checks(
 
 
 def _ends(recovery: RecoveryFindings | None, moments: Mapping[str, int]) -> list[End]:
-    """The ends of a run at which contents are to be compared: after the last heal, and after a restart."""
+    """Return the points at which contents are compared: after the last heal, and after a restart."""
     if recovery is None:
         return []
     ends = [End("the last heal", recovery.recovered, moments["healed"], moments.get("quiet"))]

@@ -1,4 +1,4 @@
-"""The recorded data of a run, as input of the judge."""
+"""The recorded data of a run, as input for the judge."""
 
 from __future__ import annotations
 
@@ -33,11 +33,12 @@ log = logging.getLogger("harness.judge.recorded")
 
 @dataclass(frozen=True, slots=True)
 class Recorded:
-    """The recorded data of a run.  ``log_hits`` maps a node to the counts of its alarms' patterns.
+    """The recorded data of a run.
 
-    A node without collected logs is missing in it.  ``early_hits`` has those of its lines that stand in the logs of a
-    node before a fault of ours damaged its files.  ``members`` are the nodes where the system keeps its data: faults
-    drew from them, and majorities are counted over them.  ``files`` is the directory of what was collected.
+    ``log_hits`` maps each node to the counts of its alarms' patterns; a node without collected logs is missing.
+    ``early_hits`` has the counts of lines that a node logged before one of our faults damaged its files.  ``members``
+    are the nodes where the system keeps its data: faults chose among them, and majorities are counted over them.
+    ``files`` is the directory of the collected files.
     """
 
     plan: Plan
@@ -58,12 +59,12 @@ class Recorded:
 
     @property
     def clock(self) -> AwakeClock:
-        """The run's clock without the times in which the harness itself stood still."""
+        """The run's clock, without the times when the harness itself stood still."""
         return AwakeClock(self.state.standstills)
 
     @property
     def roles(self) -> dict[str, list[str]] | None:
-        """The names of the roles that ran on each node; None of a run that does not say."""
+        """The names of the roles that ran on each node; None if the run did not record them."""
         try:
             return msgspec.convert(self.state.environment.get("roles"), dict[str, list[str]] | None)
         except msgspec.ValidationError:
@@ -71,17 +72,21 @@ class Recorded:
 
     @property
     def serving(self) -> tuple[str, ...]:
-        """The nodes on which some role ran: all, of a run that does not say."""
+        """The nodes on which some role ran; all nodes if the run did not record roles."""
         roles = self.roles
         return tuple(node for node in self.nodes if roles is None or roles.get(node, True))
 
     @property
     def keepers(self) -> tuple[str, ...]:
-        """The members on which some role ran: those that recovery asks.  A proxy or a metadata server is none."""
+        """The members on which some role ran, which recovery checks ask.  A proxy or a metadata server is not one of
+        them.
+        """
         return tuple(node for node in self.serving if node in self.members)
 
     def evidence(self, recovered: Iterable[str]) -> Evidence:
-        """The evidence for a system's own checks; ``recovered`` are the nodes that caught up after the last heal."""
+        """Return the evidence for a system's own checks; ``recovered`` are the nodes that caught up after the last
+        heal.
+        """
         addresses = self.state.environment.get("nodes")
         known = addresses if isinstance(addresses, dict) else {}
         return Evidence(
@@ -99,7 +104,8 @@ class Recorded:
 def read_recorded(run: RunFiles | Recording) -> Recorded:
     """Read all recorded data that the judge needs.
 
-    Raises FormatError, FileNotFoundError, CheckError for plan and state, and UsageError without records.
+    Raises FormatError, FileNotFoundError, CheckError for an invalid plan or state, or UsageError if there are no
+    records.
     """
     recording = Recording.of(run)
     files = recording.files
@@ -128,9 +134,10 @@ def read_recorded(run: RunFiles | Recording) -> Recorded:
 
 
 def plan_of(run: Recording) -> Plan:
-    """The plan by which a run is judged: with the file of its system as the run kept it, if the system is a file.
+    """Return the plan by which a run is judged; if its system is a file, the plan uses the copy that the run kept.
 
-    Raises CheckError when it is no plan, FormatError for a kept file that is none, FileNotFoundError without a plan.
+    Raises CheckError for an invalid plan, FormatError for an invalid copy of the file, or FileNotFoundError without a
+    plan.
     """
     path, kept = run.files.plan, run.files.system
     try:
@@ -142,7 +149,7 @@ def plan_of(run: Recording) -> Plan:
         plan = Plan.from_json(run.plan)
     except ValueError as error:
         raise CheckError(f"{path}: not a plan: {error}") from None
-    if plan.system.endswith(FILE):  # which is not a stranger's to name: it would be read from the working directory
+    if plan.system.endswith(FILE):  # do not read a file from the working directory that a foreign run names
         raise CheckError(f"{path}: the run has no copy of its system's file: put {plan.system} there as {kept.name}")
     return plan
 
@@ -157,8 +164,8 @@ def _state_of(run: Recording) -> RunState:
 def log_hits(run: Recording, nodes: tuple[str, ...], alarms: Iterable[Alarm]) -> dict[str, dict[str, int]]:
     """Count the alarms in the collected logs of every node.
 
-    Logs are capped and their oldest lines are gone, so the server counts too (``alarms-<pid>.json``); but a
-    process that was killed may not have written its last ones.  The higher of the two counts is taken.
+    Logs are capped and lose their oldest lines, so the server counts alarms too (``alarms-<pid>.json``).  But a process
+    that was killed may not have written its last counts.  The higher of the two counts is used.
     """
     hits, known = dict[str, dict[str, int]](), tuple(alarms)
     for node in nodes:
@@ -169,7 +176,7 @@ def log_hits(run: Recording, nodes: tuple[str, ...], alarms: Iterable[Alarm]) ->
 
 
 def early_hits(run: Recording, damages: Damages, alarms: Iterable[Alarm], started: str) -> dict[str, dict[str, int]]:
-    """Count the alarms that nodes had logged before we damaged their files, by the dates of the lines."""
+    """Count the alarms that nodes logged before we damaged their files, by the dates of the lines."""
     hits, known = dict[str, dict[str, int]](), tuple(alarms)
     for node in damages.nodes:
         until = min(damage.begin for damage in damages.of(node)) / 1e9
@@ -185,7 +192,7 @@ def early_hits(run: Recording, damages: Damages, alarms: Iterable[Alarm], starte
 def _lines_of(
     run: Recording, node: str, alarms: Sequence[Alarm], counts: Callable[[str], bool] = lambda _: True
 ) -> Counter[str] | None:
-    """The lines of each alarm in a node's logs; None without any log."""
+    """Count the lines of each alarm in a node's logs; None if it has no logs."""
     found: Counter[str] = Counter()
     for line in run.log_lines(node):
         found.update(
@@ -197,7 +204,7 @@ def _lines_of(
 
 
 def _counted(run: Recording, node: str) -> Counter[str] | None:
-    """The alarms that the node's processes counted, summed; None without any such file."""
+    """Return the sum of the alarms that the node's processes counted; None if it has no such file."""
     counted: Counter[str] | None = None
     for path in sorted((run.files.nodes / node).glob("alarms-*.json")):
         try:

@@ -1,7 +1,7 @@
-"""Assess recovery: used while the run waits, and again when it is judged.
+"""Assess recovery, both while the run waits and when it is judged.
 
-Whatever the system, clients must be served again with every kind of operation (``harness.judge.service``).  Whether the
-nodes are back is decided by one of three rules: a system's own (``System.recovered``), else the nodes' commit and
+Whatever the system, clients must be served again with every kind of operation (``harness.judge.service``).  One of
+three rules decides whether the nodes are back: the system's own rule (``System.recovered``), else the nodes' commit and
 applied indexes, else each node's own clients.
 """
 
@@ -23,28 +23,28 @@ from history.records.text import and_listed
 
 #: A probe older than this (ns) is not used for the state at the heal.
 FRESH_NS: Final = 2_000_000_000
-#: How often (ns) a system's own rule is asked of the recorded probes.
+#: How often (ns) the system's own rule is applied to the recorded probes.
 _ROUND_NS: Final = 250_000_000
 NOTHING_COMMITTED: Final = "no node ever reported a commit index: there is nothing to reach"
 NO_ANSWER: Final = "no node ever answered a probe"
 
 NO_SERVICES: Final[Mapping[Want, Service]] = MappingProxyType({})
 
-#: What is waited after, in words.
+#: The event after which recovery is awaited, in words.
 HEAL: Final = "the heal"
 TRIED: Final = "the attempt to heal"
 LOAD: Final = "the load"
 RESTART: Final = "the restart"
 
-#: Clients must have asked in vain for the time to recover, less at most this (s), in which workers wait for answers.
-#: When they do not ask for longer than that, the gap does not count either.
+#: Clients must have asked in vain for the recovery time, less at most this (s), in which workers wait for answers.  A
+#: longer gap in which clients do not ask does not count as asking.
 PAUSE_S: Final = 5.0
 
 Rule: TypeAlias = Literal["own", "indexes", "operations"]
 
 
 def rule_of(system: System, probes: Sequence[Probe]) -> Rule:
-    """The rule for a system, by what its nodes report."""
+    """Return the rule for a system, according to what its nodes report."""
     if system.recovered is not None:
         return "own"
     silent = system.prober is not None and not any(probe.answered for probe in probes)
@@ -52,7 +52,7 @@ def rule_of(system: System, probes: Sequence[Probe]) -> Rule:
 
 
 def clients_decide(system: System, probes: Sequence[Probe]) -> bool:
-    """Whether nothing but its own clients shows that a node is back, and no declaration says that they cannot."""
+    """Return whether only its own clients can show that a node is back, unless the system says that they cannot."""
     return rule_of(system, probes) == "operations" and system.every_node_serves is not False
 
 
@@ -60,20 +60,20 @@ def clients_decide(system: System, probes: Sequence[Probe]) -> bool:
 class Recovery:
     """The progress of each node after a heal at ``healed_at`` (ns since the run's start).
 
-    ``target`` is the commit index that the leader had at the heal (the highest one known without a leader, or if
-    it had none yet), ``applied`` the last applied index of each node since (-1: it applied nothing; None: it did not
-    answer), ``reached`` when it passed the target (ns since the run's start, None: never).
-    ``committed`` is the highest commit index that any node reported since the heal (-1: none did).
-    ``services`` are what clients must be served with, as far as they asked for it since the heal.
+    ``target`` is the commit index that the leader had at the heal.  If there was no leader, or it had none yet, it is
+    the highest known one.  ``applied`` is the last applied index of each node since then (-1: it applied nothing; None:
+    it did not answer).  ``reached`` is when the node passed the target (ns since the run's start, None: never).
+    ``committed`` is the highest commit index that any node reported since the heal (-1: none did).  ``services`` says
+    how clients were served with what they must be served with, as far as they asked for it since the heal.
 
-    By a system's own rule there is no target: ``reached`` is when it held for the node, ``together`` when it held for
-    all of them at once.  Where operations decide, no node is followed: ``services`` are those of each node, too.
-    ``undecidable`` is why nothing can be said of the nodes, ``unproven`` what clients left open.
+    With a system's own rule, there is no target: ``reached`` is when the rule held for the node, ``together`` when it
+    held for all nodes at once.  If operations decide, no node is followed, and ``services`` also has those of each
+    node.  ``undecidable`` is why nothing can be said about the nodes, ``unproven`` is what clients left open.
 
-    ``logless`` are the nodes that keep no log, such as arbiters: they have come back with their first answer.
-    ``silent`` are the nodes that had been silent before the heal and stayed so, with their last answer (ns, None: they
-    never gave one).  ``event`` is what ended at ``healed_at``, in words: in a run without faults there is no heal, and
-    where a server did not start again its fault was not healed.
+    ``logless`` are the nodes that keep no log, such as arbiters: they are back with their first answer.  ``silent`` are
+    the nodes that had been silent before the heal and stayed so, with their last answer (ns, None: they never gave
+    one).  ``event`` says in words what ended at ``healed_at``: in a run without faults there is no heal, and if a
+    server did not start again, its fault was not healed.
     """
 
     healed_at: int
@@ -109,7 +109,7 @@ class Recovery:
 
     @property
     def served_again(self) -> int | None:
-        """When every kind of operation had been served, by whichever node; None if one never was."""
+        """When every kind of operation had been served by some node; None if one never was."""
         kinds = [one.granted for (_, node), one in self.services.items() if node is None]
         granted = [moment for moment in kinds if moment is not None]
         return max(granted, default=None) if len(granted) == len(kinds) else None
@@ -129,12 +129,12 @@ class Recovery:
 
     @property
     def open(self) -> list[str]:
-        """Why not everything could be observed."""
+        """The reasons why not everything could be observed."""
         return [why for why in (self.undecidable, self.unproven) if why]
 
     @property
     def finished_at(self) -> int | None:
-        """The time at which the last condition was met (ns since the run's start), None if one never was."""
+        """When the last condition was met (ns since the run's start); None if one never was."""
         if self.unserved or not self.nodes_back:
             return None
         met = [*(one.granted for one in self.services.values()), self.together, *self.reached.values()]
@@ -147,24 +147,25 @@ class Recovery:
 
     @property
     def service_took(self) -> float:
-        """The longest that clients asked before they were served (s)."""
+        """The longest time that clients asked before they were served (s)."""
         waits = (one.waited for one in self.services.values() if one.granted is not None)
         return max(waits, default=0) / 1e9
 
     @property
     def took(self) -> float:
-        """Like ``seconds``, without the time in which clients did not ask: that is not the system's.
+        """Like ``seconds``, but without the time in which clients did not ask, for which the system is not responsible.
 
-        Where something was left open, it took at least this long.
+        If something was left open, recovery took at least this long.
         """
         moments = [] if self.undecidable else [self.together] if self.rule == "own" else self.reached.values()
         nodes = max((moment - self.healed_at for moment in moments if moment is not None), default=0) / 1e9
         return max(nodes, self.service_took)
 
     def sentence(self) -> str:
-        """The finding as text, such as "n1 and n3 stuck at 2465 and 2470 of 11924".
+        """Return the finding as text, such as "n1 and n3 stuck at 2465 and 2470 of 11924".
 
-        What was committed at the heal, and by the end, which is what tables and charts compare a node with.
+        The text gives what was committed at the heal and by the end, because tables and charts compare a node with
+        those.
         """
         if self.rule == "own":
             return self._own_sentence()
@@ -192,7 +193,7 @@ class Recovery:
         return "; ".join([*parts, *self._silent_before(), *self._unserved()])
 
     def _unserved(self) -> list[str]:
-        """Say what clients were never served with again; of single nodes only where the cluster itself serves."""
+        """Say which services clients never got again; single nodes are named only if the cluster itself serves."""
         kinds = [kind for kind, node in self.unserved if node is None]
         if kinds:
             named = [kind for kind in kinds if kind != CHANGES] or ["change"]
@@ -200,7 +201,7 @@ class Recovery:
         return [f"{wants_text(self.unserved)} not served after {self.event}"] if self.unserved else []
 
     def _silent_before(self) -> list[str]:
-        """Say since when nodes that are behind are silent, of those that had been before the heal."""
+        """Say since when the nodes that are behind have been silent, if they were silent before the heal."""
         since = {node: self.silent[node] for node in self.late_nodes if node in self.silent}
         never = [node for node, moment in since.items() if moment is None]
         dated = {node: f"{moment / 1e9:.1f}" for node, moment in since.items() if moment is not None}
@@ -210,7 +211,9 @@ class Recovery:
         return gone + ([f"{and_listed(never)} never answered a probe"] if never else [])
 
     def reached_sentence(self) -> str:
-        """Say what was reached and when, such as "all nodes at 40, 3.1 s after the heal"; only if it was."""
+        """Say what was reached and when, such as "all nodes at 40, 3.1 s after the heal"; call it only if recovery is
+        complete.
+        """
         assert self.seconds is not None
         what = {"own": "all nodes caught up", "operations": "every kind of operation succeeded again"}
         without = f", of which {and_listed(self.logless)} without a log" if self.logless else ""
@@ -227,10 +230,10 @@ def assess(
     committed_before: int = -1,
     logless: Collection[str] = (),
 ) -> Recovery:
-    """Judge the probes of a run in which a fault was healed at ``healed_at`` (ns since the run's start).
+    """Assess recovery by indexes, from the probes of a run in which a fault was healed at ``healed_at`` (ns).
 
-    ``committed_before`` is the highest commit index of earlier probes, where ``probes`` are not all of the run.  Nodes
-    that are ``logless`` have no applied index to reach, only to answer.
+    ``committed_before`` is the highest commit index of earlier probes, if ``probes`` are not all of the run.  Nodes
+    that are ``logless`` have no applied index to reach; they only have to answer.
     """
     leader, target = _target(probes, healed_at, committed_before)
     applied: dict[str, int | None] = dict.fromkeys(nodes)
@@ -251,7 +254,7 @@ def assess(
 
 
 def assess_operations(healed_at: int, services: Mapping[Want, Service]) -> Recovery:
-    """Judge by operations alone."""
+    """Assess recovery by operations alone."""
     return Recovery(healed_at, -1, None, {}, {}, services, "operations")
 
 
@@ -262,7 +265,7 @@ def assess_own(
     healed_at: int,
     services: Mapping[Want, Service] = NO_SERVICES,
 ) -> Recovery:
-    """Judge by the system's own rule, asked as if the probes were still coming in."""
+    """Assess recovery by the system's own rule, applied as if the probes were still coming in."""
     leader, _ = _target(probes, healed_at)
     why = "" if any(probe.answered for probe in probes) else NO_ANSWER
     reached: dict[str, int | None] = dict.fromkeys(nodes)
@@ -294,10 +297,10 @@ def waiting_for(
     committed_before: int = -1,
     logless: Collection[str] = (),
 ) -> Callable[[], bool]:
-    """Whether the nodes have caught up, by the system's rule and probes that are still coming in.
+    """Return a function that says whether the nodes have caught up, by the system's rule and from growing ``probes``.
 
-    By indexes they must pass ``committed_before`` as well; ``logless`` nodes must answer.  The function raises whatever
-    a system's own rule raises.
+    By indexes, they must also pass ``committed_before``; ``logless`` nodes only have to answer.  The function raises
+    whatever a system's own rule raises.
     """
     if system.recovered is not None:
         return partial(system.recovered, probes, nodes, healed_at)
@@ -307,7 +310,7 @@ def waiting_for(
 
 
 class CatchingUp:
-    """Like :func:`assess`, for probes that are still coming in; each is examined once."""
+    """Like :func:`assess`, but for probes that are still coming in; each probe is examined once."""
 
     def __init__(
         self,
@@ -317,7 +320,7 @@ class CatchingUp:
         committed_before: int = -1,
         logless: Collection[str] = (),
     ) -> None:
-        """``probes`` grows; those up to the heal are there already."""
+        """Start from the probes up to the heal, which ``probes`` must already hold; the list may grow later."""
         self._probes = probes
         self._healed_at = healed_at
         self._target = _target(probes, healed_at, committed_before)[1]
@@ -326,7 +329,7 @@ class CatchingUp:
         self._seen = 0
 
     def done(self) -> bool:
-        """Whether every node has reported since the heal that it applied what was committed then."""
+        """Return whether every node has reported since the heal that it applied what had been committed at the heal."""
         end = len(self._probes)
         for probe in self._probes[self._seen : end]:
             if probe.time < self._healed_at or not probe.answered:
@@ -338,14 +341,14 @@ class CatchingUp:
 
 
 def committed_by(probes: Iterable[Probe], moment: int) -> int:
-    """Return the highest commit index that any node had reported by then (ns); -1 without one."""
+    """Return the highest commit index that any node had reported by this time (ns); -1 if none had."""
     return max((probe.committed for probe in probes if probe.answered and probe.time <= moment), default=-1)
 
 
 def last_heal(receipts: Iterable[Receipt], swept: int) -> int:
-    """The time at which the last fault was healed (ns since the run's start).
+    """Return the time at which the last fault was healed (ns since the run's start).
 
-    ``swept`` is when everything had been healed after the main phase: it stands in for faults without a recorded heal,
+    ``swept`` is when everything had been healed after the main phase.  It stands in for faults without a recorded heal,
     and for the heal of a run without faults.
     """
     healed = [receipt.healed for receipt in receipts if receipt.state != "skipped"]
@@ -354,7 +357,7 @@ def last_heal(receipts: Iterable[Receipt], swept: int) -> int:
 
 
 def silent_before(probes: Sequence[Probe], nodes: Iterable[str], healed_at: int) -> dict[str, int | None]:
-    """The last answers (ns, None: never) of the nodes that were silent before the heal and have been since."""
+    """Return the last answers (ns, None: never) of the nodes that have been silent since before the heal."""
     answers = last_answers(probes)
     last = {node: answers.get(node) for node in nodes}
     return {node: moment for node, moment in last.items() if moment is None or moment < healed_at - FRESH_NS}
@@ -368,6 +371,6 @@ def _target(probes: Sequence[Probe], healed_at: int, committed_before: int = -1)
     leader = leader_by(map(claim_of, newest.values()), {probe.node for probe in probes})
     if leader is not None and newest[leader].committed >= 0:
         return leader, max(committed_before, newest[leader].committed)
-    # No leader, or one that was just elected by servers that had all been restarted and has not committed yet:
-    # what had been committed before stays committed.
+    # There is no leader, or all servers were restarted and the newly elected one has not committed yet.  What had been
+    # committed before stays committed.
     return leader, max(committed_before, committed_by(probes, healed_at))

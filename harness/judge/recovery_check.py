@@ -1,8 +1,8 @@
-"""The check ``recovery``: whether the cluster recovered in time, and if not, whether that is our fault.
+"""The check ``recovery``: whether the cluster recovered in time, and if not, whether the harness is to blame.
 
-Only the system's own failure to recover makes it invalid.  What we could not heal, did not observe and did not ask for
-makes the check unknown; the times in which we stood still do not count; a server that refuses to start on a file that
-we damaged is excused.
+Only the system's own failure to recover makes it invalid.  The check is unknown because of anything that we could not
+heal, did not observe or did not ask for.  Times when the harness stood still do not count.  A server that refuses to
+start on a file that we damaged is excused.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ from history.records.probes import last_commit
 from history.records.text import and_listed
 from reports.words.of_nodes import beyond_text, short_leader_text
 
-#: What a node reached within the limit may be seen by a probe this much later (s).
+#: A probe may show this much later (s) what a node reached within the limit.
 SLACK_S: Final = 1.0
 _ASKED: Final = {
     "indexes": "every kind of operation succeeds and every node's applied index reaches what was committed then",
@@ -55,14 +55,15 @@ _ASKED: Final = {
 }
 _OF_NODES: Final = ", and every node serves its own clients reads and changes"
 _SINCE: Final = {HEAL: "last heal", TRIED: "last attempt to heal", LOAD: "end of the load"}
-#: Why what clients asked for and did not get is not held against the system.
+#: The reasons why something that clients did not get is not held against the system.
 UNASKED: Final = "not asked for again"
 NEVER: Final = "never succeeded, so that there is nothing to come back to"
 UNDECLARED: Final = (
     "not served again, and the system does not declare whether every node serves its own clients (every_node_serves)"
 )
 BRIEFLY: Final = "asked for in vain, but not for the whole time to recover"
-#: A violation at most this long before a node's last answer (ns) stood until the end: that answer is not judged.
+#: A violation at most this long (ns) before a node's last answer counts as lasting to the end, because the last answer
+#: itself is not judged.
 _STANDS_NS: Final = 1_500_000_000
 
 
@@ -70,11 +71,11 @@ _STANDS_NS: Final = 1_500_000_000
 class RecoveryFindings:
     """Findings of the probes since the last heal and since the load, in awake time (``history.metrics.awake_clock``).
 
-    The clients' load goes on after the last heal, and a node may fall behind in it: so what was committed when the load
-    had ended must be reached as well.  ``unseen`` are times without any probe, of a system that has them, ``unasked``
-    nodes without a probe since the heal, ``seconds`` is the observed time; ``refused`` are nodes that did not start on
-    a file that we damaged.
-    ``restarted`` are the findings since all nodes were restarted at the end.
+    The clients' load continues after the last heal, and a node may fall behind during it.  So what was committed when
+    the load ended must be reached as well.  ``unseen`` holds times without any probe, if the system has probes.
+    ``unasked`` are nodes without a probe since the heal.  ``seconds`` is the observed time.  ``refused`` are nodes that
+    did not start on a file that we damaged.  ``restarted`` holds the findings since all nodes were restarted at the
+    end.
     """
 
     since_heal: Recovery
@@ -88,13 +89,13 @@ class RecoveryFindings:
 
     @property
     def recovered(self) -> tuple[str, ...]:
-        """The nodes that caught up after the last heal, and hold something that can be compared."""
+        """The nodes that caught up after the last heal and hold something that can be compared."""
         heal = self.since_heal
         return tuple(node for node, at in heal.reached.items() if at is not None and node not in heal.logless)
 
 
 def recovery_of(recorded: Recorded, damages: Damages) -> RecoveryFindings | None:
-    """The findings; None when the run was cut before."""
+    """Return the findings, or None if the run was cut short before recovery."""
     moments = recorded.state.moments
     if "healed" not in moments or recorded.state.interrupted or "final-reads" not in moments:
         return None
@@ -120,7 +121,9 @@ def recovery_of(recorded: Recorded, damages: Damages) -> RecoveryFindings | None
 
 
 def _refused(recorded: Recorded, damages: Damages, gone_at: int = -1) -> dict[str, Damage]:
-    """The nodes that may have refused to start on damage of ours: by their probes, else by what their clients got."""
+    """Return the nodes that may have refused to start because of our damage, by their probes, or else by what clients
+    got.
+    """
     if any(probe.answered for probe in recorded.probes):
         return damages.refused(recorded.probes, gone_at)
     last = {op.node: op.returned or 0 for op in recorded.operations if op.served}
@@ -137,7 +140,7 @@ def _found(
     event: str,
     committed_before: int = -1,
 ) -> RecoveryFindings:
-    """The findings since the two times (awake ns), until a moment of the run."""
+    """Return the findings since the two times (awake ns), until a moment of the run."""
     probes, operations = clock.probes(recorded.probes), clock.operations(recorded.operations)
     nodes = [node for node in recorded.keepers if node not in refused]
     system, rule = recorded.plan.under_test, rule_of(recorded.plan.under_test, recorded.probes)
@@ -161,7 +164,7 @@ def _found(
     healed, swept = since
     since_heal = followed(healed, operations, wants)
     final = [operation for operation in operations if operation.phase == "final"]
-    # What was served since the heal, and is not asked for again, is known to have come back.
+    # A want that was served since the heal and was not asked for again is known to have come back.
     asked_again = services_since(swept, final, recorded.plan.load)
     since_load = followed(swept, final, [want for want in wants if want in asked_again] or wants)
     asked = {probe.node for probe in probes if probe.time >= healed}
@@ -178,7 +181,9 @@ def _found(
 def _services(
     recorded: Recorded, wants: Sequence[Want], moment: int, operations: Sequence[Operation]
 ) -> tuple[dict[Want, Service], str]:
-    """How clients were served since a moment, as far as that can be held against the system; and what cannot be."""
+    """Return how clients were served since a moment, as far as it counts against the system, and a text on what does
+    not.
+    """
     load, system, limit = recorded.plan.load, recorded.plan.under_test, recorded.plan.recovery_time
     pause_s = min(PAUSE_S, limit / 4)
     found = services_since(moment, operations, load, round(pause_s * SECOND))
@@ -209,13 +214,13 @@ def _refusal_lines(refused: dict[str, Damage]) -> dict[str, str]:
 
 
 def _event(recorded: Recorded) -> str:
-    """Name the event that recovery is counted from: without a fault that may have stood there was no heal."""
+    """Return the event from which recovery is counted; if no fault may have been in effect, there was no heal."""
     healed = [receipt.healed for receipt in recorded.receipts if receipt.state != "skipped"]
     return LOAD if not healed else TRIED if None in healed else HEAL
 
 
 def _before_the_restart(recorded: Recorded) -> Recorded:
-    """Drop probes and operations after the restart at the end: they say nothing about recovery before it."""
+    """Drop probes and operations after the restart at the end, which say nothing about recovery before it."""
     until = recorded.state.moments.get("restarting")
     if until is None:
         return recorded
@@ -266,7 +271,7 @@ def recovery_check(recorded: Recorded, found: RecoveryFindings | None, damages: 
 
 
 def _restart_failed(recorded: Recorded, damages: Damages) -> str | None:
-    """The reason why the system did not serve after the restart at the end; None where only damaged nodes failed."""
+    """Return why the system did not serve after the restart at the end; None if only damaged nodes failed."""
     reason = recorded.state.restart_failed
     began = recorded.state.moments.get("restarting")
     if reason is None or began is None:
@@ -277,7 +282,7 @@ def _restart_failed(recorded: Recorded, damages: Damages) -> str | None:
 
 
 def _failure(found: RecoveryFindings, limit: float) -> tuple[Recovery, str] | None:
-    """The kind of the failure, and its sentence."""
+    """Return the recovery that failed and a sentence about it, or None."""
     heal, load = found.since_heal, found.since_load
     if heal.failed:
         after = "after all were restarted " if heal.event == RESTART else ""
@@ -297,7 +302,7 @@ def _failure(found: RecoveryFindings, limit: float) -> tuple[Recovery, str] | No
 
 
 def _late(heal: Recovery, limit: float) -> str:
-    """Say of a cluster of which nodes are missing that the others, too, served again only after the limit."""
+    """If nodes are missing, say whether the other nodes, too, served again only after the limit."""
     if heal.served_again is None or heal.service_took <= limit + SLACK_S:
         return ""
     took = (heal.served_again - heal.healed_at) / SECOND
@@ -305,7 +310,7 @@ def _late(heal: Recovery, limit: float) -> str:
 
 
 def _part_that_was_late(recovery: Recovery, event: str, limit: float) -> str:
-    """Say what came back only after the limit, where not everything could be observed."""
+    """Say what came back only after the limit, if not everything could be observed."""
     if recovery.service_took > limit + SLACK_S:
         return f"operations succeeded again only {recovery.service_took:.1f} s after clients asked for them"
     return f"the nodes caught up only {recovery.took:.1f} s after {event}"
@@ -333,7 +338,7 @@ def _refusals(*found: RecoveryFindings) -> str:
 
 
 def _harness_cause(found: RecoveryFindings, recorded: Recorded, limit: float) -> str | None:
-    """The reason why the harness may have missed a recovery; None if it cannot have."""
+    """Return why the harness may have missed a recovery; None if it cannot have."""
     if found.unseen:
         begin, end = max(found.unseen, key=lambda span: span[1] - span[0])
         return f"the harness asked no node for {(end - begin) / 1e9:.1f} s of that time"
@@ -350,17 +355,17 @@ def _harness_cause(found: RecoveryFindings, recorded: Recorded, limit: float) ->
 
 
 def _failed_set_up(recorded: Recorded) -> str:
-    """The first failure of ours in words; empty without one."""
+    """Return the first failure of the harness in words, or an empty text."""
     failures = [*recorded.state.failures, *setup_failures(recorded)]
     return f"the harness failed ({failures[0]})" if failures else ""
 
 
 def _lost(recorded: Recorded, recovery: Recovery) -> dict[str, str]:
-    """The nodes that lost committed entries, with a sentence each, where that is why it did not recover.
+    """Return a sentence for each node that lost committed entries, if that is why the cluster did not recover.
 
-    When a leader lacked committed entries, the nodes that still hold them are those that cannot follow: a
-    node that is behind then is not the one at fault.  The same where logs end below what their own nodes had committed
-    when the run ends.  Empty where all are back, but late.
+    If a leader lacked committed entries, the nodes that still hold them are the ones that cannot follow, so a node that
+    is behind is not the one at fault.  The same holds if, at the end of the run, logs end below what their own nodes
+    had committed.  Empty if all nodes are back, only late.
     """
     if recovery.seconds is not None:
         return {}
@@ -373,7 +378,7 @@ def _lost(recorded: Recorded, recovery: Recovery) -> dict[str, str]:
 
 
 def _with_whole_logs(recorded: Recorded, recovery: Recovery, lost: Iterable[str]) -> list[str]:
-    """The nodes that are behind and were never seen to lose a committed entry."""
+    """Return the nodes that are behind but were never seen to lose a committed entry."""
     short = {*lost, *(fall.node for fall in falls(recorded.probes))}
     return [node for node in recovery.behind if node not in short]
 

@@ -1,14 +1,14 @@
 """Check that all nodes hold the same contents at the same index, at any time of the run.
 
 A status answer carries a digest of the whole state machine and the index of the furthest entry in it, read at one
-instant.  Applying is deterministic, so the same index implies the same digest: any two answers of any
-nodes, or of one node before and after a restart, may be compared.
+instant.  Applying is deterministic, so the same index implies the same digest.  Any two answers may therefore be
+compared, of any nodes, or of one node before and after a restart.
 
-There are two exceptions.  A library that goes back and applies a batch once more (``reapplied``) lets the machine stand
-at its furthest index with older contents for an instant; an answer of such a process counts only where its next or last
-one gives the same digest for the same index.  And the applied index is not read at that same instant: nodes that report
-the same one are compared when the load has ended, each with two successive answers that are alike, in which no entry
-beyond it was applied.
+There are two exceptions.  A library that goes back and applies a batch again (``reapplied``) leaves the machine at its
+furthest index with older contents for an instant.  An answer of such a process counts only if the next or the previous
+one gives the same digest for the same index.  And the applied index is not read at that same instant.  Nodes with the
+same applied index are therefore compared only after the load has ended, each by two successive equal answers in which
+no entry beyond it was applied.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ from history.records.finding import Digest, Finding, ReplicasDiffer
 from history.records.text import and_listed, counted
 
 _ASKED: Final = "every node that is at the same index holds the same contents"
-#: At most this many differences are listed, half of them those that were seen first, half the last; all are counted.
+#: At most this many differences are listed, the first half and the last half of them by time; all are counted.
 MOMENTS: Final = 100
-#: So many characters of a digest stand in a sentence.
+#: The number of characters of a digest that a sentence shows.
 SHOWN: Final = 8
 
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """Digests of one index that differ, by node and time of the first report.  ``of``: the kind of index."""
+    """The differing digests of one index, by node and time of the first report; ``of`` is the kind of index."""
 
     of: str
     index: int
@@ -40,41 +40,46 @@ class Difference:
 
     @property
     def against(self) -> tuple[str, ...]:
-        """The nodes without the most common digest; all of them where two are equally common."""
+        """The nodes without the most common digest; all nodes if two digests are equally common."""
         most = max(self.digests.values(), key=len)
         others = [nodes for nodes in self.digests.values() if self.tied or nodes is not most]
         return tuple(sorted({node for nodes in others for node in nodes}))
 
     @property
     def tied(self) -> bool:
-        """Whether two digests are equally common, so that this index alone does not show which of them is wrong."""
+        """Whether two digests are equally common, so that this index alone does not show which one is wrong."""
         numbers = sorted(map(len, self.digests.values()))
         return numbers[-1] == numbers[-2]
 
     def blamed(self, suspects: Collection[str]) -> tuple[str, ...]:
-        """As ``against``; where it is all of them, those beside a suspect (a node in the minority elsewhere)."""
+        """Return ``against``; if that is all nodes, return those that share a digest with a suspect.
+
+        A suspect is a node that is in the minority at another index.
+        """
         with_suspects = {node for nodes in self._suspected(suspects) for node in nodes}
         return tuple(sorted(with_suspects)) if self.tied and with_suspects else self.against
 
     def _suspected(self, suspects: Collection[str]) -> list[dict[str, int]]:
-        """The sides with a suspect; none where all have one."""
+        """Return the sides that have a suspect, or none if all sides have one."""
         sides = [nodes for nodes in self.digests.values() if not nodes.keys().isdisjoint(suspects)]
         return sides if len(sides) < len(self.digests) else []
 
     @property
     def time(self) -> int:
-        """The time at which it was seen: the latest of the digests' first reports."""
+        """When the difference was seen: the latest of the digests' first reports."""
         return max(min(nodes.values()) for nodes in self.digests.values())
 
     def sentence(self, suspects: Collection[str] = ()) -> str:
-        """Text such as "at index 120 n3 stands against n1 and n2"; of equal sides one with a suspect comes first."""
+        """Return text such as "at index 120 n3 stands against n1 and n2"; of equal sides, one with a suspect comes
+        first.
+        """
         sides = [nodes for _, nodes in self._sides(suspects)]
         words = " against ".join(and_listed(sorted(nodes)) for nodes in sides)
         at = f"at {self.of} {self.index}"
         return f"{at} {words.replace(' against ', ' stands against ', 1) if len(sides[0]) == 1 else words}"
 
     def held(self, suspects: Collection[str] = ()) -> str:
-        """Text such as "n3 held 9f2c01ab, n1 and n2 held 77b01d22": the beginnings of the digests."""
+        """Return text such as "n3 held 9f2c01ab, n1 and n2 held 77b01d22", with the beginnings of the digests."""
         return ", ".join(
             f"{and_listed(sorted(nodes))} held {digest[:SHOWN]}" for digest, nodes in self._sides(suspects)
         )
@@ -94,7 +99,7 @@ class Difference:
 
 @dataclass(frozen=True, slots=True)
 class End:
-    """An end of the run at which contents must have been compared: when the nodes had caught up (``recovered``).
+    """A point of the run at which the contents of the nodes that had caught up (``recovered``) must be compared.
 
     It is named by ``after``, begins at ``since`` and came to rest at ``quiet`` (ns; None: never).
     """
@@ -105,13 +110,13 @@ class End:
     quiet: int | None
 
     def alone(self, probes: Sequence[Probe]) -> list[str]:
-        """The nodes whose contents could not be compared with another's; none where only one caught up."""
+        """Return the nodes whose contents could not be compared with another node's; none if only one caught up."""
         at_the_end = compared(probes, self.since, self.quiet) if len(self.recovered) > 1 else set(self.recovered)
         return [node for node in self.recovered if node not in at_the_end]
 
 
 def differences(probes: Sequence[Probe], quiet: int | None) -> list[Difference]:
-    """Every index at which digests differ, in order; ``quiet`` (ns) is the end of the load."""
+    """Return every index at which digests differ, in order; ``quiet`` (ns) is the end of the load."""
     found = _differing("index", ((probe.state_index, probe) for probe in comparable(probes)))
     if quiet is not None:
         met = {(node, digest) for one in found for digest, nodes in one.digests.items() for node in nodes}
@@ -133,7 +138,7 @@ def _differing(of: str, indexed: Iterable[tuple[int, Probe]]) -> list[Difference
 
 
 def comparable(probes: Sequence[Probe]) -> list[Probe]:
-    """The answers whose digest is that of the state at their index."""
+    """Return the answers whose digest is certainly that of the state at their index."""
     found = []
     for before, probe, after in _neighbours(probes):
         if probe.digest is None or probe.state_index < 0:
@@ -144,9 +149,10 @@ def comparable(probes: Sequence[Probe]) -> list[Probe]:
 
 
 def at_rest(probes: Sequence[Probe], quiet: int) -> list[Probe]:
-    """The answers whose digest is that of the state at their applied index.
+    """Return the answers whose digest is certainly that of the state at their applied index.
 
-    For each node those after ``quiet``, and the last one before, since two probes before it showed quiescence.
+    For each node these are the answers after ``quiet`` and the last one before it, because two probes before it showed
+    that the node was at rest.
     """
     found = []
     for mine in _by_node(probes).values():
@@ -167,7 +173,7 @@ def _alike(probe: Probe, other: Probe | None) -> bool:
 
 
 def _by_node(probes: Sequence[Probe]) -> dict[str, list[Probe]]:
-    """The answers of each node."""
+    """Return the answers of each node."""
     by_node: dict[str, list[Probe]] = {}
     for probe in probes:
         if probe.answered:
@@ -176,13 +182,13 @@ def _by_node(probes: Sequence[Probe]) -> dict[str, list[Probe]]:
 
 
 def _neighbours(probes: Sequence[Probe]) -> Iterable[tuple[Probe | None, Probe, Probe | None]]:
-    """Each answer with the same node's answers before and after it."""
+    """Yield each answer with the same node's answers before and after it."""
     for mine in _by_node(probes).values():
         yield from zip([None, *mine[:-1]], mine, [*mine[1:], None], strict=True)
 
 
 def compared(probes: Sequence[Probe], since: int, quiet: int | None) -> set[str]:
-    """The nodes whose contents could be compared with another's after ``since`` (ns)."""
+    """Return the nodes whose contents could be compared with another node's after ``since`` (ns)."""
     late = [probe for probe in probes if probe.time >= since]
     nodes_at: dict[tuple[str, int], set[str]] = {}
     for probe in comparable(late):
@@ -193,9 +199,9 @@ def compared(probes: Sequence[Probe], since: int, quiet: int | None) -> set[str]
 
 
 def replicas_agree(probes: Sequence[Probe], *, quiet: int | None, ends: Sequence[End]) -> Check:
-    """Check that replicas agree (see above).
+    """Check that replicas agree (see the module).
 
-    Contents that could not be compared at one of the ``ends`` make the check unknown: a valid run has seen that all
+    If contents could not be compared at one of the ``ends``, the check is unknown: a valid run must have seen that all
     nodes hold the same.
     """
     answers = comparable(probes)
@@ -226,7 +232,7 @@ def _differ(found: Sequence[Difference]) -> Check:
     first = min(found, key=lambda one: one.time)
     suspects = {node for one in found if not one.tied for node in one.against}
     blamed = Counter(node for one in found for node in one.blamed(suspects))
-    # Only where the same nodes are in the minority at all of them is it so there too.
+    # Say "so" of the other indexes only if the same nodes are in the minority at all of them.
     so = "so" if all(one.blamed(suspects) == first.blamed(suspects) for one in found) else "contents differ"
     others = counted(len(found) - 1, "more index", "more indexes")
     more = f", and {so} at {others}" if len(found) > 1 else ""

@@ -1,9 +1,9 @@
-"""Tell whether clients are served: what they must be served with, and since when they are.
+"""Decide whether clients are served: what they must be served with, and since when they are.
 
-Availability is judged for each kind of operation: a server that answers reads and refuses every write has not come
-back.  Two conditions are added to the workload's kinds.  Some change must succeed, of any kind: where nothing can be
-created, no add is ever asked for in vain.  And where nothing else shows that a node takes part, its own clients decide,
-separately for reads and for changes.
+Availability is judged for each kind of operation, because a server that answers reads but refuses every write has not
+come back.  Two conditions are added to the workload's kinds.  Some change of any kind must succeed, because if nothing
+can be created, no add is ever asked for in vain.  And if nothing else shows that a node takes part, its own clients
+decide, separately for reads and for changes.
 """
 
 from __future__ import annotations
@@ -19,22 +19,23 @@ from history import Operation
 from history.records.operations import is_refusal, was_served
 from history.records.text import and_listed
 
-#: What is wanted: operations of a kind (or "changes", of any kind), or "reads" or "changes" of one node's own clients.
+#: Something to be served: operations of a kind (or "changes", of any kind) with no node, or "reads" or "changes" with
+#: the node whose own clients ask for them.
 Want: TypeAlias = tuple[str, str | None]
-#: An operation by what it is :func:`called`, and the node that answered it, or was asked.
+#: The name of an operation (see :func:`called`), and the node that answered it or was asked.
 Call: TypeAlias = tuple[str, str | None]
 
 CHANGES: Final = "changes"
 READS: Final = "reads"
-#: The first word of an ok answer to an operation on a lock that changed nothing.
+#: The first words of ok answers to operations on a lock that changed nothing.
 _UNCHANGED: Final[Mapping[str, tuple[str, ...]]] = {"acquire": ("held",), "release": ("held", "free")}
 
 
 @dataclass(frozen=True, slots=True)
 class Service:
-    """One want since some moment: how long clients asked for it until it was granted, and when that was (ns).
+    """How one want was served since some moment: how long clients asked until it was granted, and when that was (ns).
 
-    What was never granted (None) was asked for in vain for that long.
+    If it was never granted (None), clients asked in vain for that long.
     """
 
     waited: int
@@ -42,14 +43,14 @@ class Service:
 
 
 def was_granted(f: str, outcome: str, error: str | None, answer: Any) -> bool:
-    """Whether an operation that ended so did what it asked for: one that was refused changed nothing."""
+    """Return whether an operation with this outcome did what was asked; a refused one changed nothing."""
     if not was_served(outcome, error) or (f == "cas" and is_refusal(answer)):
         return False
     return not (f in _UNCHANGED and isinstance(answer, list | tuple) and answer[:1] and answer[0] in _UNCHANGED[f])
 
 
 def wants_of(workload: Workload, calls: Iterable[Call], nodes: Collection[str] = ()) -> list[Want]:
-    """Everything that clients must be served with, the kinds first.
+    """Return everything that clients must be served with, the kinds first.
 
     The own clients of each of ``nodes`` want reads and changes, if ``calls`` (those of the whole run) have any.
     """
@@ -61,7 +62,7 @@ def wants_of(workload: Workload, calls: Iterable[Call], nodes: Collection[str] =
 
 
 def met_by(workload: Workload, call: Call) -> tuple[Want, ...]:
-    """The wants that an operation meets."""
+    """Return the wants that an operation meets."""
     f, node = call
     side = _side(workload, f)
     return ((f, None), (side, None), (side, node))
@@ -74,9 +75,10 @@ def _side(workload: Workload, f: str) -> str:
 def services_since(
     moment: int, operations: Sequence[Operation], workload: Workload, pause: int = 0
 ) -> dict[Want, Service]:
-    """How each want was served by the operations that were invoked since a moment (ns); none that was not asked for.
+    """Return how each want was served by the operations invoked since a moment (ns); wants that nobody asked for are
+    left out.
 
-    Clients that ask again within ``pause`` (ns) of an answer have asked all the time; a longer gap does not count.
+    Clients that ask again within ``pause`` (ns) of an answer count as asking all the time; a longer gap does not count.
     """
     asked: dict[Want, list[tuple[int, int]]] = {}
     granted: dict[Want, int] = {}
@@ -96,7 +98,7 @@ def services_since(
 
 
 def _covered(spans: Iterable[tuple[int, int]], until: int, pause: int) -> int:
-    """The time (ns) that spans cover up to a moment, with the gaps between them that are no longer than a pause."""
+    """Return the time (ns) that spans cover up to a moment, including gaps that are no longer than a pause."""
     total, reached = 0, -math.inf
     for begin, end in sorted(spans):
         if begin > until:
@@ -108,7 +110,7 @@ def _covered(spans: Iterable[tuple[int, int]], until: int, pause: int) -> int:
 
 
 def wants_text(wants: Iterable[Want]) -> str:
-    """Text such as "reads and changes by n3's own clients"; kinds have their names."""
+    """Return text such as "reads and changes by n3's own clients"; kinds go by their names."""
     by_node: dict[str | None, list[str]] = {}
     for what, node in wants:
         by_node.setdefault(node, []).append(what)

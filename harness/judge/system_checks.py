@@ -1,7 +1,7 @@
-"""The checks that a system brings with it: its invariants, and that of a workload which no model judges.
+"""The checks that a system brings with it: its invariants, and the check of a workload that no model judges.
 
-They are functions of a third party.  One that fails, or returns no check, makes an unknown check that names it: never
-a crash of the judge, and never a valid run.
+They are third-party functions.  One that fails or returns no check becomes an unknown check that names it: it never
+crashes the judge, and never makes a run valid.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from history.records.finding import Finding
 
 
 def own_checks(functions: Iterable[Invariant], evidence: Evidence, others: Iterable[Check]) -> list[Check]:
-    """The checks that these functions make of the evidence, beside all ``others``.
+    """Return the checks that these functions make from the evidence.
 
-    A name stands for one check: one that is taken gets a number.
+    Each name stands for one check, so a name that ``others`` already use gets a number.
     """
     names, found = {check.name for check in others}, []
     for check in (_made(one, evidence) for one in functions):

@@ -1,4 +1,4 @@
-"""Violation times: the phase of the run and the faults that stood then."""
+"""When violations happened: the phase of the run, and the faults in effect."""
 
 from __future__ import annotations
 
@@ -44,5 +44,5 @@ def _stood(receipt: Receipt, sighting: Sighting) -> bool:
 
 
 def describe(found: ViolationTimes | None) -> str:
-    """Write when they were seen (see :func:`violation_times_text`); empty if there is none."""
+    """Say when the violations were seen (see :func:`violation_times_text`); empty if there is none."""
     return violation_times_text(found, "no fault") if found else ""

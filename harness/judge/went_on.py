@@ -1,7 +1,7 @@
-"""Find victims that went on answering: a kill or a pause that they did not feel does not count.
+"""Find victims that kept answering: a kill or a pause that they did not feel does not count.
 
-This is decided only where nothing else can have answered, on nodes that run one process of the system each.  Where a
-node has other processes (a gateway, a metadata server), an answer does not show whose it was.
+This is decided only if nothing else can have answered, so only on nodes that run a single process of the system.  If a
+node has other processes (a gateway, a metadata server), an answer does not show which one gave it.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _FAMILIES: Final = frozenset({"kill", "pause"})
 
 
 def went_on(recorded: Recorded) -> dict[int, str]:
-    """Map an installed fault's id to what its victims answered while they were stopped, in words."""
+    """Map an installed fault's id to a text on what its victims answered while they should have been stopped."""
     roles = recorded.roles or {}
     running = {node for node, names in roles.items() if names}
     alone = {node for node, names in roles.items() if len(names) == 1}
@@ -40,7 +40,7 @@ def went_on(recorded: Recorded) -> dict[int, str]:
 
 
 def _operations(recorded: Recorded, begin: int, end: int) -> int:
-    """Count the operations that the system was both asked and answered ok between two moments."""
+    """Count the operations that were both issued and answered ok between two moments."""
     return sum(
         begin <= op.invoked and op.returned is not None and op.returned <= end
         for op in recorded.operations
@@ -49,9 +49,10 @@ def _operations(recorded: Recorded, begin: int, end: int) -> int:
 
 
 def _answered(probes: Iterable[Probe], node: str, begin: int, end: int) -> bool:
-    """Whether a node answered a probe between two moments that was also asked between them.
+    """Return whether a node answered a probe that was also sent between the two moments.
 
-    A node is asked again when its last answer comes: the first answer after ``begin`` may be to an earlier question.
+    A node is probed again only after its last answer, so the first answer after ``begin`` may belong to an earlier
+    probe.
     """
     inside = sorted((one.time, one.answered) for one in probes if one.node == node and begin <= one.time <= end)
     return any(answered for _, answered in inside[1:])

@@ -1,1 +1,1 @@
-"""Check from the probes that logs keep what was committed, and find what became of entries that went from them."""
+"""Check from the probes that logs keep what was committed, and find out what became of entries that logs lost."""

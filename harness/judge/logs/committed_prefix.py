@@ -1,4 +1,4 @@
-"""Check that committed entries are never truncated: every fall of a log below its commit index, from the probes."""
+"""Check from the probes that no log is ever cut below its node's commit index."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _ASKED: Final = "no node removes committed entries from its log"
 class _Node:
     """The state of one node so far: its newest answer, and its highest reported commit index.
 
-    ``silent``: a probe failed since, so the next answer may come from another process.
+    ``silent`` says that a probe has failed since, so the next answer may come from another process.
     """
 
     answer: Probe
@@ -33,11 +33,11 @@ class _Node:
 
 
 def falls(probes: Sequence[Probe]) -> list[Fall]:
-    """Every fall of every node that reports where its log ends, in the order of the probes.
+    """Return every fall of every node that reports where its log ends, in the order of the probes.
 
-    The commit index of an earlier answer is compared with the log's end of a later one (the proof that this never
-    accuses a healthy node is in ``harness.judge.logs.log_order``).  A process that was restarted has forgotten its
-    commit index: what the node had reported before is compared then.
+    A fall is a log that ends below its node's commit index.  The commit index of an earlier answer is compared with the
+    log's end in a later one; ``harness.judge.logs.log_order`` proves that this never accuses a healthy node.  A
+    restarted process has forgotten its commit index, so it is compared with what the node had reported before.
     """
     found: list[Fall] = []
     probes = of_reporting(probes, "log_end")
@@ -61,7 +61,7 @@ def falls(probes: Sequence[Probe]) -> list[Fall]:
 
 
 def _next_begins(probes: Sequence[Probe]) -> dict[int, int]:
-    """Map the position of a probe to where the log begins in the same node's next answer, if there is one."""
+    """Map the position of a probe to the log's begin in the same node's next answer, if there is one."""
     last: dict[str, int] = {}
     found: dict[int, int] = {}
     for number, probe in enumerate(probes):
@@ -76,14 +76,14 @@ def _next_begins(probes: Sequence[Probe]) -> dict[int, int]:
 def _fall(node: _Node, probe: Probe, begin_after: int | None) -> Fall | None:
     before = node.answer
     shorter, same = probe.log_end < before.log_end, not node.silent and same_process(before, probe)
-    # What lies below the log's begin is in a snapshot.
+    # Entries below the log's begin are in a snapshot.
     held = begin_after is None or begin_after > before.committed
     if same and not held and probe.log_end < before.committed and (shorter or not node.fell):
         return Fall(probe.node, probe.time, probe.log_end, before.committed)
     forgot = max(before.committed, probe.committed) < node.highest or probe.committed < before.committed
     if shorter and forgot and probe.log_end < min(node.highest, before.log_end):
         committed = min(node.highest, before.log_end)
-        # That much was committed by one of its answers, or it would not be counted here.
+        # Some answer of the node reported at least this commit index, because ``highest`` comes from its answers.
         known = next(answer for answer in reversed(node.answers) if answer.committed >= committed)
         restarted = bool(known.pid and probe.pid) and known.pid != probe.pid
         fell = None if restarted else (known.committed, probe.committed)
@@ -94,7 +94,7 @@ def _fall(node: _Node, probe: Probe, begin_after: int | None) -> Fall | None:
 def check_committed_prefix(probes: Sequence[Probe], damages: Damages = NONE) -> Check:
     """Check that no node removes committed entries from its log.  One fall within one process is a violation.
 
-    A log that a fault of ours cut is left out until it is whole again.
+    A log that one of our faults cut is left out until it is whole again.
     """
     every, excused = falls(probes), damages.excused_logs(probes)
     found = [fall for fall in every if not excused.covers(fall.node, fall.time)]

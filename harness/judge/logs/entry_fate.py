@@ -1,9 +1,9 @@
-"""Find what became of committed entries that went from logs, from where logs ended over the run.
+"""Find out what became of committed entries that logs lost, from where the logs ended over the run.
 
-An answer says where a log ends at one moment.  Between two answers of a node its log may have reached as far as the
-longer of them, and for as long as it is silent as far as the last one before or the first one after.  So entries count
-as lost only if by all of that no log reached them at some moment; what logs hold is not compared here, only how far
-they reach.
+An answer says where a log ends at one moment.  Between two answers of a node, its log may have reached as far as the
+longer of them; while the node is silent, as far as its last answer before or its first one after.  Entries therefore
+count as lost only if, by all of that, no log reached them at some moment.  Only the reach of logs is compared here, not
+their content.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from history.records.finding import EntryFate, Fate
 
 
 class _Reach:
-    """How far each node's log may have reached, from each answer to the next; ``ends`` are from ``times`` (ns) on."""
+    """How far each node's log may have reached from each answer to the next; ``ends`` apply from ``times`` (ns) on."""
 
     def __init__(self, probes: Iterable[Probe]) -> None:
         answers: dict[str, list[Probe]] = {}
@@ -42,19 +42,19 @@ class _Reach:
                 self.times.append(time)
                 self.ends.append(now)
         self.longest = [max(ends.values()) for ends in self.ends]
-        #: The least of ``longest`` from each row on.
+        #: For each row, the least of ``longest`` from there to the end.
         self.least = list(accumulate(reversed(self.longest), min))[::-1]
 
 
 def entry_fate(probes: Sequence[Probe], indexes: Iterable[int], fell: int) -> EntryFate:
-    """Return the fate of the entries up to the highest of these committed indexes that was lost, or else of all.
+    """Return the fate of the entries up to the highest of these committed indexes that was lost, or of all if none was.
 
-    ``fell`` is when the first log was seen to have lost some of them (ns).  At least one index; each had been reported
-    as committed by some answer, and some answer says where a log ends.
+    ``fell`` is when a log was first seen to have lost some of them (ns).  There must be at least one index.  Each must
+    have been reported as committed by some answer, and some answer must say where a log ends.
     """
     reach, known = _Reach(probes), _committed(probes)
     highest = sorted(set(indexes), reverse=True)
-    # The row that holds when an index is first reported as committed.
+    # The row that applies when an index is first reported as committed.
     since = {index: max(0, bisect_right(reach.times, known[bisect_left(known, (index,))][1]) - 1) for index in highest}
     for index in highest:
         if reach.least[since[index]] < index:
@@ -74,7 +74,7 @@ def entry_fate(probes: Sequence[Probe], indexes: Iterable[int], fell: int) -> En
 
 
 def _committed(probes: Iterable[Probe]) -> list[tuple[int, int]]:
-    """List each commit index that was the highest reported so far, with its time, upwards."""
+    """Return each commit index that was the highest reported so far, with its time, in ascending order."""
     found: list[tuple[int, int]] = []
     for probe in sorted((one for one in probes if one.answered), key=lambda one: one.time):
         if not found or probe.committed > found[-1][0]:

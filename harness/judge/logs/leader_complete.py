@@ -1,15 +1,15 @@
 """Check Leader Completeness: a leader holds every committed entry (figure 3 of the Raft paper).
 
-A leader whose log ends below what had been committed writes other entries in the place of acknowledged ones: those are
+If a leader's log ends below what had been committed, it writes other entries in place of acknowledged ones.  Those are
 lost, and the nodes that still hold them will have to truncate them.
 
-No healthy node is accused, although a status answer is several reads in no promised order.  Let some node report the
-commit index c, and in its next answer the term u: terms never fall in a process, so c was committed in term u or
-before.  Let then a node report in two successive later answers that it leads in term t >= u: between the two
-its term was t all the time, so it did lead in t at the instant at which the second answer read its role.  So its log
-held c then, by Leader Completeness or because it committed it itself; and a committed entry is never removed.  The
-second answer's log end e was read later than c.  If e < c, and the log's begin (which never falls) is c or less even in
-the answer after it, then an entry that a leader must hold is missing.
+No healthy node is accused, although a status answer consists of several reads in no promised order.  Suppose a node
+reports the commit index c and, in its next answer, the term u.  Terms never fall within a process, so c was committed
+in term u or before.  Suppose that later a node reports in two successive answers that it leads in a term t >= u.  Its
+term was t all the time between them, so it did lead in t at the instant when the second answer read its role.  Its log
+therefore held c at that time, by Leader Completeness or because it committed c itself, and a committed entry is never
+removed.  The second answer's log end e was read later than c.  So if e < c, and the log's begin (which never falls) is
+at most c even in the answer after that, then an entry that a leader must hold is missing.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ from history.records.text import counted
 from reports.words.of_nodes import short_leader_text
 
 _ASKED: Final = "who leads holds every entry that was committed before"
-#: At most this many are listed, and the first of each node; all are counted.
+#: At most this many moments are listed, plus the first of each node; all are counted.
 MOMENTS: Final = 100
 
 
 @dataclass(frozen=True, slots=True)
 class _Known:
-    """A fact: at ``time``, ``committed`` entries were committed, in ``term`` or before."""
+    """At ``time``, this many entries were ``committed``, in ``term`` or before, as ``node`` reported."""
 
     time: int
     committed: int
@@ -44,7 +44,7 @@ class _Known:
 
 
 def short_leaders(probes: Sequence[Probe]) -> list[ShortLeader]:
-    """Every answer of a leader that reports its log, and whose log is too short, in the order of time."""
+    """Return every answer of a leader whose log is too short, in order of time."""
     known = [
         _Known(probe.time, probe.committed, after.term, probe.node)
         for stretch in answers_by_process(probes)
@@ -62,7 +62,9 @@ def short_leaders(probes: Sequence[Probe]) -> list[ShortLeader]:
 
 
 def _leading(probes: Sequence[Probe]) -> list[tuple[Probe, Probe, Probe]]:
-    """Two successive answers of a leader that reports its log, in one term, and the answer after them."""
+    """Return each two successive answers in which a node leads in one term and reports its log, with the answer after
+    them.
+    """
     return [
         (first, second, after)
         for stretch in answers_by_process(of_reporting(probes, "log_end"))
@@ -92,9 +94,9 @@ class _Highest:
 
 
 def leader_complete(probes: Sequence[Probe], damages: Damages) -> Check:
-    """Check that no leader lacked committed entries (see above).
+    """Check that no leader lacked committed entries (see the module).
 
-    Not checked after a fault of ours cut a log or destroyed a term: an entry that had been on a bare majority may be
+    Nothing is checked after a fault of ours cut a log or destroyed a term, because an entry on a bare majority may be
     gone.
     """
     cut_at = damages.first(*LOG, "term")

@@ -1,26 +1,26 @@
 """Check the order of a node's indexes: applied <= committed <= log end.
 
-A node whose log is cut below its own commit index has lost acknowledged entries, and serves a state that its log does
-not lead to.  One status answer is several reads and no instant, in no promised order: a healthy node may
-well show a commit index beyond the end of its log.  So two answers of one process are compared
-(``harness.judge.answers_by_process``), an earlier one's claim with a later one's bound.  No healthy node can then be
-accused, whatever the order of the reads, as this shows:
+A node whose log is cut below its own commit index has lost acknowledged entries, and serves a state that does not
+follow from its log.  One status answer consists of several reads at different instants, in no promised order, so even a
+healthy node may show a commit index beyond the end of its log.  For this reason two answers of one process are compared
+(``harness.judge.answers_by_process``): a claim of the earlier one with a bound of the later one.  This cannot accuse a
+healthy node, whatever the order of the reads:
 
 committed <= log end
-    Let an earlier answer report the commit index c, read at some t1, and a later one the log's end e, read at t2 > t1.
-    The commit index of a process never falls, so at t2 it is c or more.  What the node holds at t2 is its log up to e,
-    and below the log's begin whatever its snapshot holds.  The begin never falls either, so the begin b of an answer
-    after that is at least what it was at t2.  If c > e and c >= b, then at the one instant t2 the node did not hold an
-    entry that it knew to be committed.
+    Suppose an earlier answer reports the commit index c, read at some t1, and a later one the log's end e, read at
+    t2 > t1.  The commit index of a process never falls, so at t2 it is at least c.  At t2 the node holds its log up to
+    e and, below the log's begin, whatever its snapshot holds.  The begin never falls either, so the begin b of an
+    answer after that is at least what it was at t2.  If c > e and c >= b, then at the instant t2 the node did not hold
+    an entry that it knew to be committed.
 
 applied <= committed
-    Let an earlier answer report the applied index a (t1), and a later one the commit index c (t2).  At t1 the commit
-    index was at most c.  If a > c, then at t1 something was applied that the node did not know to be committed.  A
-    snapshot is the exception: what it holds was committed, but a server need not raise its commit index for it.  So of
-    a process that loaded one only an applied index counts that is above all before it, and that was reached while the
-    count of loads stayed the same, from two answers before to one after it.  Nor does an index count that another node
-    had reported committed by then: a follower may hand its leader's commit index to its state machine before it stores
-    its own.
+    Suppose an earlier answer reports the applied index a (t1), and a later one the commit index c (t2).  At t1 the
+    commit index was at most c.  If a > c, then at t1 something was applied that the node did not know to be committed.
+    There are two exceptions.  The content of a snapshot was committed, but a server need not raise its commit index for
+    it.  If a process loaded a snapshot, an applied index therefore counts only if it exceeds all earlier ones and the
+    count of loads stayed the same from two answers before it to one after it.  And an index does not count if another
+    node had reported it as committed by then: a follower may pass its leader's commit index to its state machine before
+    it stores its own.
 """
 
 from __future__ import annotations
@@ -38,12 +38,12 @@ from history.records.text import counted
 from reports.words.of_nodes import beyond_text
 
 _ASKED: Final = "on every node applied <= committed <= end of the log"
-#: At most this many violations are listed, and the first of each node; all are counted.
+#: At most this many violations are listed, plus the first of each node; all are counted.
 MOMENTS: Final = 100
 
 
 def order_violations(probes: Sequence[Probe]) -> list[BeyondLog]:
-    """Every violation by every node that reports both its log's end and its commit index, in the order of time."""
+    """Return every violation by every node that reports both its log's end and its commit index, in order of time."""
     known = _highest_committed(probes)
     found = [violation for stretch in _stretches(probes) for violation in _of_process(stretch, known)]
     return sorted(found, key=lambda violation: (violation.time, violation.node))
@@ -72,13 +72,15 @@ def _of_process(stretch: Sequence[Probe], known: dict[int, int]) -> list[BeyondL
 
 
 def _without_load(stretch: Sequence[Probe], number: int) -> bool:
-    """Whether what was applied before this answer, and above all before it, was certainly not in a loaded snapshot."""
+    """Return whether the previous answer's applied index, a new highest, was certainly not reached by loading a
+    snapshot.
+    """
     loaded = stretch[number].snapshots_loaded
     return not loaded or (number > 2 and stretch[number - 3].snapshots_loaded == loaded)
 
 
 def _highest_committed(probes: Sequence[Probe]) -> dict[int, int]:
-    """The highest commit index that any node had reported, by the time of each probe."""
+    """Return the highest commit index that any node had reported, by the time of each probe."""
     highest, known = -1, {}
     for probe in probes:
         if probe.answered:
@@ -88,7 +90,9 @@ def _highest_committed(probes: Sequence[Probe]) -> dict[int, int]:
 
 
 def log_order(probes: Sequence[Probe], damages: Damages) -> Check:
-    """Check the order (see above).  On a node whose log we cut, a violation is mentioned and not counted."""
+    """Check the order of indexes (see the module).  On a node whose log we cut, violations are mentioned but not
+    counted.
+    """
     every = order_violations(probes)
     excused = damages.excused_logs(probes)
     found = [violation for violation in every if not excused.covers(violation.node, violation.time)]
