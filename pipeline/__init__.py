@@ -4,7 +4,7 @@ Importing this package does not import pyspark.
 
 ===============  ======================================================================
 ``warehouse``    the tables of all runs: runs are added, indexed and compared
-``spark``        the same tables computed by Spark, for one run of any size; sessions
+``spark``        the tables of one run of any size, computed by Spark; sessions
 ``tables``       the tables of one run: how each is computed and written, without Spark
 ``tables_page``  ``docs/tables.md``, generated from the schemas
 ``errors``       the tree of exceptions

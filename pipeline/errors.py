@@ -6,10 +6,10 @@
     ├── SessionError            no Spark session: the JVM did not start, or not in time
     │   └── JavaMissingError    there is no Java to start it with
     ├── PackageMissingError     no jar for a kind of URI, such as s3a://
-    └── JobError                a Spark job died (a worker that was killed, or that sees no files)
+    └── JobError                a Spark job died (a worker was killed, or sees no files)
 
-Bad recorded files, and tables that this release does not read, raise ``history.FormatError``; what the disk refuses
-raises ``OSError``.
+Bad recorded files, and tables that this release cannot read, raise ``history.FormatError``; disk errors raise
+``OSError``.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ class JavaMissingError(SessionError):
 
 
 class PackageMissingError(PipelineError):
-    """Spark has no file system for a URI, or one that does not fit; the message names the package to add."""
+    """Spark has no file system for a URI, or one of the wrong version; the message names the package to add."""
 
 
 class JobError(PipelineError):
-    """A Spark job failed; the message holds the first cause."""
+    """A Spark job failed; the message gives the first cause."""

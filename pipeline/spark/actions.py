@@ -1,4 +1,4 @@
-"""Run Spark actions, with one kind of exception and its first cause."""
+"""Run Spark actions so that they raise one kind of exception, with the first cause."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ def run_action(action: Callable[[], Any]) -> Any:
 
 
 def cause(text: str) -> str:
-    """The exception at the end of the first Python traceback in a report, else Spark's innermost exception.
+    """Return the exception at the end of the first Python traceback in a report, else Spark's innermost exception.
 
-    Of our own exceptions only the message is left.
+    For our own exceptions, only the message is kept.
     """
     lines = [line for line in text.splitlines() if line.strip()]
     for place, line in enumerate(lines):
         if line.lstrip().startswith("Traceback"):
-            # What a worker printed before it could answer stands further to the right.
+            # Text that a worker printed before it could answer is indented further.
             inside = line[: len(line) - len(line.lstrip())] + " "
             found = next((later.strip() for later in lines[place + 1 :] if not later.startswith(inside)), line.strip())
             return re.sub(r"^pipeline\.errors\.\w+: ", "", found) or found
@@ -41,7 +41,7 @@ def cause(text: str) -> str:
 
 
 def require_visible(path: Path) -> None:
-    """Raise JobError on a worker that does not see what the driver made."""
+    """Raise JobError if this worker does not see what the driver made."""
     if not path.exists():
         raise JobError(
             f"the worker {socket.gethostname()} does not see {path}: the directory of runs must be mounted there under "
@@ -50,7 +50,7 @@ def require_visible(path: Path) -> None:
 
 
 def require_model(name: str) -> None:
-    """Raise JobError on a worker that lacks a model: of those that systems bring none is sent to a cluster."""
+    """Raise JobError if this worker lacks a model: models that come with systems are not sent to a cluster."""
     try:
         model_named(name)
     except ModelError:

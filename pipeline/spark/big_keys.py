@@ -3,17 +3,18 @@
 The algorithm is that of ``checker.engines.zones`` (Gibbons and Korach 1997; Golab, Li and Shah 2011) in two steps that
 need no task to see a whole key:
 
-1. One aggregate a (key, value): invocation of the write, least return ``first``, greatest invocation ``last``.  Values
-   that were read without having been written, or before, contradict themselves.
-2. A value whose first < last must be current in between.  Two such zones must not meet, nor may another value's
-   [last, first] lie inside one: for each zone, is the greatest ``last`` of all zones that begin before it beyond its
-   ``first``?  That is a running maximum over time.  Time is cut into ranges; the maximum of each range is taken first,
-   the prefix maxima of these few numbers are what every range starts with (*carry*), and each then runs by itself.
+1. One aggregate for each (key, value): the invocation of the write, the least return ``first``, the greatest invocation
+   ``last``.  A value that was read without being written, or before it was written, is a contradiction by itself.
+2. A value with first < last must be current in between.  Two such zones must not overlap, and another value's
+   [last, first] must not lie inside one.  So for each zone: is the greatest ``last`` of all zones that begin before it
+   beyond its ``first``?  That is a running maximum over time.  Time is cut into ranges.  The maximum of each range is
+   computed first, every range starts with the prefix maximum of those few numbers (*carry*), and then each range runs
+   by itself.
 
-Values are compared by their canonical texts, which are equal if and only if the checker holds the values to be equal.
+Values are compared by their canonical texts, which are equal if and only if the checker considers the values equal.
 
-Only for registers with read and write, an initial value of null, and values written once; ``reason`` says what else was
-found in a key, whose verdict is then unknown and for another engine to find.
+This works only for registers with read and write, an initial value of null, and values that are written once.  For any
+other key, ``reason`` says what was found; its verdict is unknown and left to another engine.
 """
 
 from __future__ import annotations
@@ -50,10 +51,10 @@ if TYPE_CHECKING:
 ENGINE: Final = "zones-distributed"
 _RANGES: Final = 64
 _RANGE: Final = 1_000_000
-#: Seconds in which one violation is explained.
+#: The most seconds for explaining one violation.
 _EXPLAIN_S: Final = 10.0
 
-#: An unkeyed object gets the key '' here, which is no JSON and so the key of none.
+#: An unkeyed object gets the key '' here.  That is not JSON, so it cannot be the key of another object.
 _CALLED: Final = """
 SELECT coalesce(key, '') AS key, f, invoke_index AS invoked,
   CASE WHEN f = 'read' THEN result ELSE value END AS value,
@@ -63,7 +64,7 @@ FROM {operations} WHERE outcome = 'ok' OR (outcome = 'info' AND f <> 'read')
 _CALLS: Final = "key string, f string, invoked bigint, value string, returned bigint"
 
 _ITEM: Final = "(null|0|-?[1-9][0-9]*)"
-#: Texts that are canonical as they are; nearly all values are of these.
+#: Matches texts that are already canonical, as nearly all values are.
 CANONICAL: Final = rf'^({_ITEM}|true|false|"[^"\\]*"|\[\]|\[{_ITEM}(,{_ITEM})*\])$'
 
 _CLUSTERS: Final = """
@@ -121,8 +122,8 @@ FROM numbered JOIN {clusters} AS clusters
 WHERE number <= {shown}
 """
 
-#: Operations that a sentence about a key refers to: of what was read, what was written last and a read of it; final
-#: reads, what wrote what they returned, and the last answer of every node.
+#: The operations that a sentence about a key may refer to: among the values that were read, the last one written and
+#: a read of it; the final reads and the writes of what they returned; the last answer of every node.
 _BESIDE: Final = """
 SELECT key, inline(array(struct(max_by(written, done) AS at), struct(max_by(read_at, done) AS at)))
 FROM {clusters} WHERE read_at IS NOT NULL AND written >= 0 GROUP BY key
@@ -142,11 +143,12 @@ FROM {operations} WHERE phase = 'final' AND f = 'read' AND outcome = 'ok'
 def judge_big_keys(
     spark: SparkSession, operations: DataFrame, *, model: str = "register", ranges: int | None = None
 ) -> list[KeyVerdict]:
-    """The verdict on every key of ``operations`` (columns of ``operations.parquet``), in the order of the keys' texts.
+    """Return the verdict on every key of ``operations`` (columns of ``operations.parquet``), ordered by the keys'
+    texts.
 
-    Of a ``model`` that is no register every verdict is unknown.  ``ranges`` is into how many pieces time is cut
-    (by default so that a piece has a million places).  ``seconds`` of a verdict is the time that all keys took.  Raises
-    JobError.
+    If ``model`` is not a register, every verdict is unknown.  ``ranges`` is the number of pieces into which time is cut
+    (by default, such that a piece has a million places).  ``seconds`` of a verdict is the time that all keys took
+    together.  Raises JobError.
     """
     began = time.monotonic()
     calls = spark.sql(_CALLED, operations=operations, never=NEVER).mapInArrow(_with_canonical_values, _CALLS)
@@ -188,7 +190,7 @@ def _with_canonical_values(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Rec
 
 
 def canonical(text: str) -> str | None:
-    """The one text of all values that the checker holds to be equal; None if it is no JSON."""
+    """Return the text that stands for all values that the checker considers equal; None if ``text`` is not JSON."""
     try:
         return json_text(_canonical(load_json(text)))
     except (ValueError, RecursionError):
@@ -206,7 +208,7 @@ def _canonical(value: Any) -> Any:
 
 
 def _misfit(row: Any, model: str) -> str | None:
-    """The reason why zones do not apply to a key."""
+    """Return why zones do not apply to a key, or None if they do."""
     if model not in REGISTERS:
         return f"{row.calls} operations on one object are too many for the engines of a {model}"
     if row.strange:
@@ -231,7 +233,7 @@ def _verdict(row: Any, model: str, violations: int, examples: tuple[Counterexamp
 def _counterexamples(
     operations: DataFrame, broken: list[Any], beside: defaultdict[str, set[int]]
 ) -> defaultdict[str, tuple[Counterexample, ...]]:
-    """Check the few operations that carry each violation, and return the counterexamples; ``beside`` are named too."""
+    """Check the few operations that carry each violation and return counterexamples, which may name ``beside``."""
     cores: dict[tuple[str, int], set[int]] = defaultdict(set)
     for row in broken:
         cores[row.key, row.number] |= {row.first_at, row.last} | ({row.written} - {None, -1})
@@ -248,7 +250,7 @@ def _counterexamples(
 
 
 def _explain(core: set[int], operations: list[Operation]) -> tuple[Counterexample, ...]:
-    """Explain the violation of the core, which holds places in the history, in the scene of these operations."""
+    """Explain the violation of the core, given by places in the history, in the scene of these operations."""
     now = time.monotonic()
     model, limits = Register(), Limits(time.monotonic, now + _EXPLAIN_S, started=now)
     calls = [call for call in calls_of(operations, model) if call.invoke in core]

@@ -1,11 +1,11 @@
-"""Tasks on one block of a history: read its lines, pair its events, write what is whole, report the rest.
+"""Tasks on one block of a history: read its lines, pair its events, write complete operations, report the rest.
 
-Each attempt at a block leaves a directory of its own, since Spark may make a second one while the first goes on, with
+Each attempt at a block leaves its own directory, because Spark may start a second attempt while the first is running:
 
 ===================  ====================================================================================
-``operations``       a part of the table: all operations before the first that is still open at the end
+``operations``       a part of the table: all operations before the first one that is still open at the end
 ``rest.arrow``       the operations after that one
-``seam.arrow``       events that do not pair within the block; ``entering``: see ``pairing.Paired``
+``seam.arrow``       events without a partner in the block; ``entering``: see ``pairing.Paired``
 ``keys``             the operations by key, for the verdicts (``pipeline.spark.keys``)
 ===================  ====================================================================================
 """
@@ -47,7 +47,7 @@ _PIECES: Final = "spark.sql.files.maxPartitionBytes"
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A history: its URI, its size in bytes, and its name in errors."""
+    """A history: its URI, its size in bytes, and its name in error messages."""
 
     uri: str
     size: int
@@ -56,7 +56,10 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """A block's report to the driver; ``returned`` is when its operations returned (ns), None if none did."""
+    """A block's report to the driver.
+
+    ``returned`` spans the times (ns) at which its operations returned; None if none did.
+    """
 
     block: Block
     nemesis: list[Event]
@@ -67,7 +70,7 @@ class Report:
 
 
 def read_blocks(spark: SparkSession, source: Source, root: Path, piece: int) -> list[Report]:
-    """Work on all blocks of about ``piece`` bytes; the reports in the order of the file.  Raises JobError."""
+    """Work on all blocks of about ``piece`` bytes; return the reports in the order of the file.  Raises JobError."""
     url = urlsplit(source.uri)
     if url.scheme == "file":
         starts = range(0, source.size, piece)
@@ -86,13 +89,13 @@ def _block_here(history: Path, size: int, root: Path, piece: int, start: int) ->
 
 
 def _through_spark(spark: SparkSession, source: Source, root: Path, piece: int) -> list[Report]:
-    """Lines come from Spark's own reader, which knows every file system; a block is what it gives to one task."""
+    """Read lines through Spark's own reader, which knows every file system; a block is what it gives to one task."""
     tail = len(torn_tail(spark, source.uri, source.size))
     torn = source.size - tail if tail else None
 
     def work(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for start, length, lines in _by_block(batches):
-            # A reader of lines goes on to the end of the line that begins at or before the end of its block.
+            # Spark's reader continues to the end of the line that begins at or before the end of its block.
             whole = lines[:-1] if torn is not None and (not start or start < torn) and torn <= start + length else lines
             data = np.frombuffer(b"".join(line + b"\n" for line in whole), np.uint8)
             report = write_block(data, Block(start), root, last=start + length >= source.size)
@@ -110,14 +113,14 @@ def _through_spark(spark: SparkSession, source: Source, root: Path, piece: int) 
 
 
 def _by_block(batches: Iterator[pa.RecordBatch]) -> Iterator[tuple[int, int, list[bytes]]]:
-    """Start, length and lines of each block; the lines of a block follow each other."""
+    """Yield start, length and lines of each block; the lines of a block are adjacent."""
     rows = (row for batch in batches for row in zip(*(column.to_pylist() for column in batch.columns), strict=True))
     for (start, length), block in groupby(rows, itemgetter(1, 2)):
         yield start, length, [line for line, _, _ in block]
 
 
 def write_block(data: Bytes, block: Block, root: Path, *, last: bool) -> Report:
-    """Write what is in some whole lines; after the ``last`` block no open operation completes."""
+    """Write the operations in some whole lines; after the ``last`` block, no open operation completes."""
     require_visible(root)
     events, nemesis = read_block(data, block)
     if block.wrong is not None:
@@ -138,6 +141,6 @@ def write_block(data: Bytes, block: Block, root: Path, *, last: bool) -> Report:
 
 
 def span_of(times: pa.ChunkedArray) -> Span | None:
-    """The least and the greatest of some numbers, None if there are none."""
+    """Return the least and the greatest of some numbers, or None if there are none."""
     found = pc.min_max(times).as_py()
     return None if found["min"] is None else (found["min"], found["max"])

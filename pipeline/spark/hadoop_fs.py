@@ -1,4 +1,4 @@
-"""Access to files through Hadoop's file systems, as Spark does: names, sizes, a few bytes, copies."""
+"""Access to files through Hadoop's file systems, as Spark does it: names, sizes, a few bytes, copies."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
 _WILD: Final = re.compile(r"[\\{}\[\]*?]")
 _TAIL: Final = 1 << 20
 _NO_CLASS: Final = re.compile("No FileSystem for scheme|ClassNotFound|NoClassDefFound|NoSuchMethod")
-#: The module of Hadoop for each kind of object store; its version must be that of the Hadoop that Spark brings.
+#: Hadoop's module for each kind of object store.  Its version must be that of the Hadoop that comes with Spark.
 _MODULES: Final = {
     "s3a": "hadoop-aws",
     "gs": "hadoop-gcp",
@@ -32,7 +32,7 @@ _OLD: Final = {"s3": "s3a", "s3n": "s3a"}
 
 @dataclass(frozen=True, slots=True)
 class FarFile:
-    """A file's URI, its length in bytes, and when it was modified (ms since 1970), by its file system."""
+    """A file: its URI, its size in bytes, and when it was modified (ms since 1970), according to its file system."""
 
     uri: str
     size: int
@@ -40,19 +40,19 @@ class FarFile:
 
 
 def is_remote(place: str) -> bool:
-    """Is this a URI?"""
+    """Return whether this is a URI."""
     return _SCHEME.match(place) is not None
 
 
 def for_readers(uri: str) -> str:
-    """A URI for Spark's readers: percent signs decoded, characters of glob patterns escaped."""
+    """Return a URI for Spark's readers: percent signs decoded, glob characters escaped."""
     return _WILD.sub(r"\\\g<0>", unquote(uri))
 
 
 def listing(spark: SparkSession, place: str) -> dict[str, FarFile]:
-    """The files in a directory by their names, or the one file.
+    """Return the files in a directory by name, or the one file.
 
-    Raises PackageMissingError, as everything here that is given a URI; and py4j's errors.
+    Like every function here that takes a URI, it raises PackageMissingError and py4j's errors.
     """
     system, root = _system(spark, place)
     status = system.getFileStatus(root)
@@ -66,20 +66,20 @@ def listing(spark: SparkSession, place: str) -> dict[str, FarFile]:
 
 
 def head(spark: SparkSession, uri: str, count: int = _TAIL) -> bytes:
-    """The first bytes of a file."""
+    """Return the first bytes of a file."""
     return _bytes(spark, uri, 0, count)
 
 
 def tail(spark: SparkSession, uri: str, size: int, count: int = _TAIL) -> bytes:
-    """The last bytes of a file that is ``size`` bytes long."""
+    """Return the last bytes of a file that is ``size`` bytes long."""
     start = max(0, size - count)
     return _bytes(spark, uri, start, size - start)
 
 
 def copy_here(spark: SparkSession, uri: str, to: Path, room: int) -> None:
-    """Copy a file to this machine, whose disk must have ``room`` times its size left.
+    """Copy a file to this machine, whose disk must have ``room`` times its size free.
 
-    Raises OSError if it has not, or if the file changed meanwhile; and py4j's errors.
+    Raises OSError if the disk is too full or the file changed during the copy, and py4j's errors.
     """
     system, path = _system(spark, uri)
     size, free = int(system.getFileStatus(path).getLen()), shutil.disk_usage(to.parent).free
@@ -92,7 +92,7 @@ def copy_here(spark: SparkSession, uri: str, to: Path, room: int) -> None:
 
 
 def torn_tail(spark: SparkSession, uri: str, size: int) -> bytes:
-    """The bytes after the last line end of a file: a line that was not written completely, usually nothing."""
+    """Return the bytes after the last line end of a file: an incompletely written line, usually nothing."""
     count = _TAIL
     while b"\n" not in (end := tail(spark, uri, size, count)) and count < size:
         count *= 8

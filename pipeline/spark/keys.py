@@ -1,8 +1,8 @@
-"""Verdicts by key without a shuffle: each block leaves its operations in the order of their keys, a task reads some.
+"""Verdicts by key without a shuffle: each block sorts its operations by key, and a task reads some keys of all blocks.
 
-``calls.arrow`` holds operations sorted by key and, within a key, by invocation; ``keys.arrow`` the keys in ascending
-order, which row is the first of each, and how many it has.  A task reads the rows of its own keys alone: those of many
-small keys at once, those of a large one block after block.
+``calls.arrow`` holds operations sorted by key and, within a key, by invocation.  ``keys.arrow`` holds the keys in
+ascending order, with the number of operations of each.  A task reads only the rows of its own keys: those of many small
+keys at once, those of a large key block by block.
 """
 
 from __future__ import annotations
@@ -29,30 +29,32 @@ if TYPE_CHECKING:
 
 _AT_ONCE: Final = 500_000
 _BATCH: Final = 2048
-#: For each core, if there are as many keys.
+#: Tasks for each core, if there are enough keys.
 _TASKS: Final = 3
 
 
 def write_table(path: Path, table: pa.Table) -> None:
-    """Write an Arrow file, a batch after so many rows.  Raises OSError that names the file."""
+    """Write an Arrow file in batches of a fixed number of rows.  Raises OSError that names the file."""
     with named(path), pa.OSFile(str(path), "wb") as file, pa.ipc.new_file(file, table.schema) as writer:
         writer.write_table(table.combine_chunks(), max_chunksize=_BATCH)
 
 
 def write_numbers(path: Path, *parts: NDArray[np.int64]) -> None:
-    """Write numbers one after the other.  Raises OSError that names the file."""
+    """Write arrays of numbers one after the other.  Raises OSError that names the file."""
     with named(path), path.open("wb") as file:
         for part in parts:
             file.write(np.ascontiguousarray(part).data)
 
 
 def read_table(path: Path) -> pa.Table:
-    """An Arrow file, mapped into memory."""
+    """Return an Arrow file, mapped into memory."""
     return pa.ipc.open_file(pa.memory_map(str(path))).read_all()
 
 
 def read_rows(path: Path, begin: int, count: int) -> pa.Table:
-    """Some rows of an Arrow file, in memory: mapped files count as memory of the process where Spark limits it."""
+    """Return some rows of an Arrow file as a copy, because mapped files count towards the memory limit that Spark may
+    set.
+    """
     with pa.OSFile(str(path)) as file:
         reader = pa.ipc.open_file(file)
         batches = map(reader.get_batch, range(begin // _BATCH, -(-(begin + count) // _BATCH)))
@@ -60,13 +62,13 @@ def read_rows(path: Path, begin: int, count: int) -> pa.Table:
 
 
 def write_by_key(place: Path, operations: pa.Table) -> None:
-    """Leave operations (``pairing.CODED_OPERATIONS``) by key in a directory."""
+    """Write operations (``pairing.CODED_OPERATIONS``) into a directory, sorted by key."""
     for name, table in zip(("calls", "keys"), by_key(operations), strict=True):
         write_table(place / f"{name}.arrow", table)
 
 
 def count_keys(places: Sequence[Path]) -> pa.Table:
-    """All keys in ascending order, with the number of their operations; an unkeyed object has the key ''."""
+    """Return all keys in ascending order, with the number of their operations; an unkeyed object has the key ''."""
     counts = pa.concat_tables([read_table(place / "keys.arrow").select(["key", "count"]) for place in places])
     return counts.group_by("key").aggregate([("count", "sum")]).rename_columns(["key", "count"]).sort_by("key")
 
@@ -74,9 +76,9 @@ def count_keys(places: Sequence[Path]) -> pa.Table:
 def judge_keys(
     spark: SparkSession, places: Sequence[Path], keys: pa.Table, model: str, budget: Budget, most: int, rows: int
 ) -> tuple[pa.Table, list[str]]:
-    """Verdicts on ``keys`` (rows of :func:`count_keys`), and the keys that are too large for a task.
+    """Return verdicts on ``keys`` (rows of :func:`count_keys`), and the keys that are too large for a task.
 
-    ``most`` is how many operations on a key one task holds, ``rows`` how many that are no columns.  Raises JobError.
+    A task holds at most ``most`` operations on one key, or ``rows`` if they do not fit into columns.  Raises JobError.
     """
     groups = groups_of(keys, _TASKS * spark.sparkContext.defaultParallelism, most)
     large = [key for group in groups for key, count in group.items() if count > most]
@@ -89,7 +91,7 @@ def judge_keys(
 
 
 def groups_of(keys: pa.Table, tasks: int, most: int) -> list[dict[str, int]]:
-    """Keys that one task judges, in ascending order, with the numbers of their operations; a large key is alone."""
+    """Return the keys for each task, in ascending order, with the numbers of their operations; a large key is alone."""
     names, counts = keys["key"].to_pylist(), keys["count"].to_numpy()
     size = max(1, min(_AT_ONCE, -(-int(counts.sum()) // tasks)))
     alone = counts > min(size // 2, most)
@@ -109,7 +111,7 @@ def _judge(
 
 
 def found_in(places: list[Path], keys: dict[str, int]) -> list[OneKey]:
-    """The operations on some keys that follow each other: of a single key block by block, of more all at once."""
+    """Return the operations on some adjacent keys: block by block for a single key, all at once for several."""
     names = list(keys)
     parts = [partial(_between, place, names[0], names[-1]) for place in places]
     if len(names) == 1:
@@ -118,7 +120,7 @@ def found_in(places: list[Path], keys: dict[str, int]) -> list[OneKey]:
 
 
 def _between(place: Path, first: str, last: str) -> pa.Table:
-    """The operations of a block on the keys from the ``first`` to the ``last``."""
+    """Return the operations of a block on the keys from ``first`` to ``last``."""
     there = read_table(place / "keys.arrow")
     texts, counts = there["key"], there["count"].to_numpy()
     begin = bisect_left(range(counts.size), first, key=lambda row: texts[row].as_py())

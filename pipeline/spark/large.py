@@ -1,10 +1,10 @@
-"""The tables of a run of any size on Spark: the functions on Arrow columns of ``pipeline.tables``, on pieces.
+"""The tables of a run of any size on Spark: the functions of ``pipeline.tables`` on Arrow columns, piece by piece.
 
-Tasks read blocks of the history (``blocks``) and leave their operations as parts of the table; the driver pairs what
-crosses the seams between blocks, which are a few events.  Then tasks judge the keys (``keys``; keys that are too large
-for one task by ``big_keys``), and others compute the windows of some seconds.  Nothing is shuffled: the order of the
-file is that of time.  The driver keeps one number for each ok operation on disk, and in memory the faults, the
-verdicts, and a summary of each block.
+Tasks read blocks of the history (``blocks``) and leave their operations as parts of the table.  The driver pairs the
+few events whose operations cross the seams between blocks.  Then tasks judge the keys (``keys``; ``big_keys`` for keys
+that are too large for one task), and others compute the windows of some seconds.  Nothing is shuffled, because the
+order of the file is the order of time.  The driver keeps one number for each ok operation on disk; in memory it keeps
+the faults, the verdicts, and a summary of each block.
 """
 
 from __future__ import annotations
@@ -49,9 +49,9 @@ if TYPE_CHECKING:
 
 _WORKER: Final = "spark.executor.pyspark.memory"
 _WORKER_BYTES: Final = 7 << 29
-#: What is limited is address space, of which a worker takes so much before it holds any operation.
+#: The limit applies to address space.  A worker uses this much of it before it holds any operation.
 _CODE_BYTES: Final = 640 << 20
-#: For each operation of a key that is checked: of a register of integers as columns, and of anything else.
+#: Memory for each operation of a key in a check: as columns, for a register of integers, and as rows otherwise.
 COLUMN_BYTES: Final = 288
 ROW_BYTES: Final = 4096
 _UNITS: Final = {"k": 10, "m": 20, "g": 30, "t": 40}
@@ -61,8 +61,8 @@ _UNITS: Final = {"k": 10, "m": 20, "g": 30, "t": 40}
 class Sizes:
     """The sizes of the pieces.
 
-    ``piece``: bytes of the history in one block; ``key``: the most operations on one key that a single task checks, by
-    default as many as fit into what a Python worker may take.
+    ``piece`` is the number of bytes of the history in one block.  ``key`` is the most operations on one key that a
+    single task checks; by default, as many as fit into the memory of a Python worker.
     """
 
     piece: int = PIECE
@@ -73,12 +73,14 @@ class Sizes:
 
 
 def worker_bytes(spark: SparkSession) -> int:
-    """What a Python worker may take: the executor's ``spark.executor.pyspark.memory`` by its cores, or 3.5 GiB."""
+    """Return the memory of a Python worker: ``spark.executor.pyspark.memory`` divided by the executor's cores, or 3.5
+    GiB.
+    """
     text = str(spark.conf.get(_WORKER, "")).strip().lower()
     found = re.fullmatch(r"(\d+)([kmgt]?)b?", text)
     if found is None:
         return _WORKER_BYTES
-    # Without a unit Spark means MiB.
+    # Spark reads a number without a unit as MiB.
     return (int(found[1]) << _UNITS[found[2] or "m"]) // int(spark.conf.get("spark.executor.cores", "1") or 1)
 
 
@@ -93,12 +95,13 @@ def run_tables(
 ) -> Tables:
     """Compute and write the five tables of a run on Spark.
 
-    Without a ``model`` there are no verdicts: the keys are judged by something else.  ``deadline_s`` bounds the
-    checking of all keys together (see ``pipeline.tables.judging.Budget``); keys of more than
-    ``sizes.key`` operations are not bound by it.  ``history`` is its URI if it is not in the run's directory.
-    Raises history.FormatError for bad recorded data, FileNotFoundError without a history, OSError when the disk
-    refuses, PackageMissingError for a URI that no file system here reads, JobError when Spark fails, or
-    a worker does not see the run's directory.
+    Without a ``model`` there are no verdicts, because something else judges the keys.  ``deadline_s`` bounds the
+    checking of all keys together (see ``pipeline.tables.judging.Budget``), except for keys of more than ``sizes.key``
+    operations.  ``history`` is the history's URI if it is not in the run's directory.
+
+    Raises history.FormatError for bad recorded data, FileNotFoundError without a history, OSError if the disk fails,
+    PackageMissingError for a URI that no file system here can read, and JobError if Spark fails or a worker does not
+    see the run's directory.
     """
     recording = Recording.of(run)
     run = recording.files
@@ -109,7 +112,7 @@ def run_tables(
     else:
         (found,) = listing(spark, history).values()
         source = Source(history, found.size, history)
-        # Its tables are all that is here.
+        # The run's directory will hold nothing but the tables.
         run.root.mkdir(exist_ok=True)
     header_of(b"".join(head(spark, source.uri).partition(b"\n")[:2]), Path(source.name))
     made_from = source_of(recording) if run.history.exists() else None
@@ -126,11 +129,11 @@ def run_tables(
             windows = pool.submit(_write_windows, spark, made.parts, reports, root, scratch)
             verdicts = _verdict_rows(spark, made, root, model, deadline_s, sizes)
             rows["windows"], times = windows.result()
-        # Not those that were written: what was paired must be read back.
+        # Count the paired operations, not the written ones, so that reading back checks the files.
         rows["operations"] = sum(piece.operations for piece in made.slices)
         faults = fault_table(receipts, _joined_times(scratch / "ok", times), load, recording.clock)
         rows.update(write_tables(root, {"verdicts": verdicts, "faults": faults}))
-        # Not what is in it first: an attempt that Spark has given up may still write there.
+        # Remove the directory at once: an attempt that Spark has abandoned may still write into it.
         remove(scratch)
         rows["probes"] = write_part(root, "probes", [probe_table(recording)])
     return Tables.of(verdicts, faults)
@@ -141,7 +144,7 @@ def run_tables(
 
 @dataclass(frozen=True, slots=True)
 class _Made:
-    """The parts of the table of operations with the times of their completions, slices, and operations by key."""
+    """The parts of the table of operations with the spans of their returns, the slices, and the operations by key."""
 
     parts: list[tuple[Path, Span | None]]
     slices: list[Slice]
@@ -149,7 +152,7 @@ class _Made:
 
 
 def _finish_operations(reports: Sequence[Report], root: Path, scratch: Path, name: str) -> _Made:
-    """Pair what crosses the seams, and give all parts of the table their names, in the order of the invocations."""
+    """Pair the operations that cross seams, and name all parts of the table in the order of the invocations."""
     seams = Seams()
     for report in reports:
         if report.place is not None:
@@ -216,9 +219,10 @@ def _verdict_rows(
 def _write_windows(
     spark: SparkSession, parts: Sequence[tuple[Path, Span | None]], reports: Sequence[Report], root: Path, scratch: Path
 ) -> tuple[int, list[Path]]:
-    """Windows by whole seconds, from one block's first to the next one's; and the times of the ok operations.
+    """Write the windows of whole seconds, from one block's first second to the next one's, and the times of ok
+    operations.
 
-    Returns the number of rows, and the files with the times in their order.
+    Returns the number of rows, and the files with the times in order.
     """
     begins = {report.block.first[1] // SECOND + 1 for report in reports if report.block.first is not None}
     seconds = [0, *sorted(begins)[1:], 1 << 33]
@@ -239,7 +243,7 @@ def _write_windows(
 
 
 def _write_windows_of(scratch: Path, job: tuple[int, int, list[str]]) -> tuple[Path, int]:
-    """Write windows, and the times of ok operations, into a directory of this attempt; with the number of rows."""
+    """Write windows and times of ok operations into a directory of this attempt; return it and the number of rows."""
     require_visible(scratch)
     begin, end, parts = job
     operations = pa.concat_tables([_returned(part, begin, end) for part in parts])
@@ -250,13 +254,13 @@ def _write_windows_of(scratch: Path, job: tuple[int, int, list[str]]) -> tuple[P
 
 
 def _returned(part: str, begin: int, end: int) -> pa.Table:
-    """The operations of a part that returned from ``begin`` to before ``end``."""
+    """Return the operations of a part that returned from ``begin`` to before ``end``."""
     table = pq.read_table(part, columns=[*COLUMNS, "error"], read_dictionary=["f", "outcome", "key", "node", "error"])
     there = pc.and_(pc.greater_equal(table["returned"], begin), pc.less(table["returned"], end))
     return table.filter(pc.fill_null(there, fill_value=False))
 
 
 def _joined_times(whole: Path, parts: Sequence[Path]) -> Times:
-    """All times, as one file that is mapped into memory."""
+    """Return all times, as one file that is mapped into memory."""
     write_numbers(whole, *(np.memmap(part, np.int64, mode="r") for part in parts if part.stat().st_size))
     return np.memmap(whole, np.int64, mode="r") if whole.stat().st_size else np.empty(0, np.int64)

@@ -1,8 +1,9 @@
-"""Start Spark without side effects on the terminal, the working directory and signals.
+"""Start Spark without side effects on the terminal, the working directory or signals.
 
-No port is open to other machines, and no environment variable is left behind.  The user's own settings of Spark hold
-(``pipeline.spark.settings``), but for the master.  Each session has a temporary directory, removed when this process
-ends.  One that a killed process left is removed by the next session: its lock is free, wherever that process ran.
+No port is open to other machines, and no environment variable is left behind.  The user's own Spark settings apply
+(``pipeline.spark.settings``), except for the master.  Each session has a temporary directory, which is removed when
+this process ends.  If a process was killed, the next session removes its directory, because its lock is free, wherever
+that process ran.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 _LOOPBACK: Final = {"spark.driver.bindAddress": "127.0.0.1", "spark.driver.host": "127.0.0.1"}
 _BRIEF: Final = {"spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"}
 SCRATCH: Final = "harness-session"
-#: The file descriptors that hold the locks on this process's session directories, for as long as it lives.
+#: The file descriptors that hold the locks on this process's session directories until it ends.
 _LOCKS: Final[list[int]] = []
 _HOME: Final = Path(__file__).resolve().parents[2]
 _PACKAGES: Final = ("history", "checker", "pipeline")
@@ -40,7 +41,7 @@ _UNPACKED: Final = "harness_packages"
 _UNRESOLVED: Final = re.compile(r"unresolved dependency: ([^#\s]+)#([^;\s]+);([^:\s]+)")
 _SETTINGS: Final = {
     "spark.python.daemon.module": "pipeline.spark.worker_daemon",
-    # Arrow's own allocators reserve a GiB of address space, which is what Spark limits where a limit is set.
+    # Arrow's own allocators reserve a GiB of address space, and Spark's memory limit, if set, applies to address space.
     "spark.executorEnv.ARROW_DEFAULT_MEMORY_POOL": "system",
     "spark.sql.adaptive.enabled": "false",
     "spark.sql.catalogImplementation": "in-memory",
@@ -61,10 +62,11 @@ def start_session(
 ) -> SparkSession:
     """Start Spark, or return the session that this process already has.
 
-    ``memory`` is the driver's heap (in local mode also the workers') and each executor's.  ``brief`` is for a session
-    that works for seconds: its code is compiled less thoroughly, which halves what the start costs.  ``settings`` are
-    the user's, over those of the user's files, over ours.
-    Raises JavaMissingError, and SessionError with the last lines that the JVM wrote.
+    ``memory`` is the heap of the driver (in local mode, also of the workers) and of each executor.  ``brief`` is for a
+    session that works only for seconds: its code is compiled less thoroughly, which halves the cost of starting.
+    ``settings`` are the user's; they override those of the user's files, which override ours.
+
+    Raises JavaMissingError, or SessionError with the last lines that the JVM wrote.
     """
     home = _java_home()
     sweep_dead(Path(tempfile.gettempdir()))
@@ -86,21 +88,21 @@ def start_session(
 
 
 def is_local(master: str | None) -> bool:
-    """Do the tasks run in the driver's own JVM?"""
+    """Return whether tasks run in the driver's own JVM."""
     return master is not None and master.split("[")[0] == "local"
 
 
 def is_on_this_machine(master: str) -> bool:
-    """Can everything talk through the loopback interface?"""
+    """Return whether all processes can communicate through the loopback interface."""
     return is_local(master) or urlsplit(master).hostname in ("127.0.0.1", "localhost", "::1")
 
 
 def cluster_settings(master: str, scratch: Path, memory: str) -> dict[str, str]:
-    """Spark's settings for the executors of a cluster; none for a local master.
+    """Return Spark's settings for the executors of a cluster; none for a local master.
 
     This project's packages are sent as an archive that Spark unpacks beside each executor, so they need not be
-    installed there; Python, pyarrow, numpy, msgspec and numba must be.  Paths of runs and of the warehouse must
-    mean the same files on every machine.
+    installed there; Python, pyarrow, numpy, msgspec and numba must be.  Paths of runs and of the warehouse must mean
+    the same files on every machine.
     """
     if is_local(master):
         return {}
@@ -118,34 +120,35 @@ def cluster_settings(master: str, scratch: Path, memory: str) -> dict[str, str]:
 
 
 def scratch_prefix() -> str:
-    """The common prefix of this process's session directories; it is on the command lines of all their JVMs."""
+    """Return the common prefix of this process's session directories, found on the command lines of its JVMs."""
     return f"{SCRATCH}-{os.getpid()}-"
 
 
 def scratch_directory(parent: Path) -> Path:
-    """Make a directory that this process holds a lock on until it ends."""
+    """Make a directory that this process keeps locked until it ends."""
     fresh = Path(tempfile.mkdtemp(prefix=f".{SCRATCH}-", dir=parent))
-    # Where a file system locks no directories, none is swept either.
+    # If the file system cannot lock directories, none is swept either.
     with contextlib.suppress(OSError):
         _LOCKS.append(_locked(fresh))
-    # It gets a name that is swept only now that it is locked.
+    # Only now that it is locked, give it a name that other sessions sweep.
     return fresh.rename(parent / f"{scratch_prefix()}{fresh.name.rpartition('-')[2]}")
 
 
 def sweep_dead(parent: Path) -> None:
     """Remove the session directories of processes that are gone.
 
-    A process number says nothing of a process in another container that shares the directory: a lock does.
+    The lock decides, not the process number, which means nothing if the process ran in another container that shares
+    the directory.
     """
     for rest in parent.glob(f"{SCRATCH}-*"):
-        with contextlib.suppress(OSError):  # Locked by one that lives, removed by another, or not ours to open.
+        with contextlib.suppress(OSError):  # Locked by a live process, already removed, or not ours to open.
             lock = _locked(rest)
             shutil.rmtree(rest, ignore_errors=True)
             os.close(lock)
 
 
 def _locked(directory: Path) -> int:
-    """Lock a directory; returns the file descriptor that holds the lock.  Raises OSError if another one does."""
+    """Lock a directory; return the file descriptor that holds the lock.  Raises OSError if another process holds it."""
     found = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
     try:
         fcntl.flock(found, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -156,7 +159,7 @@ def _locked(directory: Path) -> int:
 
 
 def _java_home() -> Path | None:
-    """JAVA_HOME if it holds a Java, None if there is one on the path.  Raises JavaMissingError."""
+    """Return JAVA_HOME if it holds a Java, or None if there is one on the PATH. Raises JavaMissingError."""
     if (home := os.environ.get("JAVA_HOME")) and (Path(home) / "bin" / "java").exists():
         return Path(home)
     if shutil.which("java"):
@@ -169,14 +172,14 @@ def _java_home() -> Path | None:
 
 @contextlib.contextmanager
 def _environment(scratch: Path, java_home: Path | None, master: str) -> Iterator[None]:
-    """Set what the JVM inherits in this process's environment, only while it starts."""
+    """Set the variables that the JVM inherits in this process's environment, only while the JVM starts."""
     import pyspark
 
     wanted = {
         "PYSPARK_PYTHON": sys.executable if is_local(master) else os.environ.get("PYSPARK_PYTHON", sys.executable),
         "PYSPARK_DRIVER_PYTHON": sys.executable,
         "PYTHONPATH": os.pathsep.join(filter(None, [os.environ.get("PYTHONPATH"), str(_HOME)])),
-        # Workers start in our working directory, whose modules are not ours.
+        # Workers start in our working directory, whose modules must not shadow ours.
         "PYTHONSAFEPATH": "1",
         "SPARK_CONF_DIR": str(scratch),
         "SPARK_HOME": str(Path(pyspark.__file__).parent),
@@ -201,7 +204,7 @@ def _assign(variables: dict[str, str | None]) -> None:
 
 
 def _in_own_thread(master: str, app: str, scratch: Path, log: Path) -> SparkSession:
-    """Start in a thread that then ends: in the main thread pyspark would take over the handling of Ctrl-C."""
+    """Start in a thread that then ends, because in the main thread pyspark would take over the handling of Ctrl-C."""
     outcome: list[SparkSession | BaseException] = []
 
     def start() -> None:
@@ -226,15 +229,15 @@ def _build(master: str, app: str, scratch: Path) -> SparkSession:
 
     for server in (AccumulatorTCPServer, AccumulatorUnixServer):
         server.handle_error = _note_lost_connection  # type: ignore[method-assign, assignment]
-    # It reports a lost JVM to the root logger, which prints that where nothing is set up; the call raises as well.
-    java_gateway.logging = logging.getLogger("py4j.java_gateway")  # it has a handler that does nothing
-    # What is set here stands on the JVM's command line, by which its processes are found.
+    # py4j reports a lost JVM to the root logger, which may print it, although the call raises anyway.
+    java_gateway.logging = logging.getLogger("py4j.java_gateway")  # this logger has a handler that does nothing
+    # These settings end up on the JVM's command line, by which its processes are found.
     builder = SparkSession.builder.config("spark.sql.warehouse.dir", str(scratch / "warehouse"))
     return builder.master(master).appName(app).getOrCreate()
 
 
 def _note_lost_connection(server: object, request: object, client_address: object) -> None:  # noqa: ARG001
-    """Print no traceback for a JVM that died: the call that waits for it raises."""
+    """Print no traceback for a JVM that died, because the call that waits for it raises."""
     logging.getLogger("pipeline.spark.session").info("a connection of Spark's was lost", exc_info=True)
 
 

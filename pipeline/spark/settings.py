@@ -1,7 +1,7 @@
 """Spark's settings: ours, then those of the user's ``spark-defaults.conf``, then those of the command line.
 
-Spark reads them from a directory that the session makes (``SPARK_CONF_DIR``).  All other files of the user's own
-directory are there, too.  Settings are in a file and not on a command line, since some of them are secrets.
+Spark reads them from a directory that the session makes (``SPARK_CONF_DIR``), which also has all other files of the
+user's own directory.  Settings go into a file and not on a command line, because some of them are secrets.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _LINE: Final = re.compile(r"^[ \t]*([^\s#!=:][^\s=:]*)(?:[ \t]*[=:][ \t]*|[ \t]+
 _WRAPPED: Final = re.compile(r"(?<!\\)((?:\\\\)*)\\\n[ \t]*")
 _ESCAPED: Final = re.compile(r"\\(.)")
 _JAVA: Final = ("spark.driver.extraJavaOptions", "spark.driver.defaultJavaOptions")
-#: Lists, of which each layer adds to the one before, and the sign between their parts.
+#: Settings that are lists, to which each layer adds, and the separator between their parts.
 _LISTS: Final = {_JAVA[0]: " ", "spark.archives": ",", "spark.executorEnv.PYTHONPATH": os.pathsep}
 
 _LOG4J_TEXT: Final = """\
@@ -33,8 +33,8 @@ appender.console.layout.type = PatternLayout
 appender.console.layout.pattern = %d{yy/MM/dd HH:mm:ss} %p %c{1}: %m%n%ex
 """
 
-#: Sourced by Spark's own launcher.  Ctrl-C and SIGHUP reach every process of the terminal: only this process decides
-#: what they mean for the JVM and its children.
+#: Sourced by Spark's own launcher.  Ctrl-C and SIGHUP reach every process of the terminal, but only this process may
+#: decide what they mean for the JVM and its children.
 _ENV_TEXT: Final = """\
 exec >>{log} 2>&1
 trap '' INT HUP
@@ -42,21 +42,23 @@ trap '' INT HUP
 
 
 def conf_directory() -> Path | None:
-    """The user's directory of settings, where Spark looks for it: ``SPARK_CONF_DIR``, or ``conf`` in ``SPARK_HOME``."""
+    """Return the user's directory of settings, where Spark looks for it: ``SPARK_CONF_DIR``, or ``conf`` in
+    ``SPARK_HOME``.
+    """
     if named := os.environ.get("SPARK_CONF_DIR"):
         return Path(named).resolve()
     return Path(home, "conf").resolve() if (home := os.environ.get("SPARK_HOME")) else None
 
 
 def read_defaults(directory: Path | None) -> dict[str, str]:
-    """The settings in the ``spark-defaults.conf`` of a directory, which has the form of Java's properties."""
+    """Return the settings in the ``spark-defaults.conf`` of a directory, which has the format of Java properties."""
     if directory is None or not (path := directory / _FILE).is_file():
         return {}
     return {name: _ESCAPED.sub(r"\1", value) for name, value in _LINE.findall(_WRAPPED.sub(r"\1", path.read_text()))}
 
 
 def merged(ours: Mapping[str, str], *theirs: Mapping[str, str], brief: Mapping[str, str]) -> dict[str, str]:
-    """Settings in layers, the later ones winning; ``brief`` is added unless they have Java options of their own."""
+    """Merge layers of settings, the later ones winning; ``brief`` is added unless the user sets Java options."""
     own_java = any(name in layer for name in _JAVA for layer in theirs)
     layers = (ours, *theirs) if own_java else (ours, brief, *theirs)
     found: dict[str, str] = {}
@@ -66,7 +68,7 @@ def merged(ours: Mapping[str, str], *theirs: Mapping[str, str], brief: Mapping[s
 
 
 def write_directory(directory: Path, settings: Mapping[str, str], theirs: Path | None, log: Path) -> None:
-    """Write the directory that Spark reads; what it and its launcher print goes to ``log``."""
+    """Write the directory that Spark reads; the output of Spark and its launcher goes to ``log``."""
     lines = (f"{name}={value}\n".replace("\\", "\\\\") for name, value in settings.items())
     (directory / _FILE).write_text("".join(lines))
     (directory / _LOG4J).write_text(_LOG4J_TEXT)

@@ -1,7 +1,7 @@
 """A Spark session that is started and warmed up in the background.
 
 Spark is slow the first time: classes are loaded, plans compiled, Python workers forked.  So the first job is the real
-one, on a small made-up run.  A run that is recorded waits for it before its load, during which the session is idle.
+one, on a small made-up run.  A run waits for it before its load, and during the load the session is idle.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ if TYPE_CHECKING:
 class WarmSession:
     """Starts a session in a background thread; :meth:`get` waits for it.
 
-    The parameters are those of ``start_session``, which makes a ``brief`` one.  ``rounds`` is how often the made-up run
-    is worked through: the first time loads, the further ones compile.  It lies under ``shared``, which all workers of a
-    cluster see; without a cluster, in a temporary directory.
+    The parameters are those of ``start_session``, which makes a ``brief`` session.  ``rounds`` is how often the made-up
+    run is processed: the first time loads code, later ones compile it.  The made-up run lies under ``shared``, which
+    all workers of a cluster see, or in a temporary directory if there is no cluster.
     """
 
     def __init__(
@@ -52,9 +52,9 @@ class WarmSession:
         self._thread.start()
 
     def get(self, timeout: float = 120.0) -> SparkSession:
-        """The warm session.
+        """Return the warm session.
 
-        Raises SessionError if it is not there after ``timeout`` seconds, and whatever kept it from starting.
+        Raises SessionError if it is not ready after ``timeout`` seconds, and whatever kept it from starting.
         """
         self._thread.join(timeout)
         if self._failure is not None:
@@ -66,8 +66,8 @@ class WarmSession:
     def stop(self, timeout: float = 30.0) -> None:
         """Stop the session if it was started; safe to call at any time and more than once.
 
-        A session that is still at work after ``timeout`` seconds is ended with its processes: the threads that wait for
-        its answers would otherwise keep this process from ending.
+        If the session is still working after ``timeout`` seconds, its processes are killed.  Otherwise the threads that
+        wait for its answers would keep this process from ending.
         """
         self._stopped = True
         self._thread.join(timeout)
@@ -77,7 +77,7 @@ class WarmSession:
                     os.kill(process, signal.SIGKILL)
             self._thread.join(timeout)
         elif self._session is not None:
-            # Its JVM may have died meanwhile; a verdict that was computed stays.
+            # Its JVM may have died, which does not affect a verdict that was already computed.
             with contextlib.suppress(Exception):
                 self._session.stop()
         self._session = None
@@ -98,7 +98,7 @@ class WarmSession:
 
 
 def made_up_run(root: Path) -> RunFiles:
-    """A valid register history of one process on four keys, with every outcome in it, under ``root``."""
+    """Write a valid register history with four keys and every outcome under ``root``, and return the run."""
     run = RunFiles(root)
     root.mkdir(parents=True)
     ticks = iter(range(0, 10**12, 5_000_000))
@@ -118,9 +118,9 @@ def made_up_run(root: Path) -> RunFiles:
 
 
 def spark_processes() -> list[int]:
-    """The launchers and JVMs of this process's sessions.
+    """Return the launchers and JVMs of this process's sessions.
 
-    They have the sessions' directory on their command lines; other descendants of this process, such as the nodes of a
+    They have the sessions' directory on their command lines.  Other descendants of this process, such as the nodes of a
     cluster and their JVMs, do not.
     """
     mark = scratch_prefix().encode()
@@ -135,7 +135,7 @@ def _command_line(pid: int) -> bytes:
 
 
 def family(pid: int) -> list[int]:
-    """A process and all its descendants, parents first; those that end meanwhile may be missing."""
+    """Return a process and all its descendants, parents first; processes that end during the search may be missing."""
     direct: list[int] = []
     for path in iglob(f"/proc/{pid}/task/*/children"):  # noqa: PTH207 (pathlib fails on a process that is gone)
         with contextlib.suppress(FileNotFoundError, ProcessLookupError):

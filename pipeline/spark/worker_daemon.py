@@ -1,8 +1,8 @@
 """The process from which Spark forks its Python workers, with the slow imports already done.
 
-A worker that has to import Arrow and the checker first costs more than a second, and Spark ends workers that
-had nothing to do for a minute, which is what happens while a run goes on.  Spark starts this module by its name
-(``spark.python.daemon.module``).  It must have no threads: Spark sets OMP_NUM_THREADS.
+A worker that must first import Arrow and the checker takes more than a second to start, and Spark ends workers that are
+idle for a minute, as they are during a run.  Spark starts this module by name (``spark.python.daemon.module``).  It
+must have no threads, so Spark sets OMP_NUM_THREADS.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@
 ``local``        all of them
 ``judging``      verdicts by key
 ``windows``      operations by second; ``load_figures``: over the whole run
-``recovery``     faults, with what each cost
+``recovery``     faults, with the cost of each
 ``conclusions``  checks, coverage, environment, counterexamples
 ``run_row``      the row of the run in the table of all runs
 ``storage``      Parquet files, written all or nothing

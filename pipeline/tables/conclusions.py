@@ -1,8 +1,8 @@
-"""The tables of what was concluded from a run: checks, coverage, environment, counterexamples.
+"""The tables of a run's conclusions: checks, coverage, environment, counterexamples.
 
-They are made when the run is added to the warehouse, from ``results.json`` and the tables of faults and verdicts, since
-``results.json`` itself may be removed later.  Without it (a history alone, or a run that was never judged) there are no
-checks and no environment.
+They are made when the run is added to the warehouse, from ``results.json`` and the tables of faults and verdicts,
+because ``results.json`` itself may be removed later.  Without it (a history alone, or a run that was never judged),
+there are no checks and no environment.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ _OWN: Final = ("name", "kind", "verdict", "asked", "seen")
 
 
 def conclusion_tables(run: Recording, tables: Mapping[str, pa.Table], load: Load) -> dict[str, pa.Table]:
-    """The tables ``history.tables.schemas.CONCLUSIONS`` of a run.
+    """Return the tables ``history.tables.schemas.CONCLUSIONS`` of a run.
 
-    ``tables`` holds its verdicts and faults, ``load`` is when its clients were at work.  Raises FormatError if
-    ``results.json`` is not what we write.
+    ``tables`` holds its verdicts and faults; ``load`` is when its clients were at work.  Raises FormatError if
+    ``results.json`` does not have our format.
     """
     results = run.lenient("results")
     try:
@@ -47,7 +47,7 @@ def conclusion_tables(run: Recording, tables: Mapping[str, pa.Table], load: Load
 
 
 def source_of(run: Recording) -> dict[str, int]:
-    """What tables are made from and may change: the history's length in bytes, the time of all standstills (ns)."""
+    """Return what may change in the sources of a run's tables: the history's size in bytes and all standstills (ns)."""
     return {
         "history.jsonl": run.files.history.stat().st_size,
         "standstills": sum(end - begin for begin, end in run.clock.spans),
@@ -69,7 +69,7 @@ def _checks(results: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 def _flat(found: Mapping[str, Any], before: str = "") -> Iterator[dict[str, str]]:
-    """Keys with dots for what is nested; text as it is, anything else as JSON."""
+    """Yield nested values under keys with dots: text as it is, anything else as JSON."""
     for key, value in found.items():
         if isinstance(value, Mapping):
             yield from _flat(value, f"{before}{key}.")
@@ -81,15 +81,15 @@ def _flat(found: Mapping[str, Any], before: str = "") -> Iterator[dict[str, str]
 
 
 def _ok_under(results: Mapping[str, Any]) -> dict[int, int]:
-    """Count the operations that began and ended under a fault in the main phase, by its id, as the gate did."""
+    """Count, by fault id, the operations that began and ended under a fault in the main phase, as the gate did."""
     under = found_in(results, UnderFault)
     return {one.id: one.ok for one in under.faults} if under else {}
 
 
 def coverage_table(faults: Iterable[Mapping[str, Any]], load: Load, ok: Mapping[int, int]) -> pa.Table:
-    """List which faults hit which phases, from the table of faults, in the order of the faults' first start.
+    """List which faults hit which phases, from the table of faults, in the order of each fault's first start.
 
-    A phase that a fault neither was started in nor stood in has no row.
+    A fault has no row for a phase in which it neither started nor was in effect.
     """
     rows: dict[str, dict[str, dict[str, Any]]] = {}
     for fault in faults:
@@ -120,14 +120,14 @@ def _count(row: dict[str, Any], fault: Mapping[str, Any]) -> None:
 
 
 def _phase(time: int, load: Load) -> str:
-    """The phase at a time; without a load there is only the main one."""
+    """Return the phase at a time; without a load, there is only the main phase."""
     if load.begin == load.end:
         return "main"
     return "warm-up" if time < load.begin else "main" if time <= load.end else "final"
 
 
 def _stood(fault: Mapping[str, Any], load: Load) -> dict[str, float]:
-    """The seconds for which an installed fault stood in each phase, where it did."""
+    """Return for how many seconds an installed fault was in effect in each phase; other phases are left out."""
     if fault["state"] != "installed":
         return {}
     begin, end = fault["started"], moment_or(fault["healed"], load.last)
@@ -141,7 +141,7 @@ def _stood(fault: Mapping[str, Any], load: Load) -> dict[str, float]:
 
 
 def counterexample_table(verdicts: pa.Table) -> pa.Table:
-    """The counterexamples in the details of a table of verdicts."""
+    """Return the counterexamples in the details of a table of verdicts."""
     rows = [
         {
             "key": None if verdict.key is None else json_text(verdict.key),

@@ -29,10 +29,10 @@ REGISTERS: Final = ("register", "cas-register")
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """The time that the checking of one run may take.
+    """The time that checking one run may take.
 
-    ``until`` is a reading of ``clock`` (seconds) by which all keys shall be done; ``share`` is what every key gets at
-    least, so that one hard key cannot leave the others unjudged.
+    ``until`` is the time on ``clock`` (seconds) by which all keys should be done.  ``share`` is the least that every
+    key gets, so that one hard key cannot leave the others unjudged.
     """
 
     until: float
@@ -44,13 +44,13 @@ class Budget:
         return cls(clock() + deadline_s, deadline_s / max(keys, 1), clock)
 
     def left(self) -> float:
-        """Seconds that the next key may take."""
+        """Return the seconds that the next key may take."""
         return max(self.until - self.clock(), self.share)
 
 
 @dataclass(frozen=True, slots=True)
 class OneKey:
-    """The operations on one key (of an unkeyed object ''), in any order, in parts that are read when called."""
+    """The operations on one key ('' for an unkeyed object), in any order, in parts that are read when called."""
 
     key: str
     count: int
@@ -58,9 +58,10 @@ class OneKey:
 
 
 def by_key(operations: pa.Table) -> tuple[pa.Table, pa.Table]:
-    """The operations in the order of their keys, within a key as they were; and the keys: first row, number of rows."""
+    """Return the operations sorted by key, keeping their order within a key, and the first row and count of each key.
+    """
     key = pc.dictionary_encode(operations["key"].combine_chunks())
-    # Sorting puts nulls at the end, and an unkeyed object comes first.
+    # Sorting puts nulls at the end, but an unkeyed object must come first.
     ordered = operations.take(pa.array(np.roll(pc.sort_indices(key), key.null_count)))
     runs = pc.run_end_encode(ordered["key"].cast(pa.string()).combine_chunks())
     ends = np.asarray(runs.run_ends).astype(np.int64)
@@ -69,24 +70,24 @@ def by_key(operations: pa.Table) -> tuple[pa.Table, pa.Table]:
 
 
 def each_key(operations: pa.Table) -> list[OneKey]:
-    """The operations by key."""
+    """Return the operations on each key."""
     calls, keys = by_key(operations)
     rows = zip(*keys.to_pydict().values(), strict=True)
     return [OneKey(key, count, [partial(calls.slice, begin, count)]) for key, begin, count in rows]
 
 
 def judge(one: OneKey, model: str, budget: Budget, columnar: int = COLUMNAR, rows: float = inf) -> pa.Table | None:
-    """The verdict on the operations of one key.
+    """Return the verdict on the operations of one key.
 
-    A register with at least ``columnar`` rows is checked as columns, which takes a fraction of time and memory.
-    If the checker fails on it, the verdict is unknown and names the failure: the verdicts on other keys stand.
-    None if there are more than ``rows`` operations, too many to be held as values, and they do not fit into columns.
+    A register with at least ``columnar`` rows is checked as columns, which takes a fraction of the time and memory.  If
+    the checker fails on the key, the verdict is unknown and names the failure; the verdicts on other keys stand.  None
+    if there are more than ``rows`` operations, too many to hold as values, and they do not fit into columns.
     """
     try:
         found = _verdicts(one, model, budget, columnar, rows)
     except OSError:
-        raise  # It is not the checker that fails to read a part.
-    except Exception as error:  # noqa: BLE001 (whatever is wrong with the checker is wrong on this key)
+        raise  # Reading a part failed, which is not a failure of the checker.
+    except Exception as error:  # noqa: BLE001 (any failure of the checker affects only this key)
         found = [KeyVerdict.of_failure(key_of(one.key or None), one.count, error)]
     return None if found is None else verdict_table(found)
 
@@ -106,7 +107,7 @@ def _verdicts(one: OneKey, model: str, budget: Budget, columnar: int, rows: floa
 
 
 def verdict_table(verdicts: list[KeyVerdict]) -> pa.Table:
-    """Verdicts as rows of ``verdicts.parquet``."""
+    """Return verdicts as rows of ``verdicts.parquet``."""
     rows = [
         {
             "key": None if verdict.key is None else json_text(verdict.key),
@@ -123,7 +124,7 @@ def verdict_table(verdicts: list[KeyVerdict]) -> pa.Table:
 
 
 def verdicts_of(table: pa.Table) -> list[KeyVerdict]:
-    """The verdicts in a table, unkeyed first, then numbers, then names."""
+    """Return the verdicts in a table: unkeyed first, then numbers, then names."""
     details = [KeyVerdict.from_json(json.loads(text)) for text in table["details"].to_pylist()]
     return sorted(details, key=_place)
 

@@ -1,7 +1,7 @@
 """Counts, rate, unavailability and p99 latencies of a run, computed exactly from one batch at a time.
 
-A run of any length is read in batches: what is held is one pair of numbers a second, and the greatest hundredth of the
-latencies.
+A run of any length is read in batches: only one pair of numbers for each second, and the greatest hundredth of the
+latencies, are held in memory.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from history.tables.metadata import read_pieces
 from history.tables.schemas import OPERATIONS
 from pipeline.tables.recovery import Slice
 
-#: A stretch without an ok counts as unavailability if it is longer than this (s).
+#: A stretch without an ok operation counts as unavailability if it is longer than this (s).
 GAP_S: Final = 1
 COLUMNS: Final = ("outcome", "phase", "invoked", "returned", "intended")
 
@@ -33,7 +33,7 @@ _Numbers: TypeAlias = npt.NDArray[np.int64]
 
 
 def batches_of(table: Path) -> Batches:
-    """The batches of an operations table on disk, read anew as often as they are asked for."""
+    """Return a function that reads the batches of an operations table from disk, each time from the beginning."""
 
     def read() -> Iterator[pa.Table]:
         for part in sorted(table.glob("*.parquet")):
@@ -43,10 +43,11 @@ def batches_of(table: Path) -> Batches:
 
 
 def load_figures(batches: Batches, clock: AwakeClock, healed: int = 0) -> tuple[dict[str, Any], Load]:
-    """``operations``, ``ok``, ``rate``, ``unavailable_s`` and the latencies (see the table ``runs``), and the load.
+    """Return ``operations``, ``ok``, ``rate``, ``unavailable_s`` and the latencies (see the table ``runs``), and the
+    load.
 
-    All but the first two are of the load (``history.metrics.recovery``), by ``clock``, which leaves out standstills;
-    the load that is returned has the times of the run.  ``healed`` is the last time of any fault (ns).
+    All but the first two are figures of the load (``history.metrics.recovery``), on ``clock``, which leaves out
+    standstills.  The returned load has the times of the run.  ``healed`` is the last time of any fault (ns).
     """
     slices = [Slice.of(batch) for batch in batches()]
     load, phased, ok = Slice.load(slices, (), healed), any(piece.phased for piece in slices), 0
@@ -69,21 +70,23 @@ def load_figures(batches: Batches, clock: AwakeClock, healed: int = 0) -> tuple[
 
 
 def _by_second(times: _Numbers, *seconds: pa.Table) -> pa.Table:
-    """The first and the last ok of each second: a stretch of over a second without any lies between two of these."""
+    """Return the first and the last ok of each second; every stretch of over a second without an ok lies between two of
+    them.
+    """
     more = pa.table({"second": times // SECOND, "first": times, "last": times})
     groups = pa.concat_tables([*seconds, more]).group_by("second")
     return groups.aggregate([("first", "min"), ("last", "max")]).rename_columns(["second", "first", "last"])
 
 
 def _unavailable(seconds: pa.Table, load: Load, clock: AwakeClock) -> float:
-    """Seconds of the load that lie in stretches of over GAP_S s without an ok."""
+    """Return the seconds of the load that lie in stretches of more than GAP_S without an ok."""
     seen = np.sort(np.concatenate([seconds["first"].to_numpy(), seconds["last"].to_numpy()]))
     gaps = np.diff(clock.times(np.concatenate(([load.begin], np.clip(seen, load.begin, load.end), [load.end]))))
     return float(gaps[gaps > GAP_S * SECOND].sum()) / SECOND
 
 
 def _p99(batches: Batches, count: int, since: str, clock: AwakeClock, *, phased: bool) -> float | None:
-    """The p99 latency (ms) by nearest rank of so many operations: the least of the greatest hundredth."""
+    """Return the p99 latency (ms) of ``count`` operations by nearest rank: the least of the greatest hundredth."""
     if not count:
         return None
     most = count + 1 + -99 * count // 100
@@ -96,13 +99,13 @@ def _p99(batches: Batches, count: int, since: str, clock: AwakeClock, *, phased:
 
 
 def _answered(batch: pa.Table | pa.RecordBatch, *, phased: bool) -> pa.Table | pa.RecordBatch:
-    """The ok operations of the load."""
+    """Return the ok operations of the load."""
     ok = batch.filter(pc.equal(batch["outcome"], "ok"))
     return ok.filter(pc.equal(ok["phase"], "main")) if phased else ok
 
 
 def _waits(answered: pa.Table | pa.RecordBatch, since: str, clock: AwakeClock) -> _Numbers:
-    """The time that each of those with a time ``since`` took from it (ns)."""
+    """Return how long each operation took from its time ``since`` (ns); operations without that time are left out."""
     known = answered.filter(pc.is_valid(answered[since])) if answered[since].null_count else answered
     waits: _Numbers = clock.times(known["returned"].to_numpy()) - clock.times(known[since].to_numpy())
     return waits

@@ -1,6 +1,6 @@
-"""The tables of one run without Spark: the same functions, in this process.
+"""The tables of one run without Spark, computed by the same functions in this process.
 
-For one small file, and for machines on which Spark does not start.  The tables are the same as those of
+This is for one small file, and for machines on which Spark does not start.  The tables equal those of
 ``pipeline.spark.large.run_tables``, apart from the seconds spent.
 """
 
@@ -25,24 +25,24 @@ from pipeline.tables.windows import window_table
 
 @dataclass(frozen=True, slots=True)
 class Tables:
-    """The verdicts and the rows of the table of faults of one run."""
+    """The verdicts of one run and the rows of its table of faults."""
 
     key_verdicts: list[KeyVerdict]
     faults: list[dict[str, Any]]
 
     @classmethod
     def of(cls, verdicts: pa.Table, faults: pa.Table) -> Tables:
-        """The finished tables as values."""
+        """Convert the finished tables to values."""
         return cls(verdicts_of(verdicts), faults.to_pylist())
 
 
 def local_tables(run: RunFiles | Recording, *, model: str | None, deadline_s: float) -> Tables:
     """Compute and write the five tables of a run, in this process.
 
-    Raises what :func:`computed_tables` does, and OSError when the disk refuses.
+    Raises the errors of :func:`computed_tables`, and OSError if the disk fails.
     """
     recording = Recording.of(run)
-    source = source_of(recording)  # before it is read: what comes meanwhile may be left out
+    source = source_of(recording)  # taken before reading, because the tables may lack what is appended after this
     tables = computed_tables(recording, model=model, deadline_s=deadline_s)
     store_tables(recording.files, tables, source)
     return Tables.of(tables["verdicts"], tables["faults"])
@@ -51,9 +51,9 @@ def local_tables(run: RunFiles | Recording, *, model: str | None, deadline_s: fl
 def computed_tables(run: Recording, *, model: str | None, deadline_s: float) -> dict[str, pa.Table]:
     """Compute the five tables of a run, by name.
 
-    Without a ``model`` there are no verdicts: the keys are judged by something else.  ``deadline_s`` bounds the
-    checking of all keys together (see ``pipeline.tables.judging.Budget``).  Raises
-    history.FormatError for bad recorded data, FileNotFoundError without a history.
+    Without a ``model`` there are no verdicts, because something else judges the keys.  ``deadline_s`` bounds the
+    checking of all keys together (see ``pipeline.tables.judging.Budget``).  Raises history.FormatError for bad recorded
+    data, or FileNotFoundError without a history.
     """
     operations, receipts = run.history.operations, run.receipts
     load = Slice.load([Slice.of(operations)], receipts)
@@ -67,14 +67,15 @@ def computed_tables(run: Recording, *, model: str | None, deadline_s: float) -> 
 
 
 def probe_table(run: Recording) -> pa.Table:
-    """The probes of a run as a table.  Raises FormatError, OSError."""
+    """Return the probes of a run as a table.  Raises FormatError or OSError."""
     return table_of({name: [getattr(probe, name) for probe in run.probes] for name in PROBES.names}, PROBES)
 
 
 def store_tables(run: RunFiles, tables: Mapping[str, pa.Table], source: Mapping[str, int]) -> None:
-    """Write the tables of a run, all or nothing; ``source`` is what :func:`source_of` returned before they were made.
+    """Write the tables of a run, all or nothing.
 
-    Raises OSError when the disk refuses, FormatError for a bad disk.
+    ``source`` is what :func:`source_of` returned before they were made.  Raises OSError if the disk fails, or
+    FormatError if the files that were written are damaged.
     """
     with replacing(run.tables, source) as (fresh, rows):
         rows.update(write_tables(fresh, tables))

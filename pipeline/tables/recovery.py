@@ -1,6 +1,6 @@
 """The table of faults: receipts with their recovery figures, which ``history.metrics.recovery`` defines.
 
-What these need of a history of any length is known from its slices: a few numbers of each.
+The figures need only a few numbers from each slice of the history, however long it is.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from history.tables.schemas import FAULTS
 
 
 def fault_table(receipts: Sequence[Receipt], ok: Times, load: Load, clock: AwakeClock) -> pa.Table:
-    """Rows of ``faults.parquet``.  ``ok`` holds the completion times of ok operations in ascending order.
+    """Return rows of ``faults.parquet``; ``ok`` holds the completion times of ok operations in ascending order.
 
-    All times are those of the run; the figures are taken by ``clock``, which leaves out standstills.
+    All times are those of the run; the figures are measured on ``clock``, which leaves out standstills.
     """
     awake, ok, load = clock.receipts(receipts), clock.times(ok), load.awake(clock)
     around = surroundings(awake, load)
@@ -45,7 +45,7 @@ def _facts(receipt: Receipt) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class Slice:
-    """A slice of the operations: how many, when clients asked (main phase; all phases), its last time (ns)."""
+    """A slice of the operations: how many, when clients asked (main phase; all phases), and its last time (ns)."""
 
     operations: int
     phased: bool
@@ -55,7 +55,7 @@ class Slice:
 
     @classmethod
     def of(cls, operations: pa.Table | pa.RecordBatch) -> Slice:
-        """The slice with these rows of ``operations.parquet``."""
+        """Return the slice with these rows of ``operations.parquet``."""
         return cls(
             operations=operations.num_rows,
             phased=operations["phase"].null_count < operations.num_rows,
@@ -66,13 +66,13 @@ class Slice:
 
     @staticmethod
     def asked_in(slices: Sequence[Slice]) -> list[Asked]:
-        """The time in which clients asked at the usual rate: the main phase, or all where no phases are recorded."""
+        """Return when clients asked at the usual rate: in the main phase, or always if no phases are recorded."""
         phased = any(piece.phased for piece in slices)
         return [part for piece in slices if (part := piece.main if phased else piece.all) is not None]
 
     @staticmethod
     def load(slices: Sequence[Slice], receipts: Sequence[Receipt], last: int = 0) -> Load:
-        """The load, as ``history.metrics.recovery`` defines it, of a history in slices."""
+        """Return the load of a history in slices, as ``history.metrics.recovery`` defines it."""
         return load_of(Slice.asked_in(slices), max([last, *(piece.last for piece in slices)]), receipts)
 
 
@@ -88,7 +88,7 @@ def _last(rows: pa.Table | pa.RecordBatch) -> int:
 
 
 def ok_times(operations: pa.Table) -> Times:
-    """Completion times of the operations that were acknowledged and applied, ascending, in nanoseconds."""
+    """Return the completion times of acknowledged and applied operations, ascending, in nanoseconds."""
     unapplied = pc.fill_null(pc.equal(operations["error"], UNAPPLIED), fill_value=False)
     served = pc.and_not(pc.equal(operations["outcome"], "ok"), unapplied)
     return np.sort(operations["returned"].filter(served).to_numpy())

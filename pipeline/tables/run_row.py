@@ -27,9 +27,9 @@ def run_row(
     fingerprint: str,
     written: int,
 ) -> dict[str, Any]:
-    """The row of a run; what plan and results do not say is left empty.
+    """Return the row of a run; fields that plan and results do not give are empty.
 
-    ``of_load`` is what ``pipeline.tables.load_figures`` returns; ``tables`` holds verdicts, faults and checks.
+    ``of_load`` is the result of ``pipeline.tables.load_figures``; ``tables`` holds verdicts, faults and checks.
     """
     figures, load = of_load
     plan, results, suite = map(run.lenient, ("plan", "results", "suite"))
@@ -58,7 +58,7 @@ def run_row(
 
 
 def _reasons(results: dict[str, Any], checks: pa.Table) -> dict[str, Any]:
-    """The reasons for the verdict; none without results."""
+    """Return the reasons for the verdict; none without results."""
     if "checks" not in results:
         return {}
     gates = checks.filter((pc.field("kind") == "gate") & (pc.field("verdict") != "valid"))
@@ -72,9 +72,9 @@ def _reasons(results: dict[str, Any], checks: pa.Table) -> dict[str, Any]:
 
 
 def _verdict(results: dict[str, Any], state: dict[str, Any], verdicts: pa.Table, *, planned: bool) -> str:
-    """The verdict in the results, else that of the keys; a run of ours that was never judged is at best unknown.
+    """Return the verdict in the results, or else that of the keys.
 
-    So is one of which no key was judged.
+    A run of ours that was never judged is at best unknown, and so is a run of which no key was judged.
     """
     failure = results.get("harness_failure") or (not results and state.get("failures"))
     if failure or results.get("verdict") in ("valid", "invalid", "unknown"):
@@ -84,7 +84,7 @@ def _verdict(results: dict[str, Any], state: dict[str, Any], verdicts: pa.Table,
 
 
 def last_moment(faults: pa.Table) -> int:
-    """The last time in the table of faults (ns), 0 without any."""
+    """Return the last time in the table of faults (ns), or 0 if it is empty."""
     times = (pc.max(faults[name]).as_py() for name in ("started", "stood", "heal_started", "healed"))
     return max((time for time in times if time is not None), default=0)
 
@@ -107,5 +107,5 @@ def _fault_figures(faults: list[dict[str, Any]], load: Load, clock: AwakeClock) 
 
 
 def _standing(row: dict[str, Any]) -> Receipt:
-    """The time in which a fault stood, whether it certainly did or not."""
+    """Return a receipt for the time in which a fault was, or may have been, in effect."""
     return Receipt(row["id"], row["fault"], "indeterminate", row["started"], healed=row["healed"])

@@ -1,12 +1,12 @@
 """Parquet tables on disk: exact schemas, a version in every file, written all or nothing.
 
-A table is a directory ``<name>.parquet`` with files in it.  All tables of a run are written into a directory beside
-the final one; what is read back must be what the writer counted, and is listed in ``manifest.json``; then that
-directory takes the final name.  A job that is killed leaves the old tables, or none.
+A table is a directory ``<name>.parquet`` with files in it.  All tables of a run are written into a directory beside the
+final one.  They are read back, and the row counts must equal what the writer counted, which ``manifest.json`` lists.
+Then that directory takes the final name.  A job that is killed leaves the old tables, or none.
 
-It is not checked whether another writer lives, which no process can know of one on another host.  What a writer left is
-removed once it was not written to for a day, and it is renamed first: a writer that was only paused so long finds its
-directory gone, and fails, and never publishes what is left of it.
+Nothing checks whether another writer is alive, because no process can know that about another host.  Instead, a
+writer's directory is removed if nothing was written to it for a day, and it is renamed first.  A writer that was only
+paused for so long finds its directory gone and fails, so it never publishes a partial one.
 """
 
 from __future__ import annotations
@@ -30,25 +30,25 @@ from history.json_object import read_object
 from history.tables.metadata import add_metadata, named, parquet, read_checked, schema_of
 from history.tables.schemas import TABLES, TABLES_VERSION
 
-#: Beside the tables of a run: how many rows each of them has, and what they were made from.
+#: The file beside the tables of a run that says how many rows each has, and what they were made from.
 MANIFEST: Final = "manifest.json"
-#: What was not written to for so long is removed.
+#: A directory is removed if nothing was written to it for this long (s).
 ABANDONED_S: Final = 24 * 3600
 _ATTEMPTS: Final = 10
 
 
 def written_schema(name: str) -> pa.Schema:
-    """The schema of a table of one run as it is written into every file."""
+    """Return the schema of a run's table, as it is written into every file."""
     return add_metadata(TABLES[name], name, TABLES_VERSION)
 
 
 def write_part(root: Path, name: str, batches: Iterable[pa.Table | pa.RecordBatch], part: int = 0) -> int:
-    """Write one file of the table ``name`` under ``root``, which must be there; return the number of rows.
+    """Write one file of the table ``name`` under ``root``, which must exist; return the number of rows.
 
     Raises OSError that names the file.
     """
     directory = root / f"{name}.parquet"
-    # Never its parents: a directory that was taken for abandoned must not come back with half of its tables.
+    # Never create its parents: a directory that was removed as abandoned must not come back with half of its tables.
     directory.mkdir(exist_ok=True)
     return write_file(directory / f"part-{part:05d}.parquet", written_schema(name), batches)
 
@@ -65,22 +65,22 @@ def write_file(path: Path, schema: pa.Schema, batches: Iterable[pa.Table | pa.Re
 
 
 def exact(table: pa.Table, schema: pa.Schema) -> pa.Table:
-    """The table's columns under the schema's own names, order, types and nullability."""
+    """Return the table's columns with the schema's own names, order, types and nullability."""
     return pa.Table.from_arrays([table.column(field.name).cast(field.type) for field in schema], schema=schema)
 
 
 def read_table(path: Path, name: str) -> pa.Table:
     """Read the table ``name`` from its directory, with today's columns.
 
-    Raises FormatError if it is another table or its columns have other types, FileNotFoundError if it is absent.
+    Raises FormatError if it is another table or its columns have other types, or FileNotFoundError if it is absent.
     """
     return pa.concat_tables([read_checked(part, name, written_schema(name)) for part in _parts(path)])
 
 
 def rows_of(root: Path) -> dict[str, int]:
-    """The number of rows of each table of a run under ``root``; if there is a manifest, it must say the same.
+    """Return the number of rows of each table of a run under ``root``, which must equal the manifest if there is one.
 
-    Raises FormatError for tables that are not whole or not readable, FileNotFoundError if one is absent.
+    Raises FormatError for tables that are incomplete or unreadable, or FileNotFoundError if one is absent.
     """
     found = {name: sum(rows_in(part, name) for part in _parts(root / f"{name}.parquet")) for name in TABLES}
     expected = _manifest(root / MANIFEST)
@@ -92,12 +92,12 @@ def rows_of(root: Path) -> dict[str, int]:
 
 
 def made_from(root: Path) -> dict[str, int]:
-    """What the writer of the tables under ``root`` recorded of their source; empty if nothing."""
+    """Return what the writer of the tables under ``root`` recorded about their source; empty if nothing."""
     return {name: number for name, number in _manifest(root / MANIFEST).items() if name not in TABLES}
 
 
 def _manifest(path: Path) -> dict[str, int]:
-    """Table -> rows, and what they were made from; empty where none was written yet."""
+    """Return the number of rows of each table and what they were made from; empty if there is no manifest yet."""
     try:
         return read_object(path)
     except ValueError as error:
@@ -105,7 +105,10 @@ def _manifest(path: Path) -> dict[str, int]:
 
 
 def rows_in(part: Path, name: str | None = None) -> int:
-    """The number of rows of a file, of the table ``name`` if that is given.  Raises FormatError if it is damaged."""
+    """Return the number of rows of a file, which must belong to the table ``name`` if that is given.
+
+    Raises FormatError if it is damaged.
+    """
     if name is not None:
         schema_of(part, name)
     with parquet(part):
@@ -126,12 +129,12 @@ def write_tables(root: Path, tables: Mapping[str, pa.Table]) -> dict[str, int]:
 
 @contextlib.contextmanager
 def appearing(final: Path, publish: Callable[[Path, Path], object] = Path.rename) -> Iterator[Path]:
-    """A fresh directory that takes the name ``final`` when the block ends well and is removed otherwise.
+    """Yield a fresh directory that takes the name ``final`` if the block succeeds, and is removed otherwise.
 
-    The directory that it is in must be there.  Raises OSError, with ENOTEMPTY or EEXIST if another has that name.
+    Its parent directory must exist.  Raises OSError, with ENOTEMPTY or EEXIST if another directory has that name.
     """
     fresh = final.with_name(f"{final.name}.tmp-{uuid.uuid4().hex}")
-    # Never its parents: a run that was removed meanwhile must not come back as nothing but tables.
+    # Never create its parents: a run that was removed in the meantime must not come back with nothing but tables.
     fresh.mkdir()
     try:
         yield fresh
@@ -142,11 +145,11 @@ def appearing(final: Path, publish: Callable[[Path, Path], object] = Path.rename
 
 @contextlib.contextmanager
 def replacing(final: Path, source: Mapping[str, int] | None = None) -> Iterator[tuple[Path, dict[str, int]]]:
-    """A fresh directory beside ``final``, which takes its place when the block ends well and is removed otherwise.
+    """Yield a fresh directory that replaces ``final`` if the block succeeds and is removed otherwise, and a dictionary.
 
-    The block writes all tables of a run there, and into the dictionary how many rows it wrote of each, which must be
-    what is read back.  ``source`` is what they are made from, which may change.  Raises FormatError, OSError if they
-    are not whole.
+    The block writes all tables of a run into the directory and the number of rows of each into the dictionary.  Reading
+    back must give the same numbers.  ``source`` is what the tables are made from, which may change.  Raises FormatError
+    or OSError if they are not complete.
     """
     sweep(final.parent, f"{final.name}.")
     rows: dict[str, int] = {}
@@ -159,13 +162,13 @@ def replacing(final: Path, source: Mapping[str, int] | None = None) -> Iterator[
 
 
 def _swap(fresh: Path, final: Path) -> None:
-    """Put ``fresh`` in the place of ``final``.  Raises OSError if others do the same again and again."""
+    """Put ``fresh`` in the place of ``final``.  Raises OSError if other writers keep doing the same."""
     for attempt in range(_ATTEMPTS):
         remove(final)
         try:
             fresh.rename(final)
         except OSError as error:
-            # Another writer has put its directory there meanwhile.
+            # Another writer has put its directory there in the meantime.
             if error.errno not in (errno.ENOTEMPTY, errno.EEXIST) or attempt == _ATTEMPTS - 1:
                 raise
         else:
@@ -173,14 +176,14 @@ def _swap(fresh: Path, final: Path) -> None:
 
 
 def sweep(directory: Path, prefix: str) -> None:
-    """Remove the directories whose names begin with ``prefix`` and that were not written to for a day."""
+    """Remove the directories whose names begin with ``prefix`` and to which nothing was written for a day."""
     for rest in directory.glob(f"{glob.escape(prefix)}*"):
         if time.time() - _last_write(rest) > ABANDONED_S:
             remove(rest)
 
 
 def remove(directory: Path) -> None:
-    """Remove a directory, under another name first: a user of the old name finds nothing, and never a part of it."""
+    """Remove a directory, renaming it first, so that users of the old name find either all of it or nothing."""
     dead = directory.with_name(f"{directory.name}.dead-{uuid.uuid4().hex}")
     with contextlib.suppress(OSError):
         directory.rename(dead)
@@ -188,7 +191,7 @@ def remove(directory: Path) -> None:
 
 
 def _last_write(directory: Path) -> float:
-    """The latest time of anything in a directory; of one that goes away meanwhile, now."""
+    """Return the latest modification time of anything in a directory, or now if the directory disappears."""
     try:
         return max(path.lstat().st_mtime for path in (directory, *directory.rglob("*")))
     except OSError:

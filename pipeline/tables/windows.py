@@ -1,10 +1,12 @@
 """Windows: how many operations completed in each second, and how long they took.
 
-Quantiles are by nearest rank: the smallest latency that at least so many per cent of the operations did not exceed.
-So every figure is one that was measured, and the same one whichever machine sorted the numbers.
-Quantiles of parts do not add up to that of the whole.  So every operation is in four rows: that of all operations of
-its second, function and outcome (split ``all``), that of its key, that of its node, and that of both.  Sums are taken
-over one split: ``sum(count) where split = 'all'`` is the number of operations, without it four times as many.
+Quantiles are by nearest rank: the smallest latency that at least this percentage of the operations did not exceed.
+Every figure is therefore a measured value, and does not depend on which machine sorted the numbers.
+
+The quantiles of parts do not combine into the quantile of the whole.  So every operation is counted in four rows: with
+all operations of its second, function and outcome (split ``all``), with those of its key, with those of its node, and
+with those of both.  Sums must be taken over one split: ``sum(count) where split = 'all'`` is the number of operations;
+without the condition, it is four times as many.
 """
 
 from __future__ import annotations
@@ -21,7 +23,7 @@ from history import SECOND
 from history.tables.schemas import SPLITS, WINDOWS
 
 COLUMNS: Final = ("f", "outcome", "key", "node", "invoked", "returned")
-#: The columns that identify a row, and the order of the rows; null comes first.
+#: The columns that identify a row and by which rows are sorted, null first.
 ORDER: Final = ("second", "split", "key", "node", "f", "outcome")
 
 _PER_CENT: Final = {"p50_ms": 50, "p95_ms": 95, "p99_ms": 99, "max_ms": 100}
@@ -29,10 +31,10 @@ _Codes = npt.NDArray[np.int64]
 
 
 def window_table(operations: pa.Table) -> pa.Table:
-    """Rows of ``windows.parquet`` in the order :data:`ORDER`, from the columns :data:`COLUMNS`.
+    """Return rows of ``windows.parquet`` in the order :data:`ORDER`, from the columns :data:`COLUMNS`.
 
-    Operations that never completed are in no window.  Seconds are independent of each other: any split of the
-    operations by whole seconds gives the same rows.
+    Operations that never completed are in no window.  Seconds are independent of each other, so splitting the
+    operations by whole seconds in any way gives the same rows.
     """
     done = operations.select(list(COLUMNS)).filter(pc.is_valid(operations["returned"]))
     returned = done["returned"].to_numpy()
@@ -45,7 +47,7 @@ def window_table(operations: pa.Table) -> pa.Table:
 
 
 def _one_split(split: str, coded: Mapping[str, tuple[_Codes, pa.Array]], latency: _Codes) -> pa.Table:
-    """The rows of one split; a column that it does not split by is null."""
+    """Return the rows of one split; the columns by which it does not split are null."""
     within = {name for name in ("key", "node") if name not in split.split("+")}
     used = [name for name in coded if name not in within]
     widths = [len(coded[name][1]) or 1 for name in used]
@@ -62,7 +64,7 @@ def _one_split(split: str, coded: Mapping[str, tuple[_Codes, pa.Array]], latency
 
 
 def _coded(column: pa.ChunkedArray) -> tuple[_Codes, pa.Array]:
-    """Each row's place among the distinct strings, which are in order, after null."""
+    """Return each row's place among the distinct strings, sorted, with null first, and these strings."""
     encoded = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
     whole = pa.chunked_array(encoded).unify_dictionaries().combine_chunks()
     whole = whole.chunk(0) if isinstance(whole, pa.ChunkedArray) else whole
@@ -74,11 +76,11 @@ def _coded(column: pa.ChunkedArray) -> tuple[_Codes, pa.Array]:
 
 
 def _sorted(group: _Codes, latency: _Codes) -> tuple[_Codes, _Codes]:
-    """Both by group, and within a group by latency."""
+    """Return both arrays sorted by group and, within a group, by latency."""
     low = int(latency.min(initial=0))
     width = int(latency.max(initial=0)) - low + 1
     if width * (1 + int(group.max(initial=0))) < 1 << 62:
-        # One number is sorted in a fraction of the time that an order by two takes.
+        # Sorting one combined number takes a fraction of the time of sorting by two.
         both = np.sort(group * width + (latency - low))
         return both // width, both % width + low
     order = np.lexsort((latency, group))

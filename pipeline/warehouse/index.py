@@ -1,6 +1,6 @@
-"""Keep the warehouse up to date: add a run, bring landings into a version, compute the trends over all runs.
+"""Keep the warehouse up to date: add a run, bring landings into a version, compute trends over all runs.
 
-A refresh repeats its steps until nothing is left to do, so the next one repairs what a killed writer left.
+A refresh repeats its steps until nothing is left to do, so the next refresh repairs what a killed writer left.
 """
 
 from __future__ import annotations
@@ -29,18 +29,18 @@ from pipeline.warehouse.landing import Landing, known_runs, run_name
 from pipeline.warehouse.trends import trend_table
 from pipeline.warehouse.versions import build, landings, next_version, tidy
 
-#: The metadata of ``trends.parquet`` that says with which baselines and by which rule it was computed.
+#: The metadata of ``trends.parquet`` that identifies the baselines and the rule from which it was computed.
 _DIGEST: Final = b"harness.made-from"
 _TRENDS: Final = "trends.parquet"
-#: Where the rule stands.
+#: The modules that contain the rule.
 _RULE: Final = (trends, regressions, change_points, survival, plans, settings, schemas)
 
 
 def append_run(warehouse: Path, run: RunFiles | Recording) -> bool:
-    """Add the finished tables of a run to the warehouse; False if it is there already.
+    """Add the finished tables of a run to the warehouse; return False if it is already there.
 
-    A run that was judged again replaces the former one.  Raises FileNotFoundError without tables or history,
-    FormatError for tables that are not whole or have columns of other types, OSError.
+    A run that was judged again replaces the earlier one.  Raises FileNotFoundError without tables or history,
+    FormatError for tables that are incomplete or have columns of other types, or OSError.
     """
     landing = Landing(warehouse)
     recording = Recording.of(run)
@@ -51,9 +51,9 @@ def append_run(warehouse: Path, run: RunFiles | Recording) -> bool:
 
 
 def refresh(warehouse: Path) -> None:
-    """Make a version of what was added since the last one, unless nothing was; and remove what it replaces.
+    """Make a new version if anything was added since the last one, and remove what it replaces.
 
-    Raises OSError, and FormatError for bad ``baselines.toml`` or for files that cannot be read.
+    Raises OSError, or FormatError for bad ``baselines.toml`` or for files that cannot be read.
     """
     baselines, digest = _baselines(warehouse)
     while (merged := _merged(warehouse, baselines, digest)) is None:
@@ -62,7 +62,7 @@ def refresh(warehouse: Path) -> None:
 
 
 def _merged(warehouse: Path, baselines: list[Baseline], digest: bytes) -> list[Path] | None:
-    """The landings whose runs the newest version holds; None if there was something to do, which was tried."""
+    """Return the landings whose runs are all in the newest version; None if work was left, which was then attempted."""
     base = newest_version(warehouse)
     try:
         known = known_runs(base)
@@ -74,7 +74,7 @@ def _merged(warehouse: Path, baselines: list[Baseline], digest: bytes) -> list[P
             build(fresh, base, known, fresh_ones)
             _write_trends(fresh, baselines, digest)
     except FileNotFoundError:
-        # A faster writer has removed what this one was reading; else it is an error.
+        # If there is a new version, a faster writer removed what this one was reading; otherwise this is an error.
         if newest_version(warehouse) == base:
             raise
     return None
@@ -87,7 +87,7 @@ def _write_trends(fresh: Path, baselines: list[Baseline], digest: bytes) -> None
 
 
 def _has_trends(version: Path, digest: bytes) -> bool:
-    """Can the trends be read, and are they made from these baselines by this rule, or by that of a later release?"""
+    """Return whether readable trends exist that were made from these baselines by this rule, or by a later release."""
     try:
         schema = pq.read_schema(version / _TRENDS)
     except (OSError, pa.ArrowInvalid):
@@ -97,12 +97,12 @@ def _has_trends(version: Path, digest: bytes) -> bool:
 
 @functools.cache
 def _rule() -> bytes:
-    """The code that computes trends, and the schema that they have."""
+    """Return the code that computes trends, and the schema of its result."""
     return "\0".join(map(inspect.getsource, _RULE)).encode()
 
 
 def _baselines(warehouse: Path) -> tuple[list[Baseline], bytes]:
-    """The acknowledged baselines, and a hash of them and of the rule.  Raises FormatError."""
+    """Return the acknowledged baselines, and a hash of them and of the rule.  Raises FormatError."""
     rows = read_baselines(warehouse)
     found = [Baseline(row.run, row.figure) for row in rows]
     known = (*FIGURES, VERDICT)

@@ -1,4 +1,4 @@
-"""Add many runs to the warehouse, each on its own: a bad one is reported and all others are added."""
+"""Add many runs to the warehouse, each on its own: a bad run is reported, and all others are added."""
 
 from __future__ import annotations
 
@@ -34,16 +34,17 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 State: TypeAlias = Literal["added", "unchanged", "failed"]
-#: Writes the tables of a run.
+#: A function that writes the tables of a run.
 Compute: TypeAlias = Callable[..., object]
 
-#: The most runs that one task adds, which are done again if it dies; else there are a few tasks for each core.
+#: The most runs that one task adds.  They are all repeated if it dies.  With fewer runs, there are a few tasks for each
+#: core.
 AT_ONCE: Final = 500
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """The outcome of one run; ``error`` is the kind and text of the error of a failed one."""
+    """The outcome of one run; ``error`` is the kind and text of the error if it failed."""
 
     run: str
     state: State
@@ -58,23 +59,23 @@ def ingest(
     spark: SparkSession | None = None,
     large: int = LARGE_BYTES,
 ) -> list[Outcome]:
-    """Add runs to the warehouse, computing the tables of those that have none; outcomes in the order of ``places``.
+    """Add runs to the warehouse, computing missing tables; return the outcomes in the order of ``places``.
 
-    A place is a run's directory or a history file.  With ``spark`` the runs are spread over its tasks, which must see
-    the same files; those whose history has more than ``large`` bytes are worked on one after the other, each by all
-    tasks; and a place may be a URI of any file system that Spark reads.  ``deadline_s`` is each run's.
+    A place is a run's directory or a history file.  With ``spark``, the runs are spread over its tasks, which must see
+    the same files, and a place may be a URI of any file system that Spark reads.  Runs whose history has more than
+    ``large`` bytes are processed one after the other, each by all tasks.  ``deadline_s`` applies to each run.
 
-    An error of one run (bad lines, another version, gone meanwhile) is its outcome.  Raises OSError when the warehouse
-    itself cannot be written, FormatError for bad ``baselines.toml``, and JobError when Spark fails.
+    If one run fails (bad lines, another version, removed in the meantime), the error is its outcome.  Raises OSError if
+    the warehouse itself cannot be written, FormatError for bad ``baselines.toml``, and JobError if Spark fails.
     """
-    # The tasks of a cluster work elsewhere.
+    # The tasks of a cluster have other working directories.
     warehouse = warehouse.absolute()
     warehouse.mkdir(parents=True, exist_ok=True)
     asked = [str(place.root if isinstance(place, RunFiles) else place) for place in places]
-    # A run that is named twice, as by its directory and by the link to the latest run, is one.
+    # A run may be named twice, such as by its directory and by the link to the latest run; it is added once.
     first: dict[str, int] = {}
     same = [first.setdefault(_resolved(text), number) for number, text in enumerate(asked)]
-    # Another of the same name waits until the first is there: it is the same run, or refused.
+    # Another place with the same run name waits until the first one is added: it is the same run, or it is refused.
     rounds: dict[int, dict[int, str]] = {0: {}}
     names = Counter[str]()
     for text, number in first.items():
@@ -96,7 +97,7 @@ def ingest(
     for number, text in enumerate(asked):
         one = outcomes[same[number]]
         if one.error:
-            # A place that could not be added is named as it was asked for.
+            # If it could not be added, report the place as the caller named it.
             one = replace(one, run=short_name(text))
         elif same[number] < number:
             one = replace(one, state="unchanged")
@@ -105,17 +106,17 @@ def ingest(
 
 
 def _resolved(place: str) -> str:
-    """The run's directory, or the file, that a place is."""
+    """Return the run's directory or the file to which a place refers."""
     whole = place.rstrip("/") if is_remote(place) else str(Path(place).resolve())
     return whole.removesuffix("/history.jsonl")
 
 
 class Adder:
-    """Adds runs, each on its own, and keeps their outcomes; those that cannot be published fail together."""
+    """Adds runs, each on its own, and keeps their outcomes; runs that cannot be published fail together."""
 
     def __init__(self, warehouse: Path, deadline_s: float, ours: Collection[str] = frozenset()) -> None:
         self.warehouse, self.deadline_s = warehouse, deadline_s
-        #: Makes another of the same kind, in a task.
+        #: Makes another adder with the same arguments, in a task.
         self.another = partial(Adder, warehouse, deadline_s, ours)
         self.outcomes: dict[int, Outcome] = {}
         self._landing = Landing(warehouse, ours=ours)
@@ -129,7 +130,7 @@ class Adder:
     def add(
         self, number: int, place: str, staging: AbstractContextManager[tuple[str, RunFiles]], compute: Compute
     ) -> None:
-        """Add the run that ``staging`` gives; ``compute`` makes its tables if it has none that can be read."""
+        """Add the run that ``staging`` yields; ``compute`` makes its tables if it has no readable ones."""
         try:
             with staging as (name, run):
                 added = self._add(Recording(run.root), name, compute)
@@ -143,11 +144,11 @@ class Adder:
             self.publish()
 
     def fail(self, number: int, place: str, error: str) -> None:
-        """Note that the run in a place was not added."""
+        """Record that the run in a place was not added."""
         self.outcomes[number] = Outcome(short_name(place), "failed", error)
 
     def publish(self) -> None:
-        """Publish what is held."""
+        """Publish the runs that are held."""
         held, self._held = self._held, []
         try:
             self._landing.publish()
@@ -157,7 +158,7 @@ class Adder:
 
     def _add(self, run: Recording, name: str, compute: Compute) -> bool:
         if run.files.tables.is_dir():
-            # They may be of another release, or damaged.
+            # Its tables may be from another release, or damaged.
             with contextlib.suppress(FileNotFoundError, FormatError):
                 return self._landing.add(run, name)
         compute(run, model=run.header.model, deadline_s=self.deadline_s)
@@ -180,7 +181,7 @@ def _by_spark(spark: SparkSession, adder: Adder, places: Mapping[int, str], larg
 
 
 def _shared(spark: SparkSession, adder: Adder) -> Path | None:
-    """Where tasks see a run that is staged by the driver: on other machines, in the warehouse alone."""
+    """Return where tasks see a run that the driver staged; tasks on other machines see only the warehouse."""
     return None if is_local(spark.sparkContext.master) else adder.warehouse
 
 
@@ -206,7 +207,7 @@ def _from_afar(spark: SparkSession, adder: Adder, places: dict[int, str], large:
 def _read_by_tasks(
     spark: SparkSession, adder: Adder, places: dict[int, str], runs: Mapping[int, Files], mark: Path
 ) -> None:
-    """Let tasks read the runs.  If that fails, halves are tried, so that in the end the bad run alone is named."""
+    """Let tasks read the runs.  If that fails, try each half, so that in the end only the bad run is reported."""
     if not runs:
         return
     another = adder.another
@@ -235,7 +236,7 @@ def _read_by_tasks(
 
 
 def _by_size(spark: SparkSession, large: int) -> Compute:
-    """Compute the tables of a run by all tasks if its history has more than ``large`` bytes."""
+    """Return a function that computes a run's tables by all tasks if its history has more than ``large`` bytes."""
 
     def compute(run: Recording, **options: Any) -> object:
         small = run.files.history.stat().st_size <= large
@@ -256,7 +257,7 @@ def _add_remote(another: Callable[[], Adder], mark: Path, names: dict[int, str],
     try:
         require_visible(mark)
     except JobError as error:
-        # It is not the run that is bad.
+        # The run itself is not at fault, so this is not its outcome.
         return pa.table({"outcomes": [pickle.dumps(error)]})
     number = files["place"][0].as_py()
     content = dict(zip(files["file"].to_pylist(), files["content"].to_pylist(), strict=True))

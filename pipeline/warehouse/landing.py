@@ -1,8 +1,8 @@
 """Bring finished tables of runs to the warehouse: ``landing/<id>/<table>/month=…/<id>.parquet``.
 
-A landing holds one run or many, in the form of a version (``history.tables.warehouse``), so that its files become part
-of the next version as they are.  It appears at once, after everything in it was read back; until a version holds its
-runs no reader looks at it.
+A landing holds one run or many.  It has the form of a version (``history.tables.warehouse``), so its files become part
+of the next version unchanged.  It appears at once, after everything in it was read back.  No reader looks at it before
+a version holds its runs.
 """
 
 from __future__ import annotations
@@ -34,7 +34,8 @@ from pipeline.tables.run_row import last_moment, run_row
 from pipeline.tables.storage import appearing, exact, made_from, read_table, rows_in, rows_of, write_file
 
 LANDING: Final = "landing"
-#: Tables in memory that are published together; larger tables of operations are copied in pieces, each run alone.
+#: The most bytes of tables that are held in memory and published together.  Larger tables of operations are copied in
+#: pieces, one run at a time.
 HELD_BYTES: Final = 64 << 20
 _MARKS: Final = pa.schema([RUNS.field(name) for name in ("run", "fingerprint", "written")])
 _STARTED: Final = re.compile(r"(\d{4})(\d{2})\d{2}(?!\d)")
@@ -42,7 +43,7 @@ _STARTED: Final = re.compile(r"(\d{4})(\d{2})\d{2}(?!\d)")
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """The row of a run in the newest version; of two rows of one run the one that was ``written`` (µs) later counts."""
+    """The row of a run in the newest version; if a run has two rows, the one ``written`` (µs) later counts."""
 
     fingerprint: str
     written: int
@@ -50,9 +51,9 @@ class Known:
 
 
 def known_runs(root: Path | None) -> Mapping[str, Known]:
-    """The runs in a version or a landing, by their names.
+    """Return the runs in a version or a landing, by name.
 
-    Raises FileNotFoundError if it is removed meanwhile, FormatError if it is damaged.
+    Raises FileNotFoundError if it is removed in the meantime, or FormatError if it is damaged.
     """
     if root is None:
         return {}
@@ -61,13 +62,14 @@ def known_runs(root: Path | None) -> Mapping[str, Known]:
 
 
 def known_in(warehouse: Path) -> Mapping[str, Known]:
-    """The runs in the newest version; none if there is no version yet."""
+    """Return the runs in the newest version; none if there is no version yet."""
     return {} if newest_version(warehouse) is None else in_newest(warehouse, known_runs)
 
 
 @functools.lru_cache(maxsize=8)
 def _known_runs(root: Path, _inode: int, _time: int) -> Mapping[str, Known]:
-    # What is in a directory never changes; the numbers are those of the directory, not only of its name.
+    # The content of a directory never changes.  Inode and time are part of the cache key because another directory may
+    # get the same name.
     found: dict[str, Known] = {}
     for path in files_of(root, "runs"):
         schema_of(path, "runs")
@@ -79,15 +81,15 @@ def _known_runs(root: Path, _inode: int, _time: int) -> Mapping[str, Known]:
 
 
 def run_name(run: RunFiles) -> str:
-    """``<test name>/<UTC start>-<seed>``, which identifies a run in its store."""
+    """Return ``<test name>/<UTC start>-<seed>``, which identifies a run in its store."""
     root = run.root.resolve()
     return f"{root.parent.name}/{root.name}"
 
 
 class Landing:
-    """Runs on their way into a warehouse; they appear there together when they are published.
+    """Runs on their way into a warehouse, where they appear together when they are published.
 
-    ``ours`` are the names of the runs that the same call has brought already: they are not replaced.
+    ``ours`` names the runs that the same call has already added; they are not replaced.
     """
 
     def __init__(
@@ -100,11 +102,11 @@ class Landing:
         self._parts: dict[tuple[str, str], list[pa.Table]] = {}
 
     def add(self, run: RunFiles | Recording, name: str) -> bool:
-        """Add a run with finished tables; False if the warehouse, or this landing, has it already.
+        """Add a run with finished tables; return False if the warehouse or this landing already has it.
 
-        A run with very many operations is published at once.
-        Raises FileNotFoundError without tables or history, FormatError for tables that are not whole or of a history
-        that has grown, or with standstills in their figures, and for another run of the same name, OSError.
+        A run with very many operations is published at once.  Raises FileNotFoundError without tables or history,
+        FormatError for incomplete or outdated tables (the history has grown, or the standstills differ) and for another
+        run of the same name, or OSError.
         """
         run = Recording.of(run)
         files = run.files
@@ -122,7 +124,7 @@ class Landing:
         known = self._known.get(name)
         if known is not None and known.fingerprint == mark:
             return False
-        # Also where this machine's clock is behind that of the last writer.
+        # It must exceed the last row's time even if this machine's clock is behind that of its writer.
         written = max(self._now() // 1000, known.written + 1 if known is not None else 0)
         large = sum(path.stat().st_size for path in files.table("operations").glob("*")) > HELD_BYTES
         names = [table for table in TABLES if not (large and table == "operations")]
@@ -143,9 +145,9 @@ class Landing:
         return True
 
     def publish(self) -> None:
-        """Let the runs appear in the warehouse, where the next refresh makes them part of a version.
+        """Make the runs appear in the warehouse, where the next refresh puts them into a version.
 
-        Raises OSError that names a file, FormatError if what was written is not what is read back.
+        Raises OSError that names a file, or FormatError if reading back gives something else than was written.
         """
         parts, self._parts, self.bytes = self._parts, {}, 0
         if parts:
@@ -166,7 +168,7 @@ class Landing:
 def write_month(root: Path, table: str, month: str, schema: pa.Schema, content: Iterable[pa.Table]) -> None:
     """Write a file of a table under ``root``, sync it, and read its end back.
 
-    Raises OSError that names the file, FormatError if it is not whole.
+    Raises OSError that names the file, or FormatError if it is incomplete.
     """
     directory = month_in(root, table, month)
     path = directory / f"{uuid.uuid4().hex}.parquet"
@@ -178,7 +180,7 @@ def write_month(root: Path, table: str, month: str, schema: pa.Schema, content: 
 
 
 def month_in(root: Path, table: str, month: str) -> Path:
-    """The directory of a month of a table, which is made if need be; ``root`` must be there."""
+    """Return the directory of a table's month, creating it if needed; ``root`` must exist."""
     directory = root / table / f"month={month}"
     for part in (directory.parent, directory):
         part.mkdir(exist_ok=True)
@@ -186,13 +188,13 @@ def month_in(root: Path, table: str, month: str) -> Path:
 
 
 def month_of(started: str) -> str:
-    """``2026-11`` of the UTC start in a run's name; ``unknown`` of any other name."""
+    """Return the month, such as ``2026-11``, of the UTC start in a run's name; ``unknown`` for any other name."""
     found = _STARTED.match(started)
     return f"{found[1]}-{found[2]}" if found else "unknown"
 
 
 def with_run(table: pa.Table, name: str, run: str) -> pa.Table:
-    """The rows of one run as they are written into the table of all runs."""
+    """Return the rows of one run as they are written into the table of all runs."""
     if "run" not in table.column_names:
         table = table.add_column(0, RUNS.field("run"), pa.repeat(run, table.num_rows))
     return exact(table, written_schema(name))
@@ -205,9 +207,9 @@ def _pieces(operations: Path, run: str) -> Iterator[pa.Table]:
 
 
 def fingerprint(run: Recording, rows: Mapping[str, int]) -> str:
-    """A hash of what was recorded and concluded, of the tables' versions and of the number of ``rows`` in each.
+    """Return a hash of what was recorded and concluded, of the tables' versions, and of the number of ``rows`` in each.
 
-    Raises FileNotFoundError, OSError.
+    Raises FileNotFoundError or OSError.
     """
     total = hashlib.sha256(f"{TABLES_VERSION} {RUNS_VERSION} {json.dumps(rows, sort_keys=True)}".encode())
     files = run.files

@@ -1,4 +1,4 @@
-"""Runs on file systems that Spark reads and this process does not: ``hdfs://``, ``s3a://`` and the like."""
+"""Runs on file systems that Spark can read but this process cannot: ``hdfs://``, ``s3a://`` and the like."""
 
 from __future__ import annotations
 
@@ -18,12 +18,15 @@ from pipeline.warehouse.staging import GROWTH, RECORDED, stage, staged, staged_b
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-#: A run's files by their names in :data:`RECORDED`.
+#: The files of a run, by their names in :data:`RECORDED`.
 Files: TypeAlias = Mapping[str, FarFile]
 
 
 def look_at(spark: SparkSession, place: str) -> Files | None:
-    """The files of the run in a place; None if it is a single file of another format.  Raises OSError that names it."""
+    """Return the files of the run in a place, or None if it is a single file of another format.
+
+    Raises OSError that names the place.
+    """
     try:
         files = _files(spark, place)
         if "history.jsonl" in files:
@@ -34,13 +37,13 @@ def look_at(spark: SparkSession, place: str) -> Files | None:
 
 
 def contents(spark: SparkSession, runs: Mapping[int, Files]) -> DataFrame:
-    """Place, file and content of the files of some runs.
+    """Return place, file and content of the files of some runs.
 
-    All of a run is in one of as many partitions as there are runs, up to four for each core.  A file that goes away
-    between now and the reading is left out.  Raises JobError if one has gone already.
+    All files of a run are in one partition.  There are as many partitions as runs, up to four for each core.  A file
+    that disappears before it is read is left out.  Raises JobError if one has already disappeared.
     """
     there = [(file.uri, number, name) for number, files in runs.items() for name, file in files.items()]
-    # So the reader returns them.
+    # The form in which the reader returns the paths.
     names = [(unquote(uri).replace(":///", ":/", 1), number, name) for uri, number, name in there]
     reader = spark.read.format("binaryFile").option("ignoreMissingFiles", "true")
     frame: DataFrame = run_action(lambda: reader.load([for_readers(uri) for uri, _, _ in there]))
@@ -53,10 +56,9 @@ def contents(spark: SparkSession, runs: Mapping[int, Files]) -> DataFrame:
 def staged_without_history(
     spark: SparkSession, place: str, files: Files, shared: Path | None
 ) -> Iterator[tuple[str, RunFiles]]:
-    """A run whose history is too large to be copied here, in ``shared`` (as all that is staged).
+    """Yield a run whose history is too large to copy here, staged in ``shared``.
 
-    The run's fingerprint is then computed from the first line of the history, its size, the time of its modification
-    and its last bytes.
+    Its fingerprint is computed from the first line of the history, its size, its modification time and its last bytes.
     """
     small = {name: head(spark, file.uri, file.size) for name, file in files.items() if name != "history.jsonl"}
     history = files["history.jsonl"]
@@ -68,7 +70,7 @@ def staged_without_history(
 
 
 def _is_foreign(spark: SparkSession, place: str, files: Files) -> bool:
-    """Is ``place`` a single file that does not look like our own history?"""
+    """Return whether ``place`` is a single file that does not look like our own history."""
     name = unquote(place.rpartition("/")[2])
     if name == "history.jsonl" or not unquote(files["history.jsonl"].uri).endswith(f"/{name}"):
         return False
@@ -77,9 +79,10 @@ def _is_foreign(spark: SparkSession, place: str, files: Files) -> bool:
 
 @contextlib.contextmanager
 def staged_copy(spark: SparkSession, place: str, shared: Path | None) -> Iterator[tuple[str, RunFiles]]:
-    """The run in the file in ``place``, copied here under its own name and its directory's; errors name ``place``.
+    """Yield the run in the file in ``place``, copied here under its own name and its directory's; errors name
+    ``place``.
 
-    Raises OSError if there is no room for it and for what it is written as.
+    Raises OSError if there is no room for the file and for its conversion.
     """
     with stage(shared) as directory:
         parent, name = map(unquote, place.rsplit("/", 2)[1:])
@@ -94,13 +97,13 @@ def staged_copy(spark: SparkSession, place: str, shared: Path | None) -> Iterato
 
 
 def _files(spark: SparkSession, place: str) -> Files:
-    """The recorded files in a run's directory; a single file is a history."""
+    """Return the recorded files in a run's directory; a single file counts as a history."""
     found = listing(spark, place)
     whole = {name: file for name, file in found.items() if name in RECORDED}
     return {"history.jsonl": file for file in found.values()} if not whole and len(found) == 1 else whole  # noqa: B035
 
 
 def _first_line(error: Exception) -> str:
-    """The message of a Java exception, without the stack."""
+    """Return the message of a Java exception, without the stack."""
     java = getattr(error, "java_exception", None)
     return str(java.toString() if java is not None else error).splitlines()[0]

@@ -21,26 +21,26 @@ from pipeline.spark.hadoop_fs import is_remote
 from pipeline.warehouse.landing import run_name
 from pipeline.warehouse.versions import STAGE
 
-#: How many times longer our ``history.jsonl`` is than a foreign history of the same events, about.
+#: About how many times larger our ``history.jsonl`` is than a foreign history of the same events.
 GROWTH: Final = 2
 _LINE: Final = re.compile(r"^line (\d+)$")
 _INVOKED: Final = re.compile(r"(?<=, invoked at )line (\d+)$")
-#: The files of a run that its tables and its row are made from.
+#: The files from which a run's tables and its row are made.
 RECORDED = ("history.jsonl", "probes.jsonl", "plan.json", "results.json", "run.json", "suite.json")
 
 
 def stage(shared: Path | None) -> tempfile.TemporaryDirectory[str]:
-    """A temporary directory, in one that all workers of a cluster see, if that is given."""
+    """Return a temporary directory, inside ``shared`` if that is given, which all workers of a cluster see."""
     return tempfile.TemporaryDirectory(prefix=STAGE, dir=shared)
 
 
 @contextlib.contextmanager
 def staged(place: Path, shared: Path | None = None) -> Iterator[tuple[str, RunFiles]]:
-    """The name and the files of the run in ``place``: a run's directory, its history, or a history of any name.
+    """Yield the name and the files of the run in ``place``: a run's directory, its history, or a history of any name.
 
-    A single file (ours, Jepsen's ``history.edn`` or console log, porcupine's kv) gets a directory of its own for as
-    long as the block lasts, in ``shared``; its name is that of the file and of the directory that it is in.  Raises
-    FileNotFoundError, FormatError with the file's own name and lines.
+    A single file (ours, Jepsen's ``history.edn`` or console log, porcupine's kv) gets its own directory in ``shared``
+    while the block lasts.  The run is named after the file and the directory that contains it.  Raises
+    FileNotFoundError, or FormatError with the file's own name and lines.
     """
     if place.name == "history.jsonl":
         place = place.parent
@@ -58,7 +58,7 @@ def staged(place: Path, shared: Path | None = None) -> Iterator[tuple[str, RunFi
 
 
 def staged_size(place: Path) -> int:
-    """About how many bytes the history has that :func:`staged` gives; 0 if there is none."""
+    """Return about how many bytes the history has that :func:`staged` yields; 0 if there is none."""
     history = place if place.is_file() else place / "history.jsonl"
     try:
         size = history.stat().st_size
@@ -69,7 +69,7 @@ def staged_size(place: Path) -> int:
 
 @contextlib.contextmanager
 def staged_bytes(uri: str, files: Mapping[str, bytes], shared: Path | None = None) -> Iterator[tuple[str, RunFiles]]:
-    """The name and the files of a run from their contents, by their names in :data:`RECORDED`."""
+    """Yield the name and the files of a run, given the contents of its files by their names in :data:`RECORDED`."""
     with stage(shared) as directory:
         for file, content in files.items():
             Path(directory, file).write_bytes(content)
@@ -78,19 +78,19 @@ def staged_bytes(uri: str, files: Mapping[str, bytes], shared: Path | None = Non
 
 
 def short_name(place: str) -> str:
-    """The name of the run in a place: the last two parts of its path."""
+    """Return the name of the run in a place: the last two parts of its path."""
     short = "/".join(place.rstrip("/").removesuffix("/history.jsonl").rsplit("/", 2)[-2:])
     return unquote(short) if is_remote(place) else clean(short)
 
 
 def _as_history(file: Path, history: Path) -> Line:
-    """Write the history of any format as ``history``; returns the function from an event's index to its line.
+    """Write a history of any format as ``history``; return the function that maps an event's index to its line.
 
-    Raises FormatError, OSError.
+    Raises FormatError or OSError.
     """
     kind = kind_of(file)
     if kind == "jsonl":
-        # No symbolic link: those are refused below a run.
+        # Not a symbolic link, because those are refused below a run.
         try:
             history.hardlink_to(file)
         except OSError:  # on another file system
@@ -103,7 +103,7 @@ def _as_history(file: Path, history: Path) -> Line:
 
 @contextlib.contextmanager
 def _named(directory: str, place: str, line: Line = line_of_event) -> Iterator[None]:
-    """Let errors name the place that the user gave instead of the temporary one."""
+    """Make errors name the place that the user gave instead of the temporary one."""
 
     def known(found: re.Match[str]) -> str:
         index = int(found[1]) - 2

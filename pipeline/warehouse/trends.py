@@ -1,13 +1,13 @@
-"""Trends: how runs of one kind (system version, nemesis, workload) went over time, and what got worse.
+"""Trends: how runs of one kind (system version, nemesis, workload) developed over time, and what got worse.
 
 What a *regression* is, and how often one is a false alarm: [Regressions](regressions.md).
 
 *Flakiness* is the share of neighbouring runs with different verdicts.  Runs that ended in a harness failure say nothing
-about the system: they are counted, and left out of everything else.
+about the system: they are counted, but left out of everything else.
 
-Faults after which the rate never came back count in the quantiles of the recovery (Kaplan-Meier): such a fault took
-longer than the time until the next one.  A version is compared with the one that came before it (same nemesis and
-workload, same mode) by the log-rank test, within runs of equal settings and machine.
+Faults after which the rate never came back count in the recovery quantiles (Kaplan-Meier): recovery from such a fault
+took longer than the time until the next one.  A version is compared with the one before it (same nemesis and workload,
+same mode) by the log-rank test, among runs of equal settings and machine.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from history.records.settings import series_names
 from history.tables.schemas import TRENDS
 
 KIND: Final = ("system_version", "nemesis", "workload")
-#: Lower bounds of the recovery histogram, ms.
+#: The lower bounds of the recovery histogram (ms).
 _BUCKETS: Final = (0, 100, 200, 500, 1000, 2000, 5000, 10_000, 20_000, 50_000)
 
 _Kind: TypeAlias = tuple[str, ...]
@@ -37,7 +37,7 @@ _Rows: TypeAlias = list[dict[str, Any]]
 
 
 def trend_table(runs: pa.Table, baselines: Sequence[Baseline] = ()) -> pa.Table:
-    """Trends by kind from rows of ``runs``."""
+    """Return trends by kind, from rows of ``runs``."""
     kinds: dict[_Kind, _Rows] = {}
     rows = sorted(runs.to_pylist(), key=lambda row: (row["started"], row["run"]))
     for row, series in zip(rows, series_names((row["settings"], row["machine"]) for row in rows), strict=True):
@@ -53,7 +53,7 @@ def _trend(kind: _Kind, rows: _Rows, baselines: Sequence[Baseline]) -> dict[str,
     rate, gaps = (_values(judged, name) for name in ("rate", "unavailable_s"))
     recovery = _recovery(judged)
     seen = sorted(recovery.seen)
-    # What a planted bug breaks or slows says nothing of the system.
+    # Whatever a planted bug breaks or slows down says nothing about the system.
     planted = has_planted_bug(rows[0]["system_version"])
     regressions = [] if planted else find_regressions(map(_measured, judged), baselines)
     return {
@@ -90,7 +90,7 @@ def _measured(row: Mapping[str, Any]) -> Measured:
 
 
 def _recovery(rows: Iterable[Mapping[str, Any]]) -> Times:
-    """The times until the rate was back; of old rows it is not known how long it was waited for in vain."""
+    """Return the times until the rate was back; old rows do not say how long it stayed away if it never came back."""
     seen: list[float] = []
     censored: list[float] = []
     for row in rows:
@@ -110,7 +110,7 @@ def _former_versions(kinds: Mapping[_Kind, _Rows]) -> dict[_Kind, _Kind]:
 
 
 def _compared(kind: _Kind, former: _Kind | None, kinds: Mapping[_Kind, _Rows]) -> dict[str, Any]:
-    """The recovery of a version against that of the one before it."""
+    """Compare the recovery of a version with that of the version before it."""
     if former is None:
         return {}
     before, after = _by_series(kinds[former]), _by_series(kinds[kind])
@@ -129,7 +129,7 @@ def _by_series(rows: _Rows) -> dict[str, _Rows]:
 
 
 def _histogram(times: list[float]) -> list[tuple[int, int | None, int]]:
-    """(more than, up to, how many) for each bucket; those above the last that holds something are left out."""
+    """Return (more than, up to, how many) for each bucket, up to the last one that is not empty."""
     if not times:
         return []
     bounds = [*_BUCKETS, math.inf]
@@ -145,5 +145,5 @@ def _values(rows: _Rows, name: str) -> list[float]:
 
 
 def _quantile(values: list[float], per_cent: int) -> float | None:
-    """A quantile by nearest rank, as in the windows."""
+    """Return a quantile by nearest rank, as in the windows."""
     return sorted(values)[-(-per_cent * len(values) // 100) - 1] if values else None

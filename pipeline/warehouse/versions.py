@@ -1,11 +1,12 @@
-"""Make the next version of the warehouse: the files of the one before, and of all landings.
+"""Make the next version of the warehouse from the files of the previous version and of all landings.
 
-Files never change, so most of them are linked.  Small ones of one month are merged once there are several of about one
-size, as in a log-structured merge tree: the number of files grows with the months and the logarithm of the runs.
+Files never change, so most of them are linked.  Small files of one month are merged once there are several of about the
+same size, as in a log-structured merge tree, so the number of files grows with the months and the logarithm of the
+runs.
 
 Writers need no lock and no leases.  A version is built beside the others and then takes the next number, which only one
-directory can have: a writer that comes too late, or was paused meanwhile, builds the next one from what is there now.
-Landings are removed once the newest version holds their runs, by any writer.
+directory can have.  A writer that loses the race, or was paused, builds the next version from what is there by then.
+Landings are removed, by any writer, once the newest version holds their runs.
 """
 
 from __future__ import annotations
@@ -39,18 +40,18 @@ log = logging.getLogger(__name__)
 FAN_IN: Final = 8
 #: Files of this level (128 MB) are not merged.
 _FULL: Final = 4
-#: A version is kept this long after the next one was built, for its readers (s).
+#: A version is kept this long (s) after the next one was built, for its readers.
 _KEEP_S: Final = 600
-#: Beginning of the name of a file by which the tasks of Spark know the warehouse.
+#: The beginning of the name of a file by which Spark's tasks recognise the warehouse.
 SEEN: Final = ".seen-"
-#: Beginning of the name of a directory for a run that is not one of its own; also in the warehouse, for a cluster.
+#: The beginning of the name of a directory for a staged run, which lies in the warehouse if there is a cluster.
 STAGE: Final = ".harness-stage-"
 _TABLES: Final = ("runs", *ALL_TABLES)
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A file of a table, and the runs whose rows count in it; None: all."""
+    """A file of a table, and the runs whose rows in it count (None: all)."""
 
     path: Path
     runs: frozenset[str] | None
@@ -59,21 +60,21 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Landed:
-    """The runs in a landing that are newer than all others of their names; ``whole`` if these are all in it."""
+    """The runs in a landing that are newer than all others of the same names; ``whole`` if they are all its runs."""
 
     runs: frozenset[str]
     whole: bool
 
 
 def landings(warehouse: Path, known: Mapping[str, Known]) -> dict[Path, Landed]:
-    """All landings that can be read; one without new runs is not needed any more."""
+    """Return all readable landings; one without new runs is no longer needed."""
     there: dict[Path, Mapping[str, Known]] = {}
     newest: dict[str, tuple[int, Path]] = {}
     for path in filter(_is_whole, _entries(warehouse / LANDING)):
         try:
             there[path] = known_runs(path)
         except FileNotFoundError:
-            continue  # It is part of a version by now.
+            continue  # It has become part of a version.
         except FormatError as error:
             log.warning("what was landed cannot be read, and stays where it is: %s", error)
             continue
@@ -90,8 +91,8 @@ def landings(warehouse: Path, known: Mapping[str, Known]) -> dict[Path, Landed]:
 def build(fresh: Path, base: Path | None, known: Mapping[str, Known], landed: Mapping[Path, Landed]) -> None:
     """Write the version that follows ``base`` into the directory ``fresh``.
 
-    Raises FileNotFoundError if a source is removed meanwhile, FormatError for columns of other types or for files that
-    are not whole, OSError that names a file.
+    Raises FileNotFoundError if a source is removed in the meantime, FormatError for columns of other types or
+    incomplete files, or OSError that names a file.
     """
     replaced = {name: known[name].month for part in landed.values() for name in part.runs if name in known}
     found = [(path, None if part.whole else part.runs) for root, part in landed.items() for path in files_of(root, "*")]
@@ -110,14 +111,14 @@ def _month(path: Path) -> str:
 
 
 def _others(path: Path, replaced: Collection[str]) -> frozenset[str] | None:
-    """The runs in a file without those that are replaced; None if there are none of those."""
+    """Return the runs in a file except those that are replaced; None if it has none of those."""
     with parquet(path):
         there = frozenset(pc.unique(pq.ParquetFile(path).read(columns=["run"])["run"]).to_pylist())
     return there - set(replaced) if there & set(replaced) else None
 
 
 def _lay(fresh: Path, table: str, month: str, sources: Sequence[Source]) -> None:
-    """Link the files of a month, or merge those that are to be merged."""
+    """Link the files of a month, or merge them if there are enough of one size."""
     levels: dict[int, list[Source]] = defaultdict(list)
     for source in sources:
         if source.runs is None or source.runs:
@@ -139,12 +140,12 @@ def _lay(fresh: Path, table: str, month: str, sources: Sequence[Source]) -> None
 
 
 def level_of(size: int) -> int:
-    """The level of a file by its length: below 256 KB, then below eight times as much, and so on."""
+    """Return the level of a file by its size: 0 below 256 KiB, then one more for each factor of eight."""
     return (size >> 16).bit_length() // 3
 
 
 def _is_later(path: Path, table: str) -> bool:
-    """Is it a file of a later release: of a table, or of a version of one, that this release does not know?"""
+    """Return whether a file is from a later release: its table, or the version of it, is unknown to this one."""
     return table not in _TABLES or version_in(schema_of(path, table)) > version_in(written_schema(table))
 
 
@@ -158,14 +159,14 @@ def _warn(table: str, month: str, later: Sequence[Source]) -> None:
 
 
 def _rewrite(fresh: Path, table: str, month: str, sources: Sequence[Source]) -> None:
-    """Merge files of this release or earlier ones, or write one of a later release without some runs."""
+    """Merge files of this release or earlier ones, or rewrite one file of a later release without some runs."""
     first = sources[0].path
     schema = schema_of(first, table) if _is_later(first, table) else _union(table, [source.path for source in sources])
     write_month(fresh, table, month, schema, _collected(_rows(sources, table, schema)))
 
 
 def _union(table: str, paths: Sequence[Path]) -> pa.Schema:
-    """This release's columns, and those of a later one that some file has: nothing that was written is lost."""
+    """Return this release's columns plus any later columns in the files, so that nothing that was written is lost."""
     schema = written_schema(table)
     for path in paths:
         for field in schema_of(path, table):
@@ -196,7 +197,7 @@ def _collected(tables: Iterator[pa.Table]) -> Iterator[pa.Table]:
 
 
 def _link(source: Path, target: Path) -> None:
-    """Hard-link a file that never changes, or copy it where the file system cannot.  Raises FormatError, OSError."""
+    """Hard-link a file, which never changes, or copy it if the file system cannot.  Raises FormatError or OSError."""
     try:
         target.hardlink_to(source)
     except FileNotFoundError:
@@ -208,7 +209,9 @@ def _link(source: Path, target: Path) -> None:
 
 @contextlib.contextmanager
 def next_version(warehouse: Path, base: Path | None) -> Iterator[Path]:
-    """A fresh directory that becomes the version after ``base``, unless another writer was faster.  Raises OSError."""
+    """Yield a fresh directory that becomes the version after ``base``, unless another writer was faster.  Raises
+    OSError.
+    """
     number = int(base.name) + 1 if base is not None else 1
     (warehouse / VERSIONS).mkdir(parents=True, exist_ok=True)
     try:
@@ -220,7 +223,7 @@ def next_version(warehouse: Path, base: Path | None) -> Iterator[Path]:
 
 
 def tidy(warehouse: Path, merged: Iterable[Path]) -> None:
-    """Point ``tables`` to the newest version; remove the landings ``merged`` and what no one needs any more."""
+    """Point ``tables`` to the newest version; remove the landings ``merged`` and everything no longer needed."""
     versions = [path for path in _entries(warehouse / VERSIONS) if path.name.isdigit()]
     _point(warehouse)
     for path in merged:
@@ -233,7 +236,7 @@ def tidy(warehouse: Path, merged: Iterable[Path]) -> None:
             if not _is_whole(path):
                 sweep(path.parent, path.name)
     sweep(warehouse, STAGE)
-    # Links of writers that were killed before they replaced the other, and marks of killed sessions.
+    # Links of writers that were killed before they put them in place, and marks of killed sessions.
     for rest in (*warehouse.glob(f".{NEWEST}.*"), *warehouse.glob(f"{SEEN}*")):
         with contextlib.suppress(OSError):
             if time.time() - rest.lstat().st_mtime > ABANDONED_S:
@@ -246,8 +249,8 @@ def _is_whole(path: Path) -> bool:
 
 def _point(warehouse: Path) -> None:
     link = warehouse / NEWEST
-    # Again after it was replaced: a faster writer may have pointed it to a version that was not there before.
-    with contextlib.suppress(OSError):  # Some file systems have no links; ours is not how the pipeline reads.
+    # Check again after replacing the link, because another writer may have made a newer version in the meantime.
+    with contextlib.suppress(OSError):  # Some file systems have no links, and the pipeline itself does not need one.
         while (version := newest_version(warehouse)) is not None:
             if link.is_symlink() and link.readlink() == Path(VERSIONS, version.name):
                 return
