@@ -64,7 +64,7 @@ class Progress:
         self._results.say(text)
 
     def clear(self) -> None:
-        """Remove the line that is drawn over."""
+        """Clear the progress line."""
         self._screen.clear()
 
     @property
