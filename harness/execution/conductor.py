@@ -74,7 +74,7 @@ MakeNemesis = Callable[[RecordFault], Nemesis]
 
 
 class Conductor:
-    """Conducts one run.  Call :meth:`run` once, from the main thread."""
+    """The conductor of one run.  Call :meth:`run` once, from the main thread."""
 
     def __init__(
         self,
@@ -238,8 +238,9 @@ class Conductor:
             self._faults.join(patience)
 
     def _heal(self, tries: int) -> None:
-        """Heal every standing fault.  A fault that we cannot undo is our failure; a server that does not start is a
-        finding.
+        """Heal every standing fault.
+
+        A fault that we cannot undo is our failure; a server that does not start is a finding.
         """
         try:
             left = self.nemesis.heal_all(final=True)

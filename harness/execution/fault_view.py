@@ -45,7 +45,7 @@ class Target(Protocol):
 
     @property
     def hit(self) -> Mapping[str, Role]:
-        """The role on each node that faults hit."""
+        """The role that faults hit on each node."""
         ...
 
     def pids(self, nodes: Iterable[str]) -> dict[str, int | None]: ...

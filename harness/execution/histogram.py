@@ -23,6 +23,7 @@ class Histogram:
             time = 0
         elif time > self.most:
             self.most = time
+        # The bucket is given by the power of two and the _BITS bits after the leading one.
         shift = time.bit_length() - _BITS - 1
         self._counts[(shift << _BITS) + (time >> shift) if shift > 0 else time] += 1
         self.count += 1

@@ -40,7 +40,7 @@ async def follow(load: Load, generator: Generator, over: Callable[[], bool] = la
 
 
 class _Interpreter:
-    """Follows one generator, once, by :meth:`run`."""
+    """One pass of a load through one generator, started once by :meth:`run`."""
 
     def __init__(self, load: Load, generator: Generator, over: Callable[[], bool]) -> None:
         size = len(load.workers)

@@ -12,10 +12,10 @@ SIGNALS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class Interrupts:
-    """While entered, signals call the registered reaction, or raise KeyboardInterrupt if none is registered.
+    """Handling of the signals that end a run: while entered, they call the registered reaction.
 
-    Inside :meth:`held` they are only noted, so that healing and collecting are not cut short.  A SIGHUP that was
-    ignored at the start (``nohup``) stays ignored.
+    Without a reaction they raise KeyboardInterrupt.  Inside :meth:`held` they are only noted, so that healing and
+    collecting are not cut short.  A SIGHUP that was ignored at the start (``nohup``) stays ignored.
     """
 
     def __init__(self, say: Callable[[str], None]) -> None:

@@ -57,7 +57,7 @@ def left_of(load: Generator) -> Generator:
 
 
 class AsFinal(Around, frozen=True):
-    """The child's operations, marked as final: they are for a cluster that is whole again."""
+    """The child generator's operations, marked as final because the cluster is whole again."""
 
     def op(self, ctx: Context) -> tuple[Op, Generator]:
         op, child = self.child.op(ctx)
@@ -65,7 +65,7 @@ class AsFinal(Around, frozen=True):
 
 
 class Turns(Among, frozen=True):
-    """Alternates reads and changes, for each node separately.
+    """Reads and changes in turn, for each node separately.
 
     ``children`` are the final reads and the workload, which may have its own reads.  ``node_of`` holds the number of
     each worker's node.  ``changed`` says for each node whether the last operation of its clients was a change.

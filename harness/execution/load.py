@@ -197,14 +197,16 @@ class Load:
 
     def _count_wait(self, worker: Worker, due: int, now: int) -> None:
         """Separate the wait for a worker, which the system causes, from the harness's own lateness."""
+        # From ``able`` on, the operation was due and its worker was free.
         able = max(due, worker.free_since)
         self.late.add(now - able)
         self.waited_ns += max(0, able - max(due, self._waited_until))
         self._waited_until = max(self._waited_until, able)
 
     def pace(self, main_s: float, lags: Histogram) -> dict[str, float]:
-        """Return how well the load kept its times in a main phase of ``main_s`` seconds; ``lags`` are those of the
-        event loop.
+        """Return how well the load kept its times in a main phase of ``main_s`` seconds.
+
+        ``lags`` are those of the event loop.
         """
         return {
             "asked_per_s": self._plan.rate,

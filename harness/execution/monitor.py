@@ -18,7 +18,10 @@ log = logging.getLogger("harness.execution.monitor")
 
 
 class Watch:
-    """Feeds the events of one run to a monitor; at the first violation, ``stop`` is called once with a description."""
+    """The online watch over the events of one run.
+
+    At the first violation it calls ``stop`` once, with a description.
+    """
 
     def __init__(self, state: RunState, stop: Callable[[str], None]) -> None:
         from checker.monitor import Monitor  # imports numpy, which reading a plan does not need

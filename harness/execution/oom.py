@@ -39,8 +39,7 @@ def count_kills(nodes: Nodes) -> dict[str, Count]:
 
 
 def describe(before: Mapping[str, Count], after: Mapping[str, Count], faults: Iterable[str]) -> tuple[str, bool] | None:
-    """Describe the kills between two counts, and say whether one of our faults may explain them; None if there were
-    none.
+    """Describe the kills between two counts and say whether a fault of ours may explain them; None without kills.
 
     ``faults`` are those that were tried, because a fault that was only planned took no memory.  A machine that was
     restarted in between counts from 0.

@@ -24,7 +24,10 @@ _LIBC: Final = ctypes.CDLL(None, use_errno=True)
 
 
 class PreciseTimer:
-    """Calls ``ring`` in its event loop once after each :meth:`set`; setting it again replaces an earlier setting."""
+    """A timer that calls ``ring`` in its event loop once after each :meth:`set`.
+
+    Setting it again replaces the earlier setting.
+    """
 
     def __init__(self, loop: asyncio.AbstractEventLoop, ring: Callable[[], None]) -> None:
         """Open the timer and add it to the loop.  Raises OSError."""

@@ -22,9 +22,10 @@ LONGEST: Final = 110
 
 
 class Progress:
-    """Shows progress on ``stream`` (None: standard error) and results on ``results`` (None: standard output).
+    """The display of a run: its progress and its results.
 
-    ``clock`` returns seconds.
+    Progress goes to ``stream`` (None: standard error), results to ``results`` (None: standard output).  ``clock``
+    returns seconds.
     """
 
     def __init__(

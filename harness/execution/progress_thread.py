@@ -30,7 +30,10 @@ AGAIN_S: Final = 0.5
 
 
 class ProgressThread:
-    """Shows progress while entered; its methods never block and never raise, so signal handlers may call them."""
+    """A display of progress from a thread, while entered.
+
+    Its methods never block and never raise, so signal handlers may call them.
+    """
 
     def __init__(self, progress: Progress) -> None:
         self._progress = progress

@@ -274,8 +274,9 @@ class Run:
             self._spark = None
 
     def _conclude(self, files: RunFiles) -> int:
-        """Judge and draw what was recorded and bring it into the warehouse; return the exit code of an uninterrupted
-        run.
+        """Judge and draw what was recorded and bring it into the warehouse; return the exit code.
+
+        An interrupted run has its own exit code.
         """
         if not files.history.exists():
             with suppress(StoreError):  # a full disk has already been reported

@@ -32,8 +32,9 @@ def node_names(plan: Plan) -> tuple[str, ...]:
 
 
 def planned_setup(plan: Plan) -> Setup:
-    """Return the setup of the plan's nodes, at made-up addresses; it has no nodes if only the running cluster shows
-    them.
+    """Return the setup of the plan's nodes, at made-up addresses.
+
+    It has no nodes if only the running cluster shows them.
     """
     try:
         names = node_names(plan)
@@ -79,11 +80,10 @@ def _written_steps(path: Path, time_limit: float) -> list[Step]:
 
 
 def replayed(plan: Plan, receipts: Sequence[Receipt], main_ns: int) -> Plan:
-    """Return the plan of a recorded run with its faults at their recorded times.  Raises UsageError if the run had
-    none.
+    """Return the plan of a recorded run with its faults at their recorded times.
 
     If the harness stood still, a fault may have been recorded after the time limit.  The replay then lasts until that
-    fault.
+    fault.  Raises UsageError if the run had no faults.
     """
     steps = replay(receipts, main_ns)
     if not steps:

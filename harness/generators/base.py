@@ -118,7 +118,7 @@ class Generator(Protocol):
 
 
 class Around(Struct, frozen=True):
-    """Base of generators with one child, where a completion changes only the child."""
+    """Base of generators with one child generator, where a completion changes only the child."""
 
     child: Generator
 
@@ -128,7 +128,7 @@ class Around(Struct, frozen=True):
 
 
 class Among(Struct, frozen=True):
-    """Base of generators with several children, where a completion changes only the children."""
+    """Base of generators with several child generators, where a completion changes only the children."""
 
     children: tuple[Generator, ...]
 

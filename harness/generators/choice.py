@@ -11,9 +11,10 @@ from harness.generators.streams import Stream
 
 
 class Mix(Among, frozen=True):
-    """Takes each operation from a child drawn by weight; a draw stands until that child gives an operation.
+    """A mix of child generators: each operation comes from a child drawn by weight.
 
-    ``bounds`` are the cumulative weights of the children.  ``chosen`` is the child whose turn it is.
+    A draw stands until that child gives an operation.  ``bounds`` are the cumulative weights of the children.
+    ``chosen`` is the child whose turn it is.
     """
 
     bounds: tuple[float, ...]
@@ -43,9 +44,9 @@ class Mix(Among, frozen=True):
 
 
 class Soonest(Among, frozen=True):
-    """Takes the operation that has been due the longest.
+    """Child generators merged by time: the operation that has been due the longest comes first.
 
-    Among equals, it takes the operation of the child that was served least recently.
+    Among equals, the operation of the child that was served least recently comes first.
     """
 
     def op(self, ctx: Context) -> tuple[Op, Generator]:

@@ -29,7 +29,7 @@ class Chain(Around, frozen=True):
 
 
 class Synchronize(Plain, frozen=True):
-    """The child, starting when all workers are free at the same time."""
+    """The child generator, held back until all workers are free at the same time."""
 
     child: Generator
 
@@ -38,7 +38,7 @@ class Synchronize(Plain, frozen=True):
 
 
 class Limit(Around, frozen=True):
-    """The first ``left`` operations of the child."""
+    """The first ``left`` operations of the child generator."""
 
     left: int
 
@@ -50,7 +50,7 @@ class Limit(Around, frozen=True):
 
 
 class Cycle(Around, frozen=True):
-    """Starts the ``first`` generator again whenever it is exhausted, ``left`` more times (None: forever).
+    """The ``first`` generator, started again whenever it is exhausted, ``left`` more times (None: forever).
 
     ``idle`` says that this round has given only messages so far.  An endless cycle of such rounds would never return,
     so it ends.
@@ -74,7 +74,10 @@ class Cycle(Around, frozen=True):
 
 
 class UntilOk(Struct, frozen=True):
-    """The child's operations until one of them is ok; ``open`` holds the processes with an open operation."""
+    """The child generator's operations until one of them is ok.
+
+    ``open`` holds the processes with an open operation.
+    """
 
     child: Generator
     open: frozenset[int | str] = frozenset()

@@ -18,7 +18,7 @@ from harness.generators.streams import Stream
 
 
 class Paced(Around, frozen=True):
-    """Operations ``interval`` ns apart: exactly, or (with a ``stream``) on average, exponentially distributed.
+    """The child generator's operations, ``interval`` ns apart: exactly, or (with a ``stream``) as a Poisson process.
 
     ``due`` is the time of the next operation.  ``blocked`` says that it was due but there was no operation, or no
     worker for it.
@@ -47,7 +47,7 @@ class Paced(Around, frozen=True):
 
 
 class TimeLimit(Around, frozen=True):
-    """The child, exhausted ``length`` ns after it is first asked."""
+    """The child generator, ended ``length`` ns after it is first asked."""
 
     length: int
     end: int | None = None

@@ -16,7 +16,7 @@ from history.records.events import Type
 
 
 class Answer(Struct, frozen=True):
-    """How a simulated operation ends: after ``after`` seconds, with this type and value."""
+    """The end of a simulated operation: after ``after`` seconds, with this type and value."""
 
     after: float
     type: Type = "ok"

@@ -20,7 +20,7 @@ _TO_BE_ASKED = Nothing()
 
 
 class On(Struct, frozen=True):
-    """The child, restricted to these workers."""
+    """The child generator, restricted to these workers."""
 
     child: Generator
     workers: frozenset[int]
@@ -40,7 +40,7 @@ class On(Struct, frozen=True):
 
 
 class Groups(Struct, frozen=True):
-    """One child for each group of workers; an exhausted child is replaced by the next of ``spare``.
+    """One child generator for each group of workers; an exhausted child is replaced by the next of ``spare``.
 
     Groups are asked in order of their longest-free worker.  ``owner`` maps each worker to its group.
     """

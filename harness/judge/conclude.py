@@ -164,8 +164,9 @@ def _or_sentence(text: str | None, results: Results, warnings: list[str]) -> str
 
 
 def draw(run: Recording, drawn: Drawn | None = None, *, plots: bool = False) -> ReportOutcome:
-    """Draw the report, the JUnit file and, if requested or already there, the plots.  A failure never changes a
-    verdict.
+    """Draw the report, the JUnit file and, if requested or already there, the plots.
+
+    A failure to draw never changes a verdict.
     """
     import reports
 

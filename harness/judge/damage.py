@@ -73,7 +73,10 @@ class Excused:
 
 @dataclass(frozen=True, slots=True)
 class Voided:
-    """From ``since`` (ns) on, too few uncut logs were seen to hold everything committed: ``whole`` of ``members``."""
+    """Proof that our damage may explain a loss of committed entries from ``since`` (ns) on.
+
+    Only ``whole`` of ``members`` nodes were seen to hold everything committed by then on a log that was not cut.
+    """
 
     since: int
     nodes: tuple[str, ...]

@@ -116,9 +116,7 @@ class _Record:
         self._asked = {probe.node: probe.time for probe in probes}
 
     def way_back(self, healed: int | None, later: int | None) -> dict[str, Any]:
-        """Return ``caught_up`` and ``behind`` for a fault that was healed at ``healed``, up to the start of the next
-        fault.
-        """
+        """Return ``caught_up`` and ``behind`` for a fault healed at ``healed``; the next fault starts at ``later``."""
         if healed is None:
             return {"caught_up": {}, "behind": []}
         end = len(self._probes) if later is None else bisect_left(self._moments, later)

@@ -169,9 +169,7 @@ def _standing(recorded: Recorded, low: int, high: int) -> list[Receipt]:
 
 
 def quorum_left(members: Sequence[str], receipts: Iterable[Receipt]) -> bool:
-    """Return whether, under all these faults, some member was up and could exchange packets with a majority of the
-    members.
-    """
+    """Return whether, under these faults, some member was up and could exchange packets with a majority of members."""
     standing = list(receipts)
     # If a fault also killed a successor, only its witness names it.
     down = {
@@ -195,9 +193,7 @@ def quorum_left(members: Sequence[str], receipts: Iterable[Receipt]) -> bool:
 
 @cache
 def stops(fault: str) -> bool:
-    """Return whether a fault keeps its nodes from serving while it is in effect; False if this release does not know
-    it.
-    """
+    """Return whether a fault keeps its nodes from serving while it is in effect; False for an unknown fault."""
     try:
         return find(fault).stops and not one_at_a_time(fault)
     except UnknownFaultError:

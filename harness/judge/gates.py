@@ -149,8 +149,9 @@ def _of_kind(number: int, kind: str) -> str:
 
 
 def _without_effect(operations: Iterable[Operation], when: str = "") -> list[str]:
-    """Say how many operations were answered ok ``when`` but do not count, because tables of clients' answers include
-    them.
+    """Say how many operations were answered ok ``when`` but do not count.
+
+    Tables of what clients were answered include them.
     """
     answered = [op for op in operations if op.outcome == "ok"]
     unapplied = sum(not op.applied for op in answered)
@@ -281,8 +282,9 @@ def _few(parts: list[str]) -> list[str]:
 
 
 def _acknowledged_before(recorded: Recorded, windows: Sequence[Window]) -> dict[int, tuple[int, int]]:
-    """Map each fault that left no quorum to the writes acknowledged before it in the main phase, and how many are
-    required.
+    """Map each fault that left no quorum to the writes acknowledged before it, and the number required.
+
+    Only the main phase counts.
     """
     main = [op for op in recorded.operations if op.phase == "main"]
     writes = [op for op in main if called(op.f, op.value) not in recorded.plan.load.reads]

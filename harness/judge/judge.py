@@ -163,7 +163,7 @@ def isolation(
     when: ViolationTimes | None,
     unread: str = "",
 ) -> Check:
-    """Return the check of transactions, by the isolation level in the name of their ``model``."""
+    """Return the check that transactions keep the isolation level in the name of their ``model``."""
     transactions = model_named(model)
     assert isinstance(transactions, Transactions)
     verdict = worst(key.verdict for key in keys)

@@ -81,7 +81,7 @@ class Defect(Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def lines(self) -> tuple[str, ...]:
-        """The expressions of its mark."""
+        """The regular expressions of the defect's mark."""
         return (self.log,) if isinstance(self.log, str) else self.log or ()
 
     def explains(
@@ -215,11 +215,10 @@ def _groups(found: re.Match[str] | None) -> dict[str, str] | None:
 def _completed(
     first: Iterable[_Line], others: Sequence[Iterable[_Line]], holds: Callable[[Mapping[str, str]], bool]
 ) -> Iterator[_Line]:
-    """Yield the lines of the first expression that, with a different line for each other expression, form a mark that
-    holds.
+    """Yield the lines of the first expression that form a mark, each with a different line for every other expression.
 
-    Groups of the same name must agree.  Lines with the same groups are interchangeable, so only as many of them are
-    kept as there are expressions, which always leaves one unused.
+    Groups of the same name must agree, and the mark must hold.  Lines with the same groups are interchangeable, so only
+    as many of them are kept as there are expressions, so that one is always free.
     """
     kept = [_few_of_each(lines, 1 + len(others)) for lines in others]
     known: dict[tuple[frozenset[tuple[str, str]], tuple[Path, int] | None], bool] = {}

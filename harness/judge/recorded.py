@@ -78,15 +78,14 @@ class Recorded:
 
     @property
     def keepers(self) -> tuple[str, ...]:
-        """The members on which some role ran, which recovery checks ask.  A proxy or a metadata server is not one of
-        them.
+        """The members on which some role ran, which recovery checks ask.
+
+        A proxy or a metadata server is not one of them.
         """
         return tuple(node for node in self.serving if node in self.members)
 
     def evidence(self, recovered: Iterable[str]) -> Evidence:
-        """Return the evidence for a system's own checks; ``recovered`` are the nodes that caught up after the last
-        heal.
-        """
+        """Return the evidence for a system's own checks; ``recovered`` nodes caught up after the last heal."""
         addresses = self.state.environment.get("nodes")
         known = addresses if isinstance(addresses, dict) else {}
         return Evidence(

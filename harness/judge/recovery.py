@@ -104,12 +104,12 @@ class Recovery:
 
     @property
     def unserved(self) -> tuple[Want, ...]:
-        """What clients asked for in vain."""
+        """The wants that clients asked for in vain."""
         return tuple(want for want, service in self.services.items() if service.granted is None)
 
     @property
     def served_again(self) -> int | None:
-        """When every kind of operation had been served by some node; None if one never was."""
+        """The time at which every kind of operation had been served by some node; None if one never was."""
         kinds = [one.granted for (_, node), one in self.services.items() if node is None]
         granted = [moment for moment in kinds if moment is not None]
         return max(granted, default=None) if len(granted) == len(kinds) else None
@@ -134,7 +134,7 @@ class Recovery:
 
     @property
     def finished_at(self) -> int | None:
-        """When the last condition was met (ns since the run's start); None if one never was."""
+        """The time at which the last condition was met (ns since the run's start); None if one never was."""
         if self.unserved or not self.nodes_back:
             return None
         met = [*(one.granted for one in self.services.values()), self.together, *self.reached.values()]
@@ -211,8 +211,9 @@ class Recovery:
         return gone + ([f"{and_listed(never)} never answered a probe"] if never else [])
 
     def reached_sentence(self) -> str:
-        """Say what was reached and when, such as "all nodes at 40, 3.1 s after the heal"; call it only if recovery is
-        complete.
+        """Say what was reached and when, such as "all nodes at 40, 3.1 s after the heal".
+
+        May be called only if recovery is complete.
         """
         assert self.seconds is not None
         what = {"own": "all nodes caught up", "operations": "every kind of operation succeeded again"}

@@ -121,8 +121,9 @@ def recovery_of(recorded: Recorded, damages: Damages) -> RecoveryFindings | None
 
 
 def _refused(recorded: Recorded, damages: Damages, gone_at: int = -1) -> dict[str, Damage]:
-    """Return the nodes that may have refused to start because of our damage, by their probes, or else by what clients
-    got.
+    """Return the nodes that may have refused to start because of our damage.
+
+    Their probes decide, or if there are none, what their clients got.
     """
     if any(probe.answered for probe in recorded.probes):
         return damages.refused(recorded.probes, gone_at)
@@ -181,9 +182,7 @@ def _found(
 def _services(
     recorded: Recorded, wants: Sequence[Want], moment: int, operations: Sequence[Operation]
 ) -> tuple[dict[Want, Service], str]:
-    """Return how clients were served since a moment, as far as it counts against the system, and a text on what does
-    not.
-    """
+    """Return how clients were served since a moment, and a text on what cannot be held against the system."""
     load, system, limit = recorded.plan.load, recorded.plan.under_test, recorded.plan.recovery_time
     pause_s = min(PAUSE_S, limit / 4)
     found = services_since(moment, operations, load, round(pause_s * SECOND))

@@ -66,12 +66,13 @@ class Difference:
 
     @property
     def time(self) -> int:
-        """When the difference was seen: the latest of the digests' first reports."""
+        """The time at which the difference was seen: the latest of the digests' first reports."""
         return max(min(nodes.values()) for nodes in self.digests.values())
 
     def sentence(self, suspects: Collection[str] = ()) -> str:
-        """Return text such as "at index 120 n3 stands against n1 and n2"; of equal sides, one with a suspect comes
-        first.
+        """Return text such as "at index 120 n3 stands against n1 and n2".
+
+        Of equal sides, one with a suspect comes first.
         """
         sides = [nodes for _, nodes in self._sides(suspects)]
         words = " against ".join(and_listed(sorted(nodes)) for nodes in sides)

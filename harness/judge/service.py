@@ -33,7 +33,7 @@ _UNCHANGED: Final[Mapping[str, tuple[str, ...]]] = {"acquire": ("held",), "relea
 
 @dataclass(frozen=True, slots=True)
 class Service:
-    """How one want was served since some moment: how long clients asked until it was granted, and when that was (ns).
+    """The service of one want since some moment: how long clients asked until it was granted, and when that was (ns).
 
     If it was never granted (None), clients asked in vain for that long.
     """
@@ -75,10 +75,10 @@ def _side(workload: Workload, f: str) -> str:
 def services_since(
     moment: int, operations: Sequence[Operation], workload: Workload, pause: int = 0
 ) -> dict[Want, Service]:
-    """Return how each want was served by the operations invoked since a moment (ns); wants that nobody asked for are
-    left out.
+    """Return how each want was served by the operations invoked since a moment (ns).
 
-    Clients that ask again within ``pause`` (ns) of an answer count as asking all the time; a longer gap does not count.
+    Wants that nobody asked for are left out.  Clients that ask again within ``pause`` (ns) of an answer count as asking
+    all the time; a longer gap does not count.
     """
     asked: dict[Want, list[tuple[int, int]]] = {}
     granted: dict[Want, int] = {}

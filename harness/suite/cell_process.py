@@ -235,7 +235,7 @@ def _attempt(
 
 
 def _missed(cell: Cell, results: Mapping[str, Any]) -> bool:
-    """Return whether the run found nothing but violations that can occur without the planted bug."""
+    """Return whether no check that looks for the planted bug failed."""
     return planted_bug_outcome(cell.plan.to_json(), results) == "missed"
 
 

@@ -85,9 +85,7 @@ class Shard:
         return cls(int(found[1]), int(found[2]))
 
     def of(self, cells: Sequence[Cell]) -> list[Cell]:
-        """Return the cells of this shard.  It takes every n-th cell, because neighbours in a matrix take about the same
-        time.
-        """
+        """Return the cells of this shard: every n-th one, because neighbours in a matrix take about the same time."""
         return list(cells[self.number - 1 :: self.count])
 
     def __str__(self) -> str:
@@ -95,9 +93,7 @@ class Shard:
 
 
 def seed_of(suite_seed: int, cell: str) -> int:
-    """Return the seed of a cell, from the suite's seed and the cell's name, so that adding a cell changes no other
-    seed.
-    """
+    """Return a cell's seed, made from the suite's seed and the cell's name, so that adding a cell changes no other."""
     return int.from_bytes(hashlib.sha256(f"{suite_seed}:{cell}".encode()).digest()[:4], "big")
 
 

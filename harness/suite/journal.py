@@ -51,8 +51,9 @@ class Begun:
 
     @classmethod
     def from_json(cls, record: dict[str, Any]) -> Begun:
-        """Read the start of a suite from its record.  Raises ValueError, KeyError or UsageError if the record is
-        invalid.
+        """Read the start of a suite from its record.
+
+        Raises ValueError, KeyError or UsageError if the record is invalid.
         """
         if (record["format"], record["version"]) != (FORMAT, VERSION):
             raise ValueError(f"expected {FORMAT} version {VERSION}")
@@ -123,9 +124,10 @@ def begin(store: Path, begun: Begun, started: datetime) -> Journal:
 
 
 def alone(root: Path) -> AbstractContextManager[None]:
-    """Lock one run of a suite, because a second session would take the cell that is running for an interrupted one.
+    """Lock one run of a suite against a second session.
 
-    Entering raises ClusterBusyError that names the other session.
+    The second one would take the cell that is running for an interrupted one.  Entering raises ClusterBusyError that
+    names the other session.
     """
     return FileLock(root / "lock", f"the suite's run {root}").held()
 

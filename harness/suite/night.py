@@ -41,7 +41,7 @@ class Night:
 
 @dataclass(slots=True)
 class Log:
-    """Prints every line and keeps it for ``night.txt``; ``failed`` is set if a step failed."""
+    """A log that prints every line and keeps it for ``night.txt``; ``failed`` is set if a step failed."""
 
     say: Callable[[str], None]
     lines: list[str] = field(default_factory=list)
@@ -87,8 +87,9 @@ def plan_night(night: Night) -> Iterator[str]:
 
 
 def into_warehouse(night: Night) -> Iterator[str]:
-    """Bring every judged run of the store into the warehouse.  A run that cannot be read is named, and does not fail
-    the step.
+    """Bring every judged run of the store into the warehouse.
+
+    A run that cannot be read is named, and does not fail the step.
     """
     from pipeline import ingest
     from pipeline.warehouse.staging import staged_size

@@ -173,8 +173,9 @@ def describe(runs: Sequence[Stored], going: Sequence[Removal]) -> Iterator[str]:
 
 
 def _runs_of_suite(store: Path, suite: Path) -> list[Path]:
-    """Return the runs of a suite's attempts.  If the journal cannot be read, return a path that exists, so the suite
-    stays.
+    """Return the runs of a suite's attempts.
+
+    If the journal cannot be read, return a path that exists, so that the suite stays.
     """
     path = suite / "attempts.jsonl"
     if not path.exists():

@@ -27,7 +27,7 @@ Reset = Callable[[], tuple[str, ...]]
 
 
 class Screen(Protocol):
-    """Shows the progress of a suite."""
+    """The display of a suite's progress."""
 
     def begins(self, cell: Cell, attempt: int, log: Path) -> None: ...
 
@@ -38,7 +38,7 @@ class Screen(Protocol):
 
 @dataclass(slots=True)
 class Runner:
-    """Runs every cell of a suite that is due.
+    """The runner of all cells of a suite that are due.
 
     ``stopping`` returns whether the suite was asked to end.  ``why_ended`` is set if cells were left out.
     """
@@ -104,7 +104,10 @@ class Runner:
 
 
 def _with_earlier_proof(attempt: Attempt, earlier: Sequence[Attempt]) -> Attempt:
-    """Return the attempt, as passed if an earlier one found the expected violation but failed in the harness."""
+    """Return the attempt, marked as passed if an earlier attempt proved the expected violation.
+
+    The earlier one had to be repeated only because the harness failed.
+    """
     proof = next((one for one in earlier if one.proven), None)
     if proof is None or attempt.outcome not in ("missing-violation", "unknown"):
         return attempt

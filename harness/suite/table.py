@@ -32,7 +32,7 @@ _COLOUR: Final = {
 
 
 class Table:
-    """Writes the progress of a suite to ``stream`` (None: standard output).
+    """The progress of a suite, as a table on ``stream`` (None: standard output).
 
     Rows are numbered by the position of their cell in ``cells``.
     """

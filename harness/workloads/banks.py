@@ -20,7 +20,7 @@ _ASKED: Final = "every read of all accounts has the total 0, which no transfer c
 
 
 class Bank:
-    """A bank of at least two accounts: two thirds transfers between two accounts, one third reads of all accounts."""
+    """A workload on at least two accounts: two thirds transfers between two of them, one third reads of all."""
 
     def __init__(self, accounts: int) -> None:
         self._accounts = max(2, accounts)

@@ -14,7 +14,7 @@ MAX_AMOUNT: Final = 5
 
 
 class Counters:
-    """Half adds, half reads, on ``keys`` counters."""
+    """A workload of half adds and half reads on ``keys`` counters."""
 
     def __init__(self, keys: int) -> None:
         self._keys = [f"counter-{number}" for number in range(keys)]

@@ -27,7 +27,7 @@ _NONE: Final[Mapping[Any, Any]] = MappingProxyType({})
 
 
 class Locks:
-    """Locks that all workers contend for."""
+    """A workload in which all workers contend for ``keys`` locks."""
 
     def __init__(self, keys: int) -> None:
         self._keys = tuple(f"lock-{number}" for number in range(keys))

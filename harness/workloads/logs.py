@@ -17,7 +17,7 @@ LATEST: Final = 200
 
 
 class AppendLog:
-    """Appends of unique values to one log, and gets by the indexes that the appends returned."""
+    """A workload that appends unique values to one log and gets them by the indexes that the appends returned."""
 
     def generator(self) -> Generator:
         return seeded("operations", lambda rng: _AppendsAndGets(Stream(rng)))

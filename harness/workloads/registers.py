@@ -36,7 +36,7 @@ SHORT_AT_A_TIME: Final = 2
 
 
 class Register:
-    """Half reads, half writes, on ``keys`` registers k0, k1, …
+    """A workload of half reads and half writes on ``keys`` registers k0, k1, …
 
     ``read`` is the ``f`` of all reads except the final ones.
     """
@@ -54,10 +54,11 @@ class Register:
 
 
 class MixedRegisters:
-    """Half of the operations use registers that live for the whole run, half use short-lived ones.
+    """A workload with half of its operations on registers that live for the whole run and half on short-lived ones.
 
     The short-lived registers are s0, s1, …: two at a time, with a hundred operations each.  A run therefore has a few
-    long histories and many short ones, and under every fault some key is written for the first or the last time.
+    long histories and many short ones, and under every fault some key is written for the first time and some key for
+    the last.
     """
 
     def __init__(self, keys: int) -> None:
@@ -93,7 +94,10 @@ class MixedRegisters:
 
 
 class CasRegister(Register):
-    """A third each of reads, writes and compare-and-sets; a cas expects the value last seen in its register."""
+    """A workload of a third each of reads, writes and compare-and-sets.
+
+    Each compare-and-set expects the value last seen in its register.
+    """
 
     def generator(self) -> Generator:
         return seeded("operations", lambda rng: _CasOfSeen(self._keys, Stream(rng)))

@@ -103,8 +103,7 @@ def _versions_differ(peeks: Sequence[Operation], seen_first: _Seen) -> Iterator[
 def _known_versions(
     ordered: Sequence[Operation], seen: _Seen
 ) -> tuple[dict[tuple[Any, Any], int], list[Counterexample]]:
-    """Return the version, or its lower bound, of each value that was written or read, and a counterexample for each
-    violation.
+    """Return the version, or a lower bound of it, of each value, and a counterexample for each violation.
 
     A write's version is greater than every version known before it began, and it is at least n after n acknowledged
     writes.  A read's version is not lower than those.  An operation that was seen with a lower version is a violation.
@@ -123,6 +122,7 @@ def _known_versions(
     )
     for op in strong:
         left, value = ends[op.key], (op.key, _value(op))
+        # Whatever ended before this operation began was known by then.
         while left and left[-1].end_index < op.invoke_index:
             one = left.pop()
             ended[op.key] += one.f == "write"
@@ -134,6 +134,7 @@ def _known_versions(
         if version < least and (value in seen or value[1] is None):
             by = f"{top} had been known of" if top >= ended[op.key] - 1 else f"{ended[op.key]} writes had ended"
             wrong.append(_too_low(op, version, (top, before), seen[value][1] if value in seen else op, by))
+        # No peek shows this value's version: take the lowest one that is possible and free.
         if value[1] is not None and value not in seen:
             versions[value] = next(n for n in count(max(version, least)) if (op.key, n) not in taken)
     return versions, wrong

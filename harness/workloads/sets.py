@@ -48,7 +48,7 @@ _WORDS: Final = {
 
 
 class Sets:
-    """Adds of unique integers to ``keys`` sets at a time; one operation in twenty reads a whole set."""
+    """A workload that adds unique integers to ``keys`` sets at a time; one operation in twenty reads a whole set."""
 
     def __init__(self, keys: int) -> None:
         self._keys = keys
@@ -93,7 +93,7 @@ class NodeLoss:
 
     @property
     def acknowledged(self) -> tuple[int, int]:
-        """When the first and the last of the adds were acknowledged (ns)."""
+        """The times at which the first and the last of the adds were acknowledged (ns)."""
         times = [add.ended for add in self.adds]
         return min(times), max(times)
 
@@ -261,15 +261,16 @@ def _losses(
     reads: Iterable[Operation],
     lacking: Iterable[tuple[Sequence[Operation], Operation]],
 ) -> list[NodeLoss]:
-    """Return the losses of the node whose ``last`` read lacks these adds; ``lacking`` holds the last reads of all
-    nodes.
+    """Return the losses of the node whose ``last`` read lacks these adds.
 
-    An element counts as missed from the first read after which the node never shows it again.  Two losses are separate
-    if a read between them showed something new and missed nothing new: until then, the node had kept up.
+    ``lacking`` holds the last reads of all nodes.  An element counts as missed from the first read after which the node
+    never shows it again.  Two losses are separate if a read between them showed something new and missed nothing new:
+    until then, the node had kept up.
     """
     mine = sorted((op for op in reads if op.node == last.node), key=lambda op: op.invoke_index)
     missed: dict[int, tuple[Operation, Operation]] = {}
     left = list(lost)
+    # Go back from the last read: an add stays missed until a read is found that holds its element.
     for place in reversed(range(len(mine))):
         held = set(mine[place].result)
         left = [add for add in left if add.value not in held]

@@ -93,7 +93,7 @@ def _generator(invocations: Callable[[random.Random], Iterator[Steps]]) -> Gener
 
 
 class Beside(Struct, frozen=True):
-    """The child's transactions, while ``readers`` (workers of read-only replicas) read its ``latest`` keys."""
+    """The child's transactions, while ``readers`` (workers of read-only replicas) read the keys that it used last."""
 
     child: Generator
     readers: frozenset[int]

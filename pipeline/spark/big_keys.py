@@ -143,12 +143,11 @@ FROM {operations} WHERE phase = 'final' AND f = 'read' AND outcome = 'ok'
 def judge_big_keys(
     spark: SparkSession, operations: DataFrame, *, model: str = "register", ranges: int | None = None
 ) -> list[KeyVerdict]:
-    """Return the verdict on every key of ``operations`` (columns of ``operations.parquet``), ordered by the keys'
-    texts.
+    """Return the verdict on every key of ``operations``, in order of the keys' texts.
 
-    If ``model`` is not a register, every verdict is unknown.  ``ranges`` is the number of pieces into which time is cut
-    (by default, such that a piece has a million places).  ``seconds`` of a verdict is the time that all keys took
-    together.  Raises JobError.
+    ``operations`` has the columns of ``operations.parquet``.  If ``model`` is not a register, every verdict is unknown.
+    ``ranges`` is the number of pieces into which time is cut (by default, such that a piece has a million places).
+    ``seconds`` of a verdict is the time that all keys took together.  Raises JobError.
     """
     began = time.monotonic()
     calls = spark.sql(_CALLED, operations=operations, never=NEVER).mapInArrow(_with_canonical_values, _CALLS)

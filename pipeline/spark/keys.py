@@ -52,8 +52,9 @@ def read_table(path: Path) -> pa.Table:
 
 
 def read_rows(path: Path, begin: int, count: int) -> pa.Table:
-    """Return some rows of an Arrow file as a copy, because mapped files count towards the memory limit that Spark may
-    set.
+    """Return some rows of an Arrow file as a copy.
+
+    Mapped files would count towards the memory limit that Spark may set.
     """
     with pa.OSFile(str(path)) as file:
         reader = pa.ipc.open_file(file)
@@ -95,6 +96,7 @@ def groups_of(keys: pa.Table, tasks: int, most: int) -> list[dict[str, int]]:
     names, counts = keys["key"].to_pylist(), keys["count"].to_numpy()
     size = max(1, min(_AT_ONCE, -(-int(counts.sum()) // tasks)))
     alone = counts > min(size // 2, most)
+    # A group ends where the running total passes a multiple of ``size``, and before and after a key that is alone.
     ends = np.flatnonzero((np.diff((np.cumsum(counts) - 1) // size) > 0) | alone[1:] | alone[:-1]) + 1
     spans = pairwise([0, *ends.tolist(), len(names)])
     return [dict(zip(names[i:j], counts[i:j].tolist(), strict=True)) for i, j in spans if i < j]

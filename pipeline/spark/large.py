@@ -73,8 +73,9 @@ class Sizes:
 
 
 def worker_bytes(spark: SparkSession) -> int:
-    """Return the memory of a Python worker: ``spark.executor.pyspark.memory`` divided by the executor's cores, or 3.5
-    GiB.
+    """Return the memory of a Python worker in bytes.
+
+    That is ``spark.executor.pyspark.memory`` divided by the executor's cores, or 3.5 GiB if it is not set.
     """
     text = str(spark.conf.get(_WORKER, "")).strip().lower()
     found = re.fullmatch(r"(\d+)([kmgt]?)b?", text)
@@ -219,8 +220,7 @@ def _verdict_rows(
 def _write_windows(
     spark: SparkSession, parts: Sequence[tuple[Path, Span | None]], reports: Sequence[Report], root: Path, scratch: Path
 ) -> tuple[int, list[Path]]:
-    """Write the windows of whole seconds, from one block's first second to the next one's, and the times of ok
-    operations.
+    """Write the windows of whole seconds and the times of ok operations, one job from each block's start to the next.
 
     Returns the number of rows, and the files with the times in order.
     """

@@ -159,7 +159,7 @@ def _locked(directory: Path) -> int:
 
 
 def _java_home() -> Path | None:
-    """Return JAVA_HOME if it holds a Java, or None if there is one on the PATH. Raises JavaMissingError."""
+    """Return JAVA_HOME if it holds a Java, or None if there is one on the path.  Raises JavaMissingError."""
     if (home := os.environ.get("JAVA_HOME")) and (Path(home) / "bin" / "java").exists():
         return Path(home)
     if shutil.which("java"):

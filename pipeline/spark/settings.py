@@ -42,9 +42,7 @@ trap '' INT HUP
 
 
 def conf_directory() -> Path | None:
-    """Return the user's directory of settings, where Spark looks for it: ``SPARK_CONF_DIR``, or ``conf`` in
-    ``SPARK_HOME``.
-    """
+    """Return the user's directory of settings, as Spark does: ``SPARK_CONF_DIR``, or ``conf`` in ``SPARK_HOME``."""
     if named := os.environ.get("SPARK_CONF_DIR"):
         return Path(named).resolve()
     return Path(home, "conf").resolve() if (home := os.environ.get("SPARK_HOME")) else None

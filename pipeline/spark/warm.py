@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class WarmSession:
-    """Starts a session in a background thread; :meth:`get` waits for it.
+    """A session that is started in a background thread; :meth:`get` waits for it.
 
     The parameters are those of ``start_session``, which makes a ``brief`` session.  ``rounds`` is how often the made-up
     run is processed: the first time loads code, later ones compile it.  The made-up run lies under ``shared``, which

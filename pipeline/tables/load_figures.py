@@ -43,11 +43,11 @@ def batches_of(table: Path) -> Batches:
 
 
 def load_figures(batches: Batches, clock: AwakeClock, healed: int = 0) -> tuple[dict[str, Any], Load]:
-    """Return ``operations``, ``ok``, ``rate``, ``unavailable_s`` and the latencies (see the table ``runs``), and the
-    load.
+    """Return the load and its figures: ``operations``, ``ok``, ``rate``, ``unavailable_s`` and the latencies.
 
-    All but the first two are figures of the load (``history.metrics.recovery``), on ``clock``, which leaves out
-    standstills.  The returned load has the times of the run.  ``healed`` is the last time of any fault (ns).
+    The table ``runs`` says what they mean.  All but the first two are figures of the load
+    (``history.metrics.recovery``), on ``clock``, which leaves out standstills.  The returned load has the times of the
+    run.  ``healed`` is the last time of any fault (ns).
     """
     slices = [Slice.of(batch) for batch in batches()]
     load, phased, ok = Slice.load(slices, (), healed), any(piece.phased for piece in slices), 0
@@ -70,8 +70,9 @@ def load_figures(batches: Batches, clock: AwakeClock, healed: int = 0) -> tuple[
 
 
 def _by_second(times: _Numbers, *seconds: pa.Table) -> pa.Table:
-    """Return the first and the last ok of each second; every stretch of over a second without an ok lies between two of
-    them.
+    """Return the first and the last ok of each second.
+
+    Every stretch of more than a second without an ok lies between two of them.
     """
     more = pa.table({"second": times // SECOND, "first": times, "last": times})
     groups = pa.concat_tables([*seconds, more]).group_by("second")

@@ -32,7 +32,7 @@ class Tables:
 
     @classmethod
     def of(cls, verdicts: pa.Table, faults: pa.Table) -> Tables:
-        """Convert the finished tables to values."""
+        """Return the finished tables as values."""
         return cls(verdicts_of(verdicts), faults.to_pylist())
 
 

@@ -51,6 +51,7 @@ def _one_split(split: str, coded: Mapping[str, tuple[_Codes, pa.Array]], latency
     within = {name for name in ("key", "node") if name not in split.split("+")}
     used = [name for name in coded if name not in within]
     widths = [len(coded[name][1]) or 1 for name in used]
+    # One number for each combination of values, so that one sort puts equal rows together.
     group, waits = _sorted(np.ravel_multi_index([coded[name][0] for name in used], widths), latency)
     starts = np.flatnonzero(np.diff(group, prepend=-1))
     counts = np.diff(starts, append=len(group))

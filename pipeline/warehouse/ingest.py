@@ -112,7 +112,10 @@ def _resolved(place: str) -> str:
 
 
 class Adder:
-    """Adds runs, each on its own, and keeps their outcomes; runs that cannot be published fail together."""
+    """A writer that adds runs, each on its own, and keeps their outcomes.
+
+    Runs that cannot be published fail together.
+    """
 
     def __init__(self, warehouse: Path, deadline_s: float, ours: Collection[str] = frozenset()) -> None:
         self.warehouse, self.deadline_s = warehouse, deadline_s

@@ -79,10 +79,9 @@ def _is_foreign(spark: SparkSession, place: str, files: Files) -> bool:
 
 @contextlib.contextmanager
 def staged_copy(spark: SparkSession, place: str, shared: Path | None) -> Iterator[tuple[str, RunFiles]]:
-    """Yield the run in the file in ``place``, copied here under its own name and its directory's; errors name
-    ``place``.
+    """Yield the run in the file in ``place``, copied here under its own name and its directory's.
 
-    Raises OSError if there is no room for the file and for its conversion.
+    Errors name ``place``.  Raises OSError if there is no room for the file and for its conversion.
     """
     with stage(shared) as directory:
         parent, name = map(unquote, place.rsplit("/", 2)[1:])

@@ -209,8 +209,9 @@ def _link(source: Path, target: Path) -> None:
 
 @contextlib.contextmanager
 def next_version(warehouse: Path, base: Path | None) -> Iterator[Path]:
-    """Yield a fresh directory that becomes the version after ``base``, unless another writer was faster.  Raises
-    OSError.
+    """Yield a fresh directory that becomes the version after ``base``, unless another writer was faster.
+
+    Raises OSError.
     """
     number = int(base.name) + 1 if base is not None else 1
     (warehouse / VERSIONS).mkdir(parents=True, exist_ok=True)

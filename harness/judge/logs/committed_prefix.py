@@ -78,9 +78,11 @@ def _fall(node: _Node, probe: Probe, begin_after: int | None) -> Fall | None:
     shorter, same = probe.log_end < before.log_end, not node.silent and same_process(before, probe)
     # Entries below the log's begin are in a snapshot.
     held = begin_after is None or begin_after > before.committed
+    # Within one process, the log ends below the commit index of its own earlier answer.
     if same and not held and probe.log_end < before.committed and (shorter or not node.fell):
         return Fall(probe.node, probe.time, probe.log_end, before.committed)
     forgot = max(before.committed, probe.committed) < node.highest or probe.committed < before.committed
+    # A process that forgot its commit index is compared with what its node had reported, as far as the log reached.
     if shorter and forgot and probe.log_end < min(node.highest, before.log_end):
         committed = min(node.highest, before.log_end)
         # Some answer of the node reported at least this commit index, because ``highest`` comes from its answers.

@@ -18,7 +18,7 @@ from history.records.finding import EntryFate, Fate
 
 
 class _Reach:
-    """How far each node's log may have reached from each answer to the next; ``ends`` apply from ``times`` (ns) on."""
+    """The possible reach of each node's log from each answer to the next; ``ends`` apply from ``times`` (ns) on."""
 
     def __init__(self, probes: Iterable[Probe]) -> None:
         answers: dict[str, list[Probe]] = {}

@@ -35,7 +35,7 @@ MOMENTS: Final = 100
 
 @dataclass(frozen=True, slots=True)
 class _Known:
-    """At ``time``, this many entries were ``committed``, in ``term`` or before, as ``node`` reported."""
+    """A fact: at ``time``, this many entries were ``committed``, in ``term`` or before, as ``node`` reported."""
 
     time: int
     committed: int
@@ -62,8 +62,9 @@ def short_leaders(probes: Sequence[Probe]) -> list[ShortLeader]:
 
 
 def _leading(probes: Sequence[Probe]) -> list[tuple[Probe, Probe, Probe]]:
-    """Return each two successive answers in which a node leads in one term and reports its log, with the answer after
-    them.
+    """Return each two successive answers in which a node leads in one term, with the answer after them.
+
+    Only nodes that report their log are included.
     """
     return [
         (first, second, after)

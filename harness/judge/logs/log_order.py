@@ -72,9 +72,7 @@ def _of_process(stretch: Sequence[Probe], known: dict[int, int]) -> list[BeyondL
 
 
 def _without_load(stretch: Sequence[Probe], number: int) -> bool:
-    """Return whether the previous answer's applied index, a new highest, was certainly not reached by loading a
-    snapshot.
-    """
+    """Return whether the previous answer's applied index, a new highest, was certainly not loaded with a snapshot."""
     loaded = stretch[number].snapshots_loaded
     return not loaded or (number > 2 and stretch[number - 3].snapshots_loaded == loaded)
 
@@ -90,8 +88,9 @@ def _highest_committed(probes: Sequence[Probe]) -> dict[int, int]:
 
 
 def log_order(probes: Sequence[Probe], damages: Damages) -> Check:
-    """Check the order of indexes (see the module).  On a node whose log we cut, violations are mentioned but not
-    counted.
+    """Check the order of indexes (see the module).
+
+    On a node whose log we cut, violations are mentioned but not counted.
     """
     every = order_violations(probes)
     excused = damages.excused_logs(probes)
