@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final
 
+from checker.kernels.transaction_loops import PROCESS, REALTIME
 from checker.models.levels import as_strong, holding, level_named, strongest, weakest_refuted
 from checker.transactions.anomalies import Analysis, Contradiction
 from checker.transactions.graph import FoundCycle, cycles_of
@@ -98,12 +99,19 @@ def _contradiction(found: Contradiction, columns: TransactionColumns) -> Anomaly
 
 
 def _cycle(cycle: FoundCycle, analysis: Analysis, columns: TransactionColumns) -> Anomaly:
-    """The cycle in words, from its transaction that was invoked first."""
+    """The cycle in words, from its transaction that was invoked first.
+
+    An order of a process or of time leads on over any number of transactions: those in between are left out.
+    """
     real = len(columns)
-    start = min(range(len(cycle.nodes)), key=lambda place: (cycle.nodes[place] >= real, cycle.nodes[place]))
+    between = {
+        place for place, kind in enumerate(cycle.kinds)
+        if cycle.nodes[place] >= real or (kind in (PROCESS, REALTIME) and kind == cycle.kinds[place - 1])
+    }  # fmt: skip
+    start = min(set(range(len(cycle.nodes))) - between, key=lambda place: cycle.nodes[place])
     nodes = cycle.nodes[start:] + cycle.nodes[:start]
     kinds = cycle.kinds[start:] + cycle.kinds[:start]
-    places = [place for place, node in enumerate(nodes) if node < real] + [len(nodes)]
+    places = [*sorted((place - start) % len(nodes) for place in set(range(len(nodes))) - between), len(nodes)]
     rows = [nodes[place] for place in places[:-1]]
     dependencies = []
     for source, (here, after) in enumerate(pairwise(places)):

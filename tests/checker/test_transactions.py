@@ -251,6 +251,23 @@ def test_the_order_of_sessions_and_real_time_count_only_where_they_are_promised(
     assert check_transactions([stale[0], ok(1, ("r", "x", []), invoked=1, returned=3)]).counts == {}, "equal stamps"
 
 
+@pytest.mark.parametrize("timed", [False, True])
+def test_an_order_that_leads_over_others_is_one_edge(timed: bool) -> None:
+    """Of a process, and in real time: what came between the append and the read that misses it does not matter."""
+    times = iter(range(40))
+
+    def one(process: int, *steps: Any) -> Transaction:
+        return ok(
+            process if timed else 0, *steps, **({"invoked": next(times), "returned": next(times)} if timed else {})
+        )
+
+    between = [one(number, ("append", "y", number)) for number in range(1, 9)]
+    history = [*between[:4], one(0, ("append", "x", 1)), *between[4:], one(9, ("r", "x", []))]
+    cycle = check_transactions(history).anomalies[0]
+    assert [edge.kind for edge in cycle.dependencies] == ["realtime" if timed else "process", "rw"]
+    assert [one.value[0][0] for one in cycle.transactions] == ["append", "r"]
+
+
 def test_no_order_leads_out_of_a_transaction_in_doubt() -> None:
     """It may take effect at any time, also after the next one of its process."""
     history = [Transaction(0, [["append", "x", 1]], "info", 0), ok(0, ("r", "x", []), invoked=2, returned=3),

@@ -24,9 +24,12 @@ from tests.support.cluster.machine import HARNESS, MakeCluster
 pytestmark = [pytest.mark.cluster, pytest.mark.skipif(not shutil.which("mvn"), reason="needs Maven")]
 
 
-def run(make_cluster: MakeCluster, store: Path, version: str, *words: str) -> tuple[int, dict[str, Any], str]:
-    cluster = make_cluster(nodes=1).name
-    command = (HARNESS, "run", "--system", f"postgresql@{version}", "--nodes", "1", "--cluster", f"netns:{cluster}")
+def run(
+    make_cluster: MakeCluster, store: Path, version: str, *words: str, nodes: int = 1
+) -> tuple[int, dict[str, Any], str]:
+    cluster = make_cluster(nodes=nodes).name
+    on = ("--nodes", str(nodes), "--cluster", f"netns:{cluster}")
+    command = (HARNESS, "run", "--system", f"postgresql@{version}", *on)
     more = ("--no-spark", "--store", str(store), "--seed", "5", "--workload", "list-append", *words)
     done = subprocess.run([*command, *more], capture_output=True, text=True)
     return done.returncode, json.loads((store / "latest" / "results.json").read_text()), done.stdout + done.stderr
@@ -48,6 +51,20 @@ def test_the_known_defect_of_12_3_is_found(make_cluster: MakeCluster, tmp_path: 
     assert code == 1, said
     assert {kind["kind"] for kind in results["keys"][0]["kinds"]} == {"G2-item"}
     assert all(example["dependencies"] for example in results["keys"][0]["counterexamples"])
+
+
+@pytest.mark.nightly
+def test_standbys_catch_up_after_cuts_and_kills(make_cluster: MakeCluster, tmp_path: Path) -> None:
+    words = ("-o", "standbys=2", "-o", "isolation=repeatable-read", "--nemesis", "partition-random-node,kill-followers")
+    more = ("--rate", "300", "--interval", "5", "--time-limit", "22")
+    code, results, said = run(make_cluster, tmp_path, "18.6", *words, *more, nodes=3)
+    assert code == 0, said
+    assert {one["fault"] for one in results["receipts"] if one["state"] == "installed"} == {
+        "partition-random-node", "kill-followers"
+    }  # fmt: skip
+    (check,) = (one for one in results["checks"] if one["name"] == "recovery")
+    (comeback,) = (one for one in check["findings"] if one["type"] == "Comeback")
+    assert all(comeback["applied"][node] >= comeback["target"] > 0 for node in ("n1", "n2", "n3"))
 
 
 @pytest.fixture

@@ -1,13 +1,15 @@
 """PostgreSQL: transactions at a chosen isolation level, and rows as registers, sets and counters.
 
-=============  =====================================================================================
-``binaries``   where each version is from
-``server``     the processes, their settings, files on disk
-``schema``     the tables, and the statements of each operation
-``client``     one connection, without retries
-``outcomes``   the law of outcomes: what an answer proves
-``workloads``  transactions, and objects of one row
-=============  =====================================================================================
+================  =====================================================================================
+``binaries``      where each version is from
+``server``        the processes, their settings, files on disk
+``schema``        the tables, and the statements of each operation
+``prober``        what a server says of itself
+``client``        one connection, without retries
+``outcomes``      the law of outcomes: what an answer proves
+``acknowledged``  that acknowledged appends survive
+``workloads``     transactions, and objects of one row
+================  =====================================================================================
 """
 
 from __future__ import annotations
@@ -19,6 +21,7 @@ from harness.systems.api import Alarm, Option, PlantedBug, System
 from harness.systems.postgresql.binaries import VERSIONS, artifacts
 from harness.systems.postgresql.client import Client
 from harness.systems.postgresql.outcomes import LAW
+from harness.systems.postgresql.prober import Prober
 from harness.systems.postgresql.server import describe, leads, refuse, roles, servers, surface
 from harness.systems.postgresql.workloads import LEVELS, WORKLOADS
 from harness.systems.promise import Promise
@@ -42,7 +45,7 @@ SYSTEM: Final = System(
     ),
     planted_bugs=(
         PlantedBug(name="no-fsync", help="nothing is synced: a power cut loses acknowledged commits or the database",
-               found_by=("isolation", "linearizable", "elements", "recovery")),
+               found_by=("acknowledged", "isolation", "linearizable", "elements", "committed-kept", "recovery")),
     ),
     artifacts=lambda setup: artifacts(setup.version),
     roles=roles,
@@ -53,6 +56,7 @@ SYSTEM: Final = System(
         Client(node, setup, str(setup.options["isolation"])) for node in islice(cycle(servers(setup)), number)
     ],
     describe=describe,
+    prober=lambda _, shell: Prober(shell.machine),
     law=LAW,
     every_node_serves=True,
     workloads=WORKLOADS,
@@ -61,8 +65,9 @@ SYSTEM: Final = System(
         Promise("statements on one row take effect in one order, which respects real time",
                 ("add", "write", "cas", "read", "transfer")),
         Promise("what was acknowledged survives a crash, unless synchronous_commit is off", source=_WAL,
-                checks=("isolation", "linearizable", "elements"),
-                kinds=("incompatible-order", "lost-element", "lost-write", "stale-read")),
+                checks=("acknowledged", "isolation", "linearizable", "elements"),
+                kinds=("lost-append", "incompatible-order", "lost-element", "lost-write", "stale-read")),
+        Promise("the log keeps what was flushed to disk", source=_WAL, checks=("committed-kept",)),
     ),
     alarms=(
         Alarm(pattern="PANIC:", meaning="the server crashed and restarts", follows="note"),

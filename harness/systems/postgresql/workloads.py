@@ -7,6 +7,7 @@ from typing import Final
 
 from harness.generators import Generator
 from harness.systems.api import Scale, Setup, Workload
+from harness.systems.postgresql.acknowledged import acknowledged
 from harness.systems.workloads import BANK, CAS_REGISTER, COUNTER, REGISTER, SET
 from harness.workloads.transactions import READ_ONLY, Beside, last_transactions, long_forks, mixed, write_skews
 from history.readers.transactions.columns import TXN
@@ -29,10 +30,11 @@ def _with_standbys(scale: Scale, generator: Generator) -> Generator:
 
 
 def _transactions(name: str, summary: str, generator: Callable[[Scale], Generator], model: str) -> Workload:
+    checks = (acknowledged,) if model == "list-append" else ()
     return Workload(
         name=name, summary=summary, model=model, level=level, kinds=(TXN,), reads=frozenset({READ_ONLY}),
         generator=lambda scale: _with_standbys(scale, generator(scale)),
-        final=lambda scale: last_transactions(scale.used),
+        final=lambda scale: last_transactions(scale.used), checks=checks,
     )  # fmt: skip
 
 

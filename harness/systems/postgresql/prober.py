@@ -1,0 +1,56 @@
+"""What a server says of itself: primary or standby, its timeline, and where its log and its state end.
+
+Indexes are positions in the write-ahead log, in bytes.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import Any, Final
+
+import psycopg
+
+from harness.systems.api import Machine
+from harness.systems.postgresql.server import connection_words
+
+#: A standby that starts receives the last segment of the log again: what it has replayed it has.
+_ASK: Final = """SELECT standby, timeline_id, (log_end - '0/0')::bigint, (applied - '0/0')::bigint
+FROM pg_control_checkpoint(), pg_is_in_recovery() AS standby, LATERAL (
+  SELECT pg_last_wal_replay_lsn(), greatest(pg_last_wal_receive_lsn(), pg_last_wal_replay_lsn()) WHERE standby
+  UNION ALL SELECT pg_current_wal_flush_lsn(), pg_current_wal_flush_lsn() WHERE NOT standby
+) AS at (applied, log_end)"""
+
+
+class Prober:
+    """Asks one server over a connection of its own."""
+
+    def __init__(self, node: Machine) -> None:
+        self._words = connection_words(node)
+        self._connection: Any = None
+
+    async def ask(self, timeout: float) -> Mapping[str, Any]:
+        try:
+            async with asyncio.timeout(timeout):
+                if self._connection is None:
+                    self._connection = await psycopg.AsyncConnection.connect(**self._words, autocommit=True)
+                standby, timeline, log_end, applied = await (await self._connection.execute(_ASK)).fetchone()
+        except (psycopg.Error, TimeoutError) as error:
+            await self.close()
+            raise OSError(str(error).partition("\n")[0] or "no answer in time") from None
+        return figures(standby=standby, timeline=timeline, log_end=log_end, applied=applied)
+
+    async def close(self) -> None:
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            with suppress(psycopg.Error):
+                await connection.close()
+
+
+def figures(*, standby: bool, timeline: int, log_end: int | None, applied: int | None) -> dict[str, Any]:
+    """The figures of a probe.  Only the primary knows what is committed: all that it has on disk."""
+    known = {"log_end": -1 if log_end is None else log_end, "applied": -1 if applied is None else applied}
+    return {"role": "follower", "term": timeline, **known} if standby else {
+        "role": "leader", "term": timeline, **known, "committed": known["log_end"]
+    }  # fmt: skip
