@@ -341,6 +341,19 @@ def test_a_pair_of_versions_counts_only_from_the_level_that_grants_it() -> None:
     assert "strong-session-read-committed" in report.holds
 
 
+def test_what_breaks_strict_serializability_is_no_multi_register_either() -> None:
+    """The search for an order finds all violations: the dependencies must not find more."""
+    found: Counter[tuple[str, str]] = Counter()
+    for seed in range(draws(200, 20_000)):
+        random = Random(seed)
+        shape = Shape(random.randint(2, 5), random.randint(1, 3))
+        history = history_of(random, random.choice(STORES), "rw-register", shape)
+        mine = check_transactions(history, "rw-register", "strict-serializable").verdict
+        found[mine, check_operations(history, "multi-register").verdict] += 1
+    assert not found["invalid", "valid"]
+    assert found["invalid", "invalid"] > 20, found
+
+
 def test_what_was_read_comes_before_what_was_then_written() -> None:
     lost = [ok(0, ("r", "x", None), ("w", "x", 1)), ok(1, ("r", "x", None), ("w", "x", 2))]
     report = check_transactions(lost, "rw-register")
