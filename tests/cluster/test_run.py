@@ -11,7 +11,7 @@ import pytest
 
 from history import read_history
 from tests.support.cluster.machine import HARNESS
-from tests.support.cluster.run_jobs import CALM, CLUSTER, THREE, checks, run_words, start, store
+from tests.support.cluster.run_jobs import CALM, CLUSTER, THREE, checks, kv_words, run_words, start, store
 
 __all__ = ["store"]
 
@@ -19,16 +19,16 @@ pytestmark = pytest.mark.cluster
 
 
 def test_a_server_that_dies_at_start_shows_its_last_words(store: Path) -> None:
-    subprocess.run([HARNESS, "cluster", "up", "--cluster", CLUSTER], check=True, capture_output=True)
+    subprocess.run([HARNESS, "cluster", "up", "--cluster", CLUSTER, *THREE], check=True, capture_output=True)
     from harness.clusters import open_cluster
     from harness.remote.nodes import Remote
     from nemesis.core.ports import Command
 
-    occupy = "import socket,time\ns=socket.socket();s.bind(('0.0.0.0',20911));s.listen();time.sleep(60)"
+    occupy = "import socket,time\ns=socket.socket();s.bind(('0.0.0.0',20911));s.listen();time.sleep(900)"
     script = f'setsid -f python3 -c "{occupy}" </dev/null >/dev/null 2>&1'
     with Remote(open_cluster(CLUSTER).nodes) as remote:
         assert remote.run({"n3": Command(("sh", "-c", script))})["n3"].code == 0
-    job = start(*run_words(store, "--ready-timeout", "20"))
+    job = start(*run_words(store, *THREE, "--ready-timeout", "20"))
     assert job.end() == 255, job.text
     assert "n3" in job.text
     assert "20911" in job.text
@@ -38,8 +38,7 @@ def test_a_full_disk_while_recording_ends_in_order(store: Path) -> None:
     store.mkdir()
     subprocess.run(["mount", "-t", "tmpfs", "-o", "size=400k", "full", store], check=True)
     try:
-        # On a busy machine 0.4.0 can lose what was committed, which outranks a full disk.
-        job = start(*run_words(store, "--dledger-version", "0.3.2", *THREE, "--time-limit", "60", "--rate", "2000"))
+        job = start(*kv_words(store, "--time-limit", "300", "--rate", "400"))
         assert job.end() == 255, job.text
         (failure,) = (line for line in job.lines if line.startswith("harness failure"))
         assert failure.startswith(f"harness failure: No space left on device: make room where {store} lies")
@@ -55,9 +54,9 @@ def test_a_full_disk_while_recording_ends_in_order(store: Path) -> None:
 
 
 def test_a_cluster_is_not_shared(store: Path) -> None:
-    job = start(*run_words(store, *THREE, "--time-limit", "8"))
+    job = start(*kv_words(store, "--time-limit", "300"))
     job.until("cluster of")
-    second = subprocess.run([HARNESS, *run_words(store)], capture_output=True, text=True)
+    second = subprocess.run([HARNESS, *kv_words(store)], capture_output=True, text=True)
     assert second.returncode == 255, second.stderr
     assert str(job.process.pid) in second.stdout + second.stderr
     job.process.send_signal(signal.SIGINT)
