@@ -56,7 +56,7 @@ def test_the_page_does_what_it_says(make_cluster: MakeCluster, tmp_path: Path) -
     (tmp_path / "bin").mkdir()
     found = program(tmp_path / "bin")
     path, cluster = f"{found.parent}:{os.environ['PATH']}", f"netns:{make_cluster().name}"
-    environment = {**os.environ, "PATH": path, "HARNESS_RUN_CLUSTER": cluster}
+    environment = {**os.environ, "PATH": path, "HARNESS_RUN_CLUSTER": cluster, "HARNESS_RUN_KEEP_CLUSTER": "1"}
     verdicts = []
     for step in steps():
         done = subprocess.run(
