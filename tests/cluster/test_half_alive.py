@@ -15,7 +15,7 @@ pytestmark = pytest.mark.cluster
 FILE = Path(__file__).resolve().parents[1] / "support" / "cluster" / "half_alive" / "half_alive.toml"
 WORDS = (
     "--nodes", "3", "--nemesis", "kill-all", "--time-limit", "8", "--interval", "4", "--warm-up", "1",
-    "--recovery-time", "10", "--no-spark", "--unsafe-test-mode",
+    "--recovery-time", "10", "--rate", "50", "--concurrency", "6", "--no-spark", "--unsafe-test-mode",
 )  # fmt: skip
 
 

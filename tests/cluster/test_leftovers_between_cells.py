@@ -20,7 +20,7 @@ END"""
 
 @pytest.fixture(scope="module")
 def remote() -> Iterator[Remote]:
-    with real_cluster("t-look") as cluster, Remote(cluster.nodes) as remote:
+    with real_cluster("t-look", 1) as cluster, Remote(cluster.nodes) as remote:
         yield remote
 
 

@@ -8,10 +8,9 @@ from dataclasses import replace
 import pytest
 
 from nemesis.core.fault import Targets
-from nemesis.core.ports import Command
 from nemesis.faults.registry import find
 from nemesis.sweep import heal_everything
-from tests.support.cluster.nemesis_world import PYTHON, real_world
+from tests.support.cluster.nemesis_world import real_world
 
 pytestmark = pytest.mark.cluster
 
@@ -26,13 +25,11 @@ ECHO = (
     FIRST
     + """
 import socket
-s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); s.bind(("", 7010)); s.settimeout(2.0)
+s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); s.bind(("", 7010))
 s.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4 << 20)
-try:
-    while True:
-        data, peer = s.recvfrom(99); s.sendto(data, peer)
-except TimeoutError:
-    pass
+print("ready", flush=True)
+while True:
+    data, peer = s.recvfrom(99); s.sendto(data, peer)
 """
 )
 
@@ -44,7 +41,6 @@ s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); s.settimeout(1.2)
 s.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4 << 20)
 s.connect((sys.argv[1], 7010))
 rate, count = float(sys.argv[2]), int(sys.argv[3])
-time.sleep(0.7)
 sent, trips, order = {}, {}, []
 def listen():
     try:
@@ -80,11 +76,9 @@ def world():
 
 def ping(world, sender, receiver, rate, count):
     """(answered, answers, those that overtook another, median round trip in ms)"""
-    commands = {
-        receiver: Command((PYTHON, "-c", ECHO), timeout=40),
-        sender: Command((PYTHON, "-c", PING, world.remote.address(receiver), str(rate), str(count)), timeout=40),
-    }
-    answered, answers, overtook, median = world.remote.run(commands)[sender].stdout.split()
+    with world.beside(receiver, ECHO):
+        said = world.python(sender, PING, world.remote.address(receiver), str(rate), str(count), timeout=40)
+    answered, answers, overtook, median = said.split()
     return int(answered), int(answers), int(overtook), float(median)
 
 

@@ -33,6 +33,8 @@ from tests.support.cluster.nemesis_world import real_cluster
 pytestmark = pytest.mark.cluster
 
 THRESHOLD = 200
+#: Each node more is a JVM that is started.
+THREE = 3
 
 
 @dataclass
@@ -47,7 +49,7 @@ class Servers:
         return BlockingWire(self.remote.address(node), CLIENT_PORT).ask({"op": "status"})
 
     def leader(self) -> str:
-        deadline = time.monotonic() + 30
+        deadline = time.monotonic() + 120
         while time.monotonic() < deadline:
             named = [node for node in self.remote.names if self.status(node)["role"] == "leader"]
             if named:
@@ -87,7 +89,7 @@ def probes(system: Deployment) -> Mapping[str, Probe]:
 def servers() -> Iterator[Servers]:
     plan = Plan(seed=1, options={"snapshot": True, "snapshot_threshold": THRESHOLD})
     fetch(plan.under_test, plan.setup(), print)
-    with real_cluster("t-nem-dl") as cluster, Remote(cluster.nodes) as remote:
+    with real_cluster("t-nem-dl", THREE) as cluster, Remote(cluster.nodes) as remote:
         facts, file = survey(remote), Settings().clock_file
         if not environment(facts, "n1", file):
             pytest.skip("no libfaketime on this machine")
@@ -106,7 +108,7 @@ def servers() -> Iterator[Servers]:
 def test_a_power_cut_in_the_first_seconds_leaves_the_program() -> None:
     """A server that could not be started again for want of its jar would look like a system that does not come back."""
     plan = Plan(seed=1)
-    with real_cluster("t-nem-cut") as cluster, Remote(cluster.nodes) as remote:
+    with real_cluster("t-nem-cut", THREE) as cluster, Remote(cluster.nodes) as remote:
         system = Deployment(plan.under_test, plan.setup(machines(cluster.nodes)), remote, time.monotonic)
         ctx = Context(
             remote, view_of(system, lambda: probes(system)), RunClock(time.monotonic_ns), survey(remote), Settings()

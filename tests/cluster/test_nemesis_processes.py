@@ -16,6 +16,7 @@ from nemesis.faults.registry import find
 from nemesis.schedule.runner import Runner
 from nemesis.schedule.steps import Step
 from nemesis.sweep import heal_everything
+from tests.support.cluster.machine import PATIENCE_S
 from tests.support.cluster.nemesis_world import PROGRAM, World, real_world
 
 pytestmark = pytest.mark.cluster
@@ -124,15 +125,18 @@ def test_stop_in_the_middle_of_a_fault_heals_at_once(world):
     def record(kind, f, value, /):
         events.append(Event(len(events), time.monotonic_ns(), kind, "nemesis", f, value))
 
-    steps = [Step(0, "inject", "partition-majorities-ring", 0), Step(60, "heal", "partition-majorities-ring", 0)]
+    steps = [
+        Step(0, "inject", "partition-majorities-ring", 0),
+        Step(PATIENCE_S, "heal", "partition-majorities-ring", 0),
+    ]
     runner, stop = Runner(world.ctx, steps, record, random.Random(0)), threading.Event()
     thread = threading.Thread(target=runner.run, args=(stop,))
     thread.start()
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + PATIENCE_S
     while len(events) < 2 and time.monotonic() < deadline:
         time.sleep(0.01)
     stop.set()
-    thread.join(20)
+    thread.join(PATIENCE_S)
     (receipt,) = receipts_of(events)
     assert receipt.state == "installed"
     assert receipt.healed is not None

@@ -78,7 +78,7 @@ class Register(ToySystem):
         program = (PYTHON, "/run/toy-system.py")
         self.launch({node: (*program, "self" if node == "n1" else holder, self.bug, LOG) for node in down})
         look = Command(("bash", "--norc", "-c", f"exec 3<>/dev/tcp/127.0.0.1/{PORT}"))
-        deadline = time.monotonic() + 20
+        deadline = time.monotonic() + 120
         while any(answer.code for answer in self.remote.run(dict.fromkeys(down, look)).values()):
             if time.monotonic() > deadline:
                 raise StartError(dict.fromkeys(down, "does not answer"))

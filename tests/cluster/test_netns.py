@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.clusters import capabilities
+from harness.clusters import capabilities, links
 from harness.clusters.netns import NetnsCluster
 from harness.errors import ClusterBusyError, ClusterError
 from tests.support.cluster.dead_nodes import kill_node, start_node
@@ -48,7 +48,7 @@ class TestWhatTheyKeep:
             os.close(writing)
             os.close(writing + 100)
         with os.fdopen(reading, "rb") as pipe:
-            assert select.select([pipe], [], [], 5.0)[0]
+            assert select.select([pipe], [], [], 60.0)[0]
             assert pipe.read() == b""
 
 
@@ -95,7 +95,7 @@ class TestNodes:
         began = time.monotonic()
         assert cluster.up() is False
         # Under a second on a quiet machine.
-        assert time.monotonic() - began < 10
+        assert time.monotonic() - began < 60
         assert [node.name for node in cluster.nodes] == ["n1", "n2", "n3", "n4", "n5"]
         assert outputs(cluster, "hostname") == {node.name: node.name for node in cluster.nodes}
         for kind in ("net", "pid", "mnt", "uts", "ipc"):
@@ -219,7 +219,7 @@ class TestUpAndDown:
     def test_a_foreign_process_is_not_hit(self, make_cluster: MakeCluster) -> None:
         cluster = make_cluster(nodes=1)
         cluster.up()
-        with subprocess.Popen(["sleep", "60"]) as stranger:
+        with subprocess.Popen(["sleep", "900"]) as stranger:
             notes = Path("/var/lib/harness/clusters") / cluster.name / "nodes" / "n1" / "process.json"
             notes.write_text(json.dumps({"pid": stranger.pid, "started": 1}))
             assert cluster.status().nodes[0].state == "down"
@@ -258,26 +258,37 @@ class TestSingleNodes:
         assert outputs(cluster, "cat /data/synced; ls /data") == {"n1": "a\nlost+found\nsynced"}
 
 
+def parts(cluster: NetnsCluster) -> int:
+    """How much of a cluster is there: its bridge and cables, and nodes whose process is known.  11 of five nodes."""
+    nodes = Path("/var/lib/harness/clusters") / cluster.name / "nodes"
+    return len(links.existing(cluster.name)) + len(list(nodes.glob("*/process.json")))
+
+
 class TestKilledHarness:
-    @pytest.mark.parametrize("delay_ms", range(150, 1000, 50))
-    def test_in_the_middle_of_up(self, make_cluster: MakeCluster, delay_ms: int) -> None:
+    """Killed when so much is there: after a fixed time a slow machine has not begun yet, and a quick one is done."""
+
+    @pytest.mark.parametrize("there", [0, 1, 2, 4, 6, 7, 9, 11])
+    def test_in_the_middle_of_up(self, make_cluster: MakeCluster, there: int) -> None:
         cluster = make_cluster()
         words = [str(HARNESS), "cluster", "up", "--cluster", f"netns:{cluster.name}"]
         with subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
-            time.sleep(delay_ms / 1000)  # the moment of the blow is what is varied, not what is waited for
+            while parts(cluster) < there and process.poll() is None:
+                time.sleep(0.001)
             process.send_signal(signal.SIGKILL)
-        if delay_ms % 100:
+        if there % 2:
             cluster.up()
             assert {node.state for node in cluster.status().nodes} == {"up"}
         cluster.down()
 
-    @pytest.mark.parametrize("delay_ms", range(200, 500, 50))
-    def test_in_the_middle_of_down(self, make_cluster: MakeCluster, delay_ms: int) -> None:
+    @pytest.mark.parametrize("there", [10, 8, 6, 5])
+    def test_in_the_middle_of_down(self, make_cluster: MakeCluster, there: int) -> None:
+        """What is left is removed by the next one."""
         cluster = make_cluster()
         cluster.up()
         words = [str(HARNESS), "cluster", "down", "--cluster", f"netns:{cluster.name}"]
         with subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
-            time.sleep(delay_ms / 1000)
+            while parts(cluster) > there and process.poll() is None:
+                time.sleep(0.001)
             process.send_signal(signal.SIGKILL)
 
     def test_while_it_uses_the_nodes(self, make_cluster: MakeCluster) -> None:
@@ -322,7 +333,7 @@ def holder(name: str) -> subprocess.Popen[str]:
     """A process that has brought a cluster up and holds it until it is killed."""
     code = (
         "import sys, time; from harness.clusters.netns import NetnsCluster; c = NetnsCluster(sys.argv[1], nodes=2)\n"
-        "with c.lock(): c.up(); print('held', flush=True); time.sleep(60)"
+        "with c.lock(): c.up(); print('held', flush=True); time.sleep(900)"
     )
     process = subprocess.Popen(
         [str(HARNESS.with_name("python")), "-c", code, name], stdout=subprocess.PIPE, text=True, cwd=HARNESS.parents[2]

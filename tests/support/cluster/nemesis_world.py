@@ -88,27 +88,6 @@ while True:
     signal.pause()
 """
 
-_LISTEN = """
-import socket
-s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-s.bind(("", 7007)); s.settimeout(1.0)
-try:
-    print(s.recv(9).decode())
-except TimeoutError:
-    print("silence")
-"""
-
-_SEND = """
-import socket, sys, time
-s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-for _ in range(40):
-    try:
-        s.sendto(b"hello", (sys.argv[1], 7007))
-    except ConnectionError:
-        pass
-    time.sleep(0.02)
-"""
-
 #: Every node says its name to all others for some seconds and collects what it hears.
 _CHATTER = """
 import socket, sys, time
@@ -174,7 +153,7 @@ class ToySystem:
         down = [node for node, pid in self.pids(nodes).items() if pid is None]
         self.launch(dict.fromkeys(down, (PYTHON, PROGRAM)))
         look = Command(("bash", "--norc", "-c", f"exec 3<>/dev/tcp/127.0.0.1/{PORT}"))
-        deadline = time.monotonic() + 20
+        deadline = time.monotonic() + 120
         while any(answer.code for answer in self.remote.run(dict.fromkeys(down, look)).values()):
             if time.monotonic() > deadline:
                 said = self.remote.run(
@@ -200,22 +179,44 @@ class World:
     system: ToySystem
     cluster: NetnsCluster
 
-    def sh(self, node: str, script: str, *arguments: str, timeout: float = 10.0) -> str:
+    def sh(self, node: str, script: str, *arguments: str, timeout: float = 60.0) -> str:
         """What a shell on the node prints; fails the test when it does not exit with 0."""
         done = self.remote.run({node: Command(("sh", "-c", script, "test", *arguments), timeout=timeout)})[node]
         assert done.code == 0, done
         return done.stdout
 
-    def python(self, node: str, program: str, *arguments: str, timeout: float = 30.0) -> str:
+    def python(self, node: str, program: str, *arguments: str, timeout: float = 60.0) -> str:
         done = self.remote.run({node: Command((PYTHON, "-c", program, *arguments), timeout=timeout)})[node]
         assert done.code == 0, done
         return done.stdout
 
     def on_all(self, script: str) -> dict[str, str]:
         """What a shell prints on every node, all at once; fails the test when one does not exit with 0."""
-        done = self.remote.run(dict.fromkeys(self.remote.names, Command(("sh", "-c", script), timeout=20.0)))
+        done = self.remote.run(dict.fromkeys(self.remote.names, Command(("sh", "-c", script), timeout=60.0)))
         assert not any(one.code for one in done.values()), done
         return {node: one.stdout for node, one in done.items()}
+
+    @contextmanager
+    def beside(self, node: str, program: str) -> Iterator[Path]:
+        """A Python program on a node, from its first line of output, ``ready``, on; yields the file of its output.
+
+        Two programs that are started together would meet only where both start quickly.
+        """
+        file = "/run/beside"
+        start = f'rm -f {file}; setsid {PYTHON} -c "$1" >{file} 2>&1 </dev/null & echo $!'
+        pid = self.sh(node, start, program).strip()
+        try:
+            self.await_lines(node, file, 1)
+            yield Path(file)
+        finally:
+            self.sh(node, f"kill -9 {pid} 2>/dev/null || true")
+
+    def await_lines(self, node: str, file: str | Path, count: int) -> list[str]:
+        """The lines of a file, once there are so many."""
+        wait = f"for i in $(seq 1500); do [ $(wc -l <{file}) -ge {count} ] && break; sleep 0.02; done; cat {file}"
+        lines = self.sh(node, wait).splitlines()
+        assert len(lines) >= count, lines
+        return lines
 
     def hearing(self, seconds: float = 0.7) -> dict[str, set[str]]:
         """Who hears whom, by datagrams between processes of their own that live for so long."""
@@ -243,12 +244,6 @@ class World:
                 return
         raise AssertionError(f"heard {heard}, should hear {wanted}")
 
-    def hears(self, receiver: str, sender: str) -> bool:
-        """Whether a datagram from ``sender`` arrives at ``receiver``, seen by processes of their own."""
-        listen = Command((PYTHON, "-c", _LISTEN))
-        send = Command((PYTHON, "-c", _SEND, self.remote.address(receiver)))
-        return "hello" in self.remote.run({receiver: listen, sender: send})[receiver].stdout
-
     def ask(self, node: str, question: str) -> str:
         """What the toy system's own process answers; empty when it hangs up instead."""
         program = (
@@ -263,11 +258,11 @@ class World:
 
 
 @contextmanager
-def real_cluster(name: str) -> Iterator[NetnsCluster]:
+def real_cluster(name: str, nodes: int = 5) -> Iterator[NetnsCluster]:
     """A cluster of its own, gone again at the end."""
     if os.geteuid() != 0:
         pytest.skip("needs root")
-    cluster = NetnsCluster(f"{name}-{os.getpid()}")
+    cluster = NetnsCluster(f"{name}-{os.getpid()}", nodes=nodes)
     cluster.up()
     try:
         yield cluster

@@ -8,7 +8,7 @@ for line in sys.stdin:
     request = json.loads(line)
     answer = {"type": "fail", "error": "no connection"}
     try:
-        with socket.create_connection((request["address"], 7000), 0.5) as link:
+        with socket.create_connection((request["address"], 7000), 1.5) as link:
             answer = {"type": "info", "error": "no answer"}
             link.settimeout(0.6 * request["timeout"])
             link.sendall(line.encode())

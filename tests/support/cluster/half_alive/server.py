@@ -22,7 +22,7 @@ async def done(request):
 async def passed_on(line):
     writer = None
     try:
-        async with asyncio.timeout(0.5):
+        async with asyncio.timeout(1.5):
             reader, writer = await asyncio.open_connection(PEERS["n1"], 7000)
             writer.write(line)
             return json.loads(await reader.readline())
