@@ -45,7 +45,7 @@ def both(operations: list[Operation], patch: pytest.MonkeyPatch) -> tuple[KeyVer
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("samples", "most"), [(draws(700, 1500), 9), (draws(20, 400), 60)])
+@pytest.mark.parametrize(("samples", "most"), [(draws(700, 1500), 9), (draws(60, 400), 60)])
 def test_columns_and_calls_answer_the_same_to_the_letter(
     samples: int, most: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
