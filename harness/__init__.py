@@ -1,28 +1,28 @@
-"""The test harness: runs tests from plan to verdict, one by one or as suites, from the command line.
+"""The test harness: runs tests from plan to verdict, singly or as suites, from the command line.
 
 =================================  ===========================================================================
-``cli``                            the command line: one file a verb
-``suite``                          many runs as one, with one verdict over all
-``doctor``                         what this machine can do for the harness
-``execution``                      one run: cluster, system, load, faults, probes, its end
-``judge``                          from the recorded data to a verdict: checks of the system, gates of the run
+``cli``                            the command line, with one file for each command
+``suite``                          many runs with one combined verdict
+``doctor``                         what this machine supports
+``execution``                      one run: cluster, system, load, faults, probes, shutdown
+``judge``                          from recorded data to a verdict: checks of the system, gates of the run
 ``clusters``                       where nodes come from: namespaces, an inventory, Vagrant
-``systems``                        what runs on the nodes
-``clients``                        lines of JSON over TCP, as clients of systems speak them
+``systems``                        the systems that run on the nodes
+``clients``                        newline-delimited JSON over TCP, for clients of several systems
 ``remote``                         commands and files on the nodes, over SSH
 ``workloads``                      which operations clients issue
-``generators``                     which comes when, as values that also run in virtual time
-``testing``                        fakes for tests of faults, workloads and clients
-``runstate``                       ``run.json``: how far a run came
-``jepsen_store``                   a directory of Jepsen's store: its history, and what Jepsen said of it
-``store``, ``files``, ``options``  the run store, history files that users name, options in files
-``file_report``                    the page of a history file
+``generators``                     the order of operations, as values that also run in virtual time
+``testing``                        fakes for testing faults, workloads and clients
+``runstate``                       ``run.json``: how far a run got
+``jepsen_store``                   a directory of Jepsen's store: its history and Jepsen's own results
+``store``, ``files``, ``options``  the run store, history files that users name, plan options in files
+``file_report``                    the HTML page for a history file
 ``plan``, ``names``                the plan of a run, fixed before anything starts, and the name of its folder
-``spark_choice``                   what is judged through Spark, and what in this process
-``spark_settings``                 settings of Spark that a user may give
+``spark_choice``                   whether to judge through Spark or in this process
+``spark_settings``                 Spark settings that users may give
 ``terminal``                       safe standard streams, and tables
-``schemas``                        JSON Schemas of the files that people write, for editors
-``exits``, ``errors``              exit codes, and the failures of the harness itself
-``start``, ``ownership``           the first module of the command; what root takes from a directory of others
+``schemas``                        JSON Schemas for hand-written files, for use by editors
+``exits``, ``errors``              exit codes, and failures of the harness itself
+``start``, ``ownership``           the entry point of the command; which files root refuses to trust
 =================================  ===========================================================================
 """

@@ -1,4 +1,4 @@
-"""``python -m harness``: the command line under this Python."""
+"""Entry point of ``python -m harness``: runs the command line with this Python."""
 
 from harness.start import main
 

@@ -1,4 +1,4 @@
-"""Examine what this machine supports, by trying it where that is harmless."""
+"""Examine what this machine supports, by trying things out where that is harmless."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from harness.errors import HarnessError
 if TYPE_CHECKING:
     from harness.execution.fault_view import Machines, Target
 
-#: needed: no run with the default cluster without it; wanted: something is replaced or left out.
+#: needed: the default cluster cannot run without it; wanted: without it, something is replaced or left out.
 Weight: TypeAlias = Literal["needed", "wanted"]
 
 DISK_GIB: Final = 5.0
@@ -28,7 +28,7 @@ JAVA_MAJOR: Final = 17
 
 @dataclass(frozen=True, slots=True)
 class Examined:
-    """One line of the table.  ``value`` is what was found; ``mend`` is the remedy, empty when it is good."""
+    """One line of doctor's table.  ``value`` is what was found; ``mend`` is the remedy, empty if all is well."""
 
     name: str
     good: bool
@@ -38,7 +38,7 @@ class Examined:
 
 
 def examine() -> tuple[Examined, ...]:
-    """Examine everything, also the disk of the working directory.  Takes about a second, changes nothing."""
+    """Examine this machine, including the disk of the working directory.  Takes about a second and changes nothing."""
     return (
         _finding(
             "root", os.geteuid() == 0, "needed", f"uid {os.geteuid()}", "run with sudo, or --cluster inventory:FILE"
@@ -61,7 +61,7 @@ def examine() -> tuple[Examined, ...]:
 
 
 def java(run: Callable[..., subprocess.CompletedProcess[str]] = subprocess.run) -> Examined:
-    """The Java that nodes start."""
+    """Check the version of the Java that nodes start."""
     mend = f"apt-get install openjdk-{JAVA_MAJOR}-jdk-headless, or run scripts/bootstrap"
     try:
         said = run(["java", "-version"], capture_output=True, text=True, check=False).stderr
@@ -73,7 +73,7 @@ def java(run: Callable[..., subprocess.CompletedProcess[str]] = subprocess.run) 
 
 
 def faketime(directory: Path = Path("/usr/lib")) -> Examined:
-    """The library for wrong clocks, where the nodes look for it."""
+    """Look for the library that fakes clocks, in the place where nodes look for it."""
     found = next(directory.glob("*/faketime/libfaketimeMT.so.1"), None)
     mend = "apt-get install libfaketime, or run scripts/bootstrap"
     return _finding("faketime", found is not None, "wanted", str(found or "not found"), mend)
@@ -93,7 +93,7 @@ def _kernel(name: str, good: bool, mend: str) -> Examined:
 
 
 def _tried(name: str, weight: Weight, package: str, *words: str) -> Examined:
-    """Try a command in a network namespace that goes away with it."""
+    """Try a command in a throwaway network namespace."""
     if which(words[0]) is None:
         return _finding(name, False, weight, "not found", f"apt-get install {package or 'iproute2'}")  # noqa: FBT003
     if os.geteuid() != 0:
@@ -115,7 +115,7 @@ def _amount(name: str, found: float, wanted: float, unit: str) -> Examined:
 
 
 def _available_memory() -> int:
-    """Available memory in bytes."""
+    """Return the available memory in bytes."""
     found = re.search(r"MemAvailable:\s+(\d+) kB", Path("/proc/meminfo").read_text())
     return int(found[1]) << 10 if found else 0
 
@@ -125,7 +125,7 @@ def _available_memory() -> int:
 
 @dataclass(frozen=True, slots=True)
 class FaultFinding:
-    """A fault, and the reason why it cannot be used on the nodes that were tried, if there is one."""
+    """A fault, and the reason why it cannot be used on the examined nodes, if there is one."""
 
     name: str
     family: str
@@ -139,7 +139,7 @@ class FaultFinding:
 
 @dataclass(frozen=True, slots=True)
 class FaultTable:
-    """All faults; ``untried`` is the reason why none was tried."""
+    """All faults of a cluster; ``untried`` is the reason why none was tried."""
 
     cluster: str
     faults: tuple[FaultFinding, ...] = ()
@@ -147,10 +147,10 @@ class FaultTable:
 
 
 def examine_faults(spec: str) -> FaultTable:
-    """Run the precheck of every fault on nodes of this cluster.
+    """Run the precheck of every fault on the nodes of a cluster.
 
-    A cluster that is not up is brought up for it and taken down again.  Snapshots and a start under libfaketime are
-    assumed: a run has them on request.  Never raises for what the machine lacks.
+    A cluster that is down is brought up for this and taken down again.  Snapshots and libfaketime count as available,
+    because a run provides them on request.  Never raises because the machine lacks something.
     """
     from harness.clusters import open_cluster
     from harness.plan import Plan
@@ -175,7 +175,7 @@ def examine_faults(spec: str) -> FaultTable:
 
 
 def ask_faults(nodes: Machines, system: Target) -> tuple[FaultFinding, ...]:
-    """The prechecks of all faults, by family and name."""
+    """Run the prechecks of all faults and return the findings, sorted by family and name."""
     from harness.execution.fault_view import RunClock, settings_of, view_of
     from nemesis.core.facts import survey
     from nemesis.core.fault import Context

@@ -1,7 +1,7 @@
-"""Failures of the harness itself; never answers of the system under test.
+"""Failures of the harness itself, as opposed to answers of the system under test.
 
-Every message is one line with what happened and, where there is one, the remedy.  ``exit_code`` is that of the command
-line::
+Every message is one line that says what happened and, where possible, how to fix it.  ``exit_code`` is the exit code of
+the command line::
 
     HarnessError                      255
     ├── UsageError                    254  bad arguments, plan or machine; raised before anything is touched
@@ -9,12 +9,7 @@ line::
     │   └── ClusterBusyError               another process holds the cluster
     ├── RemoteError                        a node could not be reached or used; ``node`` is its name
     │   ├── HostUnreachableError           no SSH server answered at that address
-    │   ├── AuthenticationFailedError      our key was refused, or cannot be read
-    │   ├── HostKeyError                   the server's key differs from the known one, or none is known
-    │   ├── ConnectionDroppedError         the connection was lost during a command, which may or may not have run
-    │   ├── RemoteTimeout                  a command outlived its deadline and was killed
-    │   ├── OutputTooLargeError            a command's output passed the limit
-    │   └── TransferError                  a file did not arrive as it was sent
+    │   └── RemoteTimeout                  a command outlived its deadline and was killed
     ├── ArtifactError                      the files of a system could not be fetched
     ├── NotReadyError                      the system under test did not come up
     ├── StoreError                         the control node cannot record the run
@@ -27,13 +22,13 @@ from typing import ClassVar
 
 
 class HarnessError(Exception):
-    """A failure of the harness: neither a verdict nor an answer of the system under test."""
+    """A failure of the harness, which is neither a verdict nor an answer of the system under test."""
 
     exit_code: ClassVar[int] = 255
 
 
 class UsageError(HarnessError):
-    """Wrong usage.  The message names the option and the remedy."""
+    """Wrong usage.  The message names the option and how to fix it."""
 
     exit_code: ClassVar[int] = 254
 
@@ -47,7 +42,7 @@ class ClusterBusyError(ClusterError):
 
 
 class RemoteError(HarnessError):
-    """A node could not be reached or used.  ``node`` is its name, with which the message starts."""
+    """A node could not be reached or used.  ``node`` is its name, which also starts the message."""
 
     def __init__(self, node: str, message: str) -> None:
         super().__init__(f"{node}: {message}")
@@ -67,7 +62,7 @@ class ArtifactError(HarnessError):
 
 
 class NotReadyError(HarnessError):
-    """The system under test did not come up, with the last lines of its log."""
+    """The system under test did not come up.  The message has the last lines of its log."""
 
 
 class StoreError(HarnessError):
@@ -75,4 +70,4 @@ class StoreError(HarnessError):
 
 
 class CheckError(HarnessError):
-    """The recorded data cannot be read or judged; names the file and the place."""
+    """The recorded data cannot be read or judged.  The message names the file and the place in it."""

@@ -13,15 +13,16 @@ _ORDER: Final = (0, 2, EXIT_USAGE, EXIT_FAILURE, 1, EXIT_INTERRUPTED)
 
 
 def exit_code(verdict: str, harness_failure: str | None) -> int:
-    """The exit code of one run, by the same rule as the verdict that is shown of it."""
+    """Return the exit code of one run, by the same rule as the verdict that is displayed."""
     from history.records.results import verdict_of
 
     return EXIT_OF_VERDICT.get(verdict_of({"verdict": verdict}, harness_failure), EXIT_FAILURE)
 
 
 def worst_code(codes: Iterable[int]) -> int:
-    """Over many runs the worst wins: interrupted, 1, 255, 254, 2, 0; 0 if there are none.
+    """Return the worst of several exit codes, or 0 if there are none.
 
-    Any other code, such as that of a signal, counts as a failure.
+    From worst to best: interrupted (130), 1, 255, 254, 2, 0.  Any other code, such as one caused by a signal, counts as
+    a failure (255).
     """
     return max((code if code in _ORDER else EXIT_FAILURE for code in codes), key=_ORDER.index, default=0)

@@ -1,4 +1,4 @@
-"""Draw the page of a history file: the same page as that of a run, from what a file can say."""
+"""Draw the page of a history file: the same page as that of a run, from the data in the file."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ from history.readers.nemesis import fault_events
 from history.readers.transactions.columns import TRANSACTION_OBJECTS
 from history.recording import Recording
 
-#: Beyond any size: the page needs the events of the nemesis, which only the reader by events keeps.
+#: Larger than any file, so that files are read event by event: only that reader keeps the events of the nemesis.
 _BY_EVENTS: Final = 1 << 62
 
 
 def draw_file(path: Path, asked: FileCheckOptions, target: Path) -> list[str]:
-    """Judge a history file and write its page to ``target``; returns warnings.
+    """Judge a history file, write its page to ``target`` and return warnings.
 
-    Raises UsageError for a file that is no history, StoreError for a page that cannot be written.
+    Raises UsageError if the file is not a history, StoreError if the page cannot be written.
     """
     import reports
 
@@ -60,7 +60,7 @@ def draw_file(path: Path, asked: FileCheckOptions, target: Path) -> list[str]:
 
 
 def _has_times(history: Foreign) -> bool:
-    """Whether events have other times than their places."""
+    """Return whether the events have real times, and not just their positions."""
     operations = history.operations or ()
     return any((one.invoked, one.returned) != (one.invoke_index, one.return_index) for one in operations)
 

@@ -1,6 +1,6 @@
-"""Check and shrink history files that a user names, with errors that name file and place.
+"""Check and shrink history files that a user names, with errors that name the file and the place in it.
 
-Also the words of their operations, which are those of their model.
+Also finds the wording that a history's model uses for its operations.
 """
 
 from __future__ import annotations
@@ -47,14 +47,14 @@ from reports.style.wording import Wording, by_values
 if TYPE_CHECKING:
     from history.recording import Recording
 
-#: Characters of a line of the file that an error shows.
+#: At most this many characters of a line are shown in an error.
 _LONGEST_LINE: Final = 160
 
 
 def file_type(path: Path) -> int:
-    """The type of a file as in ``stat``; 0 where there is none, also for an impossible name.
+    """Return the type of a file as in ``stat``, or 0 if the file does not exist or its name is impossible.
 
-    ``-``, standard input, counts as a pipe.
+    ``-`` (standard input) counts as a pipe.
     """
     try:
         return stat.S_IFIFO if str(path) == "-" else stat.S_IFMT(path.stat().st_mode)
@@ -64,9 +64,9 @@ def file_type(path: Path) -> int:
 
 @contextmanager
 def at_rest(path: Path) -> Iterator[Path]:
-    """The file itself, or a copy of a pipe's content, because readers read a file more than once.
+    """Yield a file that can be read more than once: the path itself, or a temporary copy of a pipe's content.
 
-    Of a report of etcd's robustness tests it is the files of all clients, one after the other.
+    For a report of etcd's robustness tests, the copy has the files of all clients, one after the other.
     """
     of_clients = client_files(path)
     if file_type(path) != stat.S_IFIFO and not of_clients:
@@ -82,11 +82,12 @@ def at_rest(path: Path) -> Iterator[Path]:
 
 @dataclass(frozen=True, slots=True)
 class FileCheckOptions:
-    """Options for checking a history file; ``model`` None: the one that it names, else a register.
+    """Options for checking a history file.
 
-    ``initial`` is the state at the start, as JSON or as a plain word (None: the model's own).  ``null`` says what an
-    ok read of null means: the object was ``absent``, or nothing (``unknown``).  ``format`` forces a foreign format,
-    ``fields`` maps its fields to ours (``history.readers.mapping``).
+    ``model`` defaults to the model that the file names, or else to a register.  ``initial`` is the initial state, as
+    JSON or as a plain word; None means the model's default.  ``null`` says what an ok read of null means: that the
+    object was ``absent``, or nothing (``unknown``).  ``format`` forces a foreign format, ``fields`` maps its fields to
+    ours (``history.readers.mapping``).
     """
 
     model: str | None = None
@@ -98,7 +99,7 @@ class FileCheckOptions:
     fields: str | None = None
 
     def given(self) -> dict[str, Any]:
-        """The options that say how a file is read, by their names, where they are not the defaults."""
+        """Return the options that change how a file is read and are not the defaults, by command-line name."""
         default = FileCheckOptions()
         options = {
             "--model": "model", "--initial": "initial", "--null": "null", "--format": "format", "--map": "fields",
@@ -109,10 +110,10 @@ class FileCheckOptions:
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """The report, the name of the model that the history was checked as, and the history as the model has it.
+    """The result of a check: the report, the name of the model used, and the history as the model sees it.
 
-    ``failure`` is how the checker itself broke down; each key was then judged for itself.  ``notes`` name what was
-    assumed, and each convention that decides the verdict, with the option that changes it.
+    ``failure`` describes a crash of the checker; each key was then judged separately.  ``notes`` name the assumptions,
+    and each convention that decides the verdict, with the option that changes it.
     """
 
     report: Report
@@ -123,14 +124,14 @@ class Checked:
 
     @property
     def wording(self) -> Wording:
-        """The words of the model for operations."""
+        """The words that the model uses for operations."""
         return _wording(model_named(self.model))
 
 
 def check_file(path: Path, asked: FileCheckOptions) -> Checked:
-    """Check one history file or pipe (``-``: standard input), or the history in a directory of Jepsen's store.
+    """Check one history file or pipe (``-`` is standard input), or the history in a directory of Jepsen's store.
 
-    Raises UsageError for a file that is no history, or no history of that model.
+    Raises UsageError if the file is not a history, or not a history of that model.
     """
     if (stored := history_in(path)) is not None:
         checked = check_file(stored, asked)
@@ -161,7 +162,10 @@ def check_file(path: Path, asked: FileCheckOptions) -> Checked:
 
 
 def describe_format(path: Path, asked: FileCheckOptions) -> list[str]:
-    """What is recognized in a history file and how it is read, as lines.  Raises UsageError."""
+    """Describe, line by line, the format recognized in a history file and how it is read.
+
+    Raises UsageError.
+    """
     path = history_in(path) or path
     with _errors_named(path), at_rest(path) as file:
         history = read_foreign(file, asked)
@@ -192,7 +196,7 @@ def describe_format(path: Path, asked: FileCheckOptions) -> list[str]:
 
 @contextmanager
 def _errors_named(path: Path) -> Iterator[None]:
-    """Let errors name the file that the user gave.  Raises UsageError."""
+    """Turn errors of the block into a UsageError that names the user's file."""
     try:
         yield
     except FormatError as error:
@@ -212,7 +216,7 @@ def read_foreign(file: Path, asked: FileCheckOptions, large: int = LARGE) -> For
 
 
 def _model_of(history: Foreign, asked: FileCheckOptions, path: Path) -> str:
-    """The name of the model that judges a history.  Raises UsageError for one that none judges."""
+    """Return the name of the model that judges a history.  Raises UsageError if no model can."""
     if asked.model is None and history.model is None and history.format == "jsonl":
         raise UsageError(
             f"{path}: no model judges this history, but a check of its system: give the run's directory, or --model"
@@ -221,7 +225,10 @@ def _model_of(history: Foreign, asked: FileCheckOptions, path: Path) -> str:
 
 
 def _assumed(history: Foreign, path: Path) -> tuple[str, ...]:
-    """What was assumed of a file; of etcd's operations in a single file also that it has those of all clients."""
+    """Return notes on what was assumed about a file.
+
+    For a single file of etcd's operations, this includes that it has the operations of all clients.
+    """
     if history.format != "etcd" or file_type(path) != stat.S_IFREG:
         return history.assumed
     note = (
@@ -232,7 +239,10 @@ def _assumed(history: Foreign, path: Path) -> tuple[str, ...]:
 
 
 def _mapping(text: str) -> str:
-    """A mapping, or that in the file ``@NAME``: an item a line, and ``#`` begins a comment.  Raises UsageError."""
+    """Return the text of a field mapping, read from a file if it is ``@NAME``.
+
+    The file has one item per line, and ``#`` starts a comment.  Raises UsageError.
+    """
     if not text.startswith("@"):
         return text
     try:
@@ -243,7 +253,7 @@ def _mapping(text: str) -> str:
 
 
 def _misfit(error: ModelError, taken: Taken, file: Path, path: Path) -> UsageError:
-    """Name the line of an operation that is none of the model's, as the file has it, and the models that would fit."""
+    """Return an error that names the line of an operation that the model lacks, and the models that would fit."""
     operations = taken.history.operations or []
     found = first_misfit(operations, taken.model)
     if found is None:
@@ -265,7 +275,7 @@ def _misfit(error: ModelError, taken: Taken, file: Path, path: Path) -> UsageErr
 
 
 def _line_at(file: Path, place: str) -> str | None:
-    """The text of ``line 7``, cut; None where a place is no line of a text."""
+    """Return the text of a place such as ``line 7``, shortened, or None if the place is not a line of text."""
     word, _, number = place.partition(" ")
     if word != "line" or not number.isdigit():
         return None
@@ -274,9 +284,9 @@ def _line_at(file: Path, place: str) -> str | None:
     return None if not line else line if len(line) <= _LONGEST_LINE else line[: _LONGEST_LINE - 1] + "…"
 
 
-#: The level of transactions that looks at real time.
+#: The isolation level of transactions that takes real time into account.
 _STRICT: Final = "strict-serializable"
-#: Models that ask for more than another one, and the convention that makes the difference.
+#: Each model that demands more than another: the weaker model, and the convention that makes the difference.
 _STRICTER: Final = {
     "set": (
         "g-set",
@@ -320,7 +330,7 @@ def _deciding(report: Report, history: Foreign, model: Model, asked: FileCheckOp
 
 
 def _level(report: Report, model: Model, asked: FileCheckOptions, history: Foreign) -> Iterator[str]:
-    """Name the level by which transactions are valid, if nobody chose it and real time breaks a stronger one."""
+    """Name the level at which transactions are valid, if nobody chose it and real time breaks a stronger one."""
     chosen = ":" in (asked.model or history.model or "")
     if report.verdict != "valid" or chosen or not isinstance(model, Transactions) or model.level != DEFAULT_LEVEL:
         return
@@ -332,7 +342,7 @@ def _level(report: Report, model: Model, asked: FileCheckOptions, history: Forei
 
 
 def _apart(history: Foreign, model: str | Model, asked: FileCheckOptions) -> Report:
-    """Judge every key for itself: one on which the checker fails is unknown, and the verdicts on the others stand."""
+    """Judge every key separately, so that a checker crash on one key does not affect the verdicts on the others."""
     columns, started = history.columns, time.monotonic()
     rows = history.operations if columns is None else [columns.operation(row) for row in range(columns.invoke.size)]
     verdicts = []
@@ -349,7 +359,7 @@ def _apart(history: Foreign, model: str | Model, asked: FileCheckOptions) -> Rep
 
 
 def json_or_word(text: str) -> Any:
-    """The JSON value of a text, or the text itself if it is no JSON."""
+    """Return the JSON value of a text, or the text itself if it is not JSON."""
     try:
         return load_json(text)
     except (ValueError, RecursionError):
@@ -357,10 +367,10 @@ def json_or_word(text: str) -> Any:
 
 
 def _worth(report: Report, history: Foreign, model: str | Model) -> Report:
-    """The verdict unknown for a history that proves nothing: no operation took part that was not in doubt."""
+    """Return the report, or the verdict unknown if the history proves nothing because every operation is in doubt."""
     if report.verdict != "valid":
         return report
-    # What a strict register refused proves something, too.
+    # A failed operation is evidence only in models where a refusal says something about the state.
     proofs = {"ok", OK} | ({"fail", FAIL} if "refused" in model_named(model).reads else set())
     columns = history.columns
     outcomes = (one.outcome for one in history.operations or ()) if columns is None else iter(columns.outcome)
@@ -371,7 +381,10 @@ def _worth(report: Report, history: Foreign, model: str | Model) -> Report:
 
 
 def wording_of(history: Path | Recording) -> Wording:
-    """The words for operations of the model that a history names; none where it is not known, or has none."""
+    """Return the wording for operations of the model that a history names.
+
+    Falls back to the generic wording if the history names no model, or an unknown one.
+    """
     try:
         name = (read_header(history) if isinstance(history, Path) else history.header).model
         return by_values if name is None else _wording(model_named(name))
@@ -384,10 +397,10 @@ def _wording(model: Model) -> Wording:
 
 
 def shrink_file(path: Path, asked: FileCheckOptions, target: Path) -> tuple[Counterexample, int]:
-    """Write the first counterexample of a history as a history of its own; return it and its number of operations.
+    """Write the first counterexample of a history to its own file, and return it with its number of operations.
 
-    What is written has been judged as a file, and is invalid.  Raises UsageError when the history has no
-    counterexample or ``target`` exists, StoreError when it cannot be written.
+    The written file has been judged and is invalid.  Raises UsageError if the history has no counterexample or
+    ``target`` exists, StoreError if the file cannot be written.
     """
     checked = check_file(path, asked)
     report, name, history = checked.report, checked.model, checked.history
@@ -414,9 +427,10 @@ def shrink_file(path: Path, asked: FileCheckOptions, target: Path) -> tuple[Coun
 
 
 def _parts(example: Counterexample, history: Foreign, model: Model) -> Iterator[Counterexample]:
-    """The counterexample, and then with more and more beside it: with everything it is certainly invalid.
+    """Yield the counterexample, then larger and larger parts of the history around it.
 
-    Alone it need not be: of a log with a hole it may show a read, and not which appends are too few.
+    The whole history is certainly invalid, but the counterexample alone need not be: for a log with a hole it may show
+    a read, but not which appends are missing.
     """
     key, columns = example.operations[0].key, history.columns
     rows = history.operations or []
@@ -434,7 +448,7 @@ def _parts(example: Counterexample, history: Foreign, model: Model) -> Iterator[
 
 @dataclass(frozen=True, slots=True)
 class Plain:
-    """A history as one that needs nothing but the name of its model; ``notes`` name what was assumed."""
+    """A history that can be judged knowing only the name of its model; ``notes`` name what was assumed."""
 
     header: Header
     events: list[Event]
@@ -442,9 +456,10 @@ class Plain:
 
 
 def plainly(path: Path, asked: FileCheckOptions, large: int = LARGE) -> tuple[Plain, Foreign]:
-    """Read a history file and take it as its model does; also as it was read, from ``large`` bytes on as columns.
+    """Read a history file and apply its model's conventions; return the plain history and the history as read.
 
-    Raises UsageError for a file that is no history, or no history of that model.
+    Files of at least ``large`` bytes are read as columns.  Raises UsageError if the file is not a history, or not a
+    history of that model.
     """
     with _errors_named(path), at_rest(path) as file:
         history = read_foreign(file, asked, large)
@@ -466,15 +481,15 @@ def plainly(path: Path, asked: FileCheckOptions, large: int = LARGE) -> tuple[Pl
 
 
 def write_plainly(path: Path, asked: FileCheckOptions, target: Path) -> None:
-    """Write a history file as :func:`plainly` has it.  Raises UsageError, and OSError."""
+    """Write a history file in the plain form of :func:`plainly`.  Raises UsageError and OSError."""
     plain, _ = plainly(path, asked)
     write_events(plain.events, plain.header, target)
 
 
 def needs_convention(path: Path) -> bool:
-    """Whether a history file must be written plainly before it is judged by the model that it names.
+    """Return whether a history file must be written plainly before its own model can judge it.
 
-    Not so our own histories, and large files that hold nothing but reads and writes, or porcupine's texts.
+    Large files need not be if they are our own histories or porcupine's texts, or have nothing but reads and writes.
     """
     try:
         if path.stat().st_size < LARGE:
@@ -488,14 +503,14 @@ def needs_convention(path: Path) -> bool:
 
 
 def _name_of(model: Model, name: str) -> str:
-    """The name of a model that was asked for by ``name``, which conventions may have replaced by a twin."""
+    """Return the name of a model that was requested as ``name``, which conventions may have replaced by a variant."""
     if model.name in (name, model_named(name).name):
         return name
     return f"{model.name}:{model.level}" if isinstance(model, Transactions) else model.name
 
 
 def write_events(events: Sequence[Event], header: Header, path: Path) -> None:
-    """Write a ``history.jsonl``; the places of the events become their indexes.  Raises OSError."""
+    """Write a ``history.jsonl`` in which each event's position becomes its index.  Raises OSError."""
     times = iter([event.time for event in events])
     writer = HistoryWriter(path, header, started_ns=0, clock=lambda: next(times))
     for event in events:
@@ -507,6 +522,6 @@ def write_events(events: Sequence[Event], header: Header, path: Path) -> None:
 
 def _shrunk_header(path: Path, checked: Checked, asked: FileCheckOptions) -> Header:
     initial = checked.history.initial if asked.initial is None else json_or_word(asked.initial)
-    # The operations that make the state of other objects at the start are among those that are written.
+    # For other models, the operations that create the initial state are written to the file with the rest.
     stated = initial is not None and isinstance(model_named(checked.model).start_with(initial), Model)
     return Header(test=f"shrunk from {path.name}", model=checked.model, extra={INITIAL: initial} if stated else {})

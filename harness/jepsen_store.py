@@ -13,8 +13,8 @@ from history.readers.edn import EdnReader
 from history.readers.read import unpacked
 from history.records.text import and_listed
 
-#: The files that hold a history, the best first: EDN and blocks have values as they were; a log has them as people read
-#: them.
+#: The files that may hold a history, best first: EDN and blocks keep the values as they were, a log has them as printed
+#: for people.
 HISTORIES: Final = (
     "history.edn",
     "history.edn.gz",
@@ -25,19 +25,22 @@ HISTORIES: Final = (
     "jepsen.log.gz",
 )
 _RESULTS: Final = "results.edn"
-#: At most this many bytes of results are read: they are short beside a history.
+#: At most this many bytes of results are read: results are short compared to a history.
 _MOST: Final = 64 << 20
 _VERDICTS: Final = {True: "valid", False: "invalid", "unknown": "unknown"}
 _MOST_NAMED: Final = 8
 
 
 def history_in(directory: Path) -> Path | None:
-    """The best file with a history in a directory of Jepsen's store; None if it has none."""
+    """Return the best history file in a directory of Jepsen's store, or None if it has none."""
     return next((path for name in HISTORIES if _is_regular(path := directory / name)), None)
 
 
 def client_files(directory: Path) -> list[Path]:
-    """The files with the operations of each client in a report of etcd's robustness tests; none if it is no report."""
+    """Return the files of each client's operations in a report of etcd's robustness tests.
+
+    The list is empty if the directory is not such a report.
+    """
     try:
         return sorted(path for path in directory.glob("client-*/operations.json") if _is_regular(path))
     except (OSError, ValueError):  # an impossible name
@@ -74,7 +77,7 @@ def notes_on(directory: Path, chosen: Path, report: Report) -> Iterator[str]:
 
 
 def _keys(results: dict[str, Any], report: Report) -> Iterator[str]:
-    """Name the keys on which the verdicts differ, where Jepsen's are by key."""
+    """Name the keys on which the verdicts differ, if Jepsen's verdicts are per key."""
     failures = _failures(results)
     if failures is None:
         return
@@ -87,7 +90,7 @@ def _keys(results: dict[str, Any], report: Report) -> Iterator[str]:
 
 
 def _failures(results: Any) -> Collection[Any] | None:
-    """The keys that jepsen.independent's checker lists, wherever it stands."""
+    """Return the keys that jepsen.independent's checker lists, wherever it is in the results."""
     if not isinstance(results, dict):
         return None
     if isinstance(results.get("failures"), list) and isinstance(results.get("results"), dict):

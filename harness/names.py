@@ -1,4 +1,4 @@
-"""Names of tests: each is a folder of the store, so it is short, plain, and different for different tests."""
+"""Names of tests: each becomes a folder of the store, so it is short, plain and unique to the test."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-#: At most this many characters of a name are the faults.
+#: At most this many characters of a name describe the faults.
 LONGEST_FAULTS: Final = 120
-#: At most this many characters of a name; file systems take 255 bytes.
+#: At most this many characters in a name; file systems allow 255 bytes.
 LONGEST: Final = 200
 _PLAIN: Final = "A-Za-z0-9_+@!~.-"
 _DIGEST: Final = 8
 
 
 def test_name(before: Sequence[str], turns: Sequence[str], after: Sequence[str]) -> str:
-    """The name of a test: what comes ``before`` its faults, the turns of these, and what comes after.
+    """Return the name of a test, made of words before its faults, the turns of its faults, and words after them.
 
-    ``/`` in a turn becomes ``~``, and ``+`` is doubled, as one of them stands between turns.  Where a name does not
-    say all of it in plain letters, a digest of the whole stands at its end.
+    ``/`` in a turn becomes ``~``, and ``+`` is doubled, because a single one separates turns.  A name that had to be
+    shortened or changed ends in a digest of the whole.
     """
     faults = "+".join(turn.replace("+", "++").replace("/", "~") for turn in turns) or "no-fault"
     plain = len(faults) <= LONGEST_FAULTS and not any("~" in turn for turn in turns)

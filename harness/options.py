@@ -1,4 +1,4 @@
-"""The options of a plan as files set them: the plan's own types and bounds, each option by its name."""
+"""Plan options as they appear in files: the plan's own types and bounds, each option by its name."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from harness.systems.choices import type_of
 from history.schema import list_of, table
 from nemesis.core.options import OPTIONS_TABLE
 
-# The values of these are types, which a type checker cannot follow.
+# Literal types built at run time, which a type checker cannot follow.
 _literal: Final[Any] = Literal
 Turns: TypeAlias = Annotated[
     str,
@@ -29,7 +29,10 @@ Turns: TypeAlias = Annotated[
 
 @cache
 def option_types() -> Mapping[str, Any]:
-    """The plan's fields that a file may set, with their types: all but a schedule, which a script writes."""
+    """Return the plan's fields that a file may set, with their types.
+
+    Every field is included except the schedule, which has a file of its own.
+    """
     hints = get_type_hints(Plan, include_extras=True) | {"nemesis": Turns, "fault_options": OPTIONS_TABLE}
     hints |= _chosen_types()
     own = {f.name: hints[f.name] for f in fields(Plan) if f.name != "schedule"}
@@ -37,7 +40,10 @@ def option_types() -> Mapping[str, Any]:
 
 
 def _chosen_types() -> dict[str, Any]:
-    """Versions, workloads and planted bugs of all systems; which of them go together is for the plan to say."""
+    """Return types for the versions, workloads and planted bugs of all systems.
+
+    The plan checks later which of them go together.
+    """
     versions = dict.fromkeys(version for system in usable_systems()[0] for version in system.versions)
     workloads = dict.fromkeys(one.name for system in usable_systems()[0] for one in system.workloads)
     planted_bugs = dict.fromkeys(one.name for system in usable_systems()[0] for one in system.planted_bugs)
@@ -46,7 +52,10 @@ def _chosen_types() -> dict[str, Any]:
 
 
 def _system_types() -> dict[str, Any]:
-    """The options of all systems whose names are free; where two systems mean different things, the plain type."""
+    """Return the types of all systems' options whose names are free.
+
+    Where two systems declare the same name differently, the type is the plain one.
+    """
     found: dict[str, Any] = {}
     for option in (option for system in usable_systems()[0] for option in system.options if is_free(option.name)):
         wanted = type_of(option)
@@ -56,11 +65,11 @@ def _system_types() -> dict[str, Any]:
 
 @cache
 def plan_file() -> type[Struct]:
-    """A plan that is written by hand: all options, named as on the command line."""
+    """Return the type of a hand-written plan: all options, named as on the command line."""
     keys = {**option_types(), "nemesis": Turns | list_of(str, 0)}
     return table("Plan", keys, spelled={key: option_of(key).removeprefix("--") for key in keys})
 
 
 def turns(text: str) -> tuple[str, ...]:
-    """The turns between the commas of a text that is checked already."""
+    """Split a text that has been checked already into the turns between its commas."""
     return tuple(part.strip() for part in text.split(",")) if text.strip() else ()

@@ -1,6 +1,6 @@
-"""Refuse, as root, what was only found and another user can write: it may name programs.
+"""Refuse, as root, files that were merely found and that another user can write: they may name programs.
 
-The user behind ``sudo`` is no other user, nor is that user's group.
+The user behind ``sudo`` and that user's group are trusted.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from harness.errors import UsageError
 
 
 def require_own(path: Path, remedy: str) -> None:
-    """Check that only root and the user behind ``sudo`` can write a file and its directory, where we are root.
+    """When running as root, check that only root and the user behind ``sudo`` can write a file and its directory.
 
     Raises UsageError with the ``remedy``.
     """
@@ -22,7 +22,7 @@ def require_own(path: Path, remedy: str) -> None:
 
 
 def writer_of(path: Path) -> str | None:
-    """Who else can write a file, the link that leads to it, or one of their directories; None if there is no one."""
+    """Return who else can write a file, a link that leads to it, or one of their directories, or None."""
     target = path.resolve()
     for place in (path.absolute().parent, path, target.parent, target):
         try:

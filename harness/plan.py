@@ -1,4 +1,4 @@
-"""The plan: what is to be run, frozen before anything starts, complete enough to run it again."""
+"""The plan: what to run, frozen before anything starts, and complete enough to run it again."""
 
 # ruff: noqa: RUF009 (an option is a field of a dataclass)
 from __future__ import annotations
@@ -59,10 +59,10 @@ Deadline: TypeAlias = Annotated[float, Meta(gt=0, le=_WEEK, description=_LONG)]
 
 
 def option(default: Any = MISSING, help: str = "") -> Any:  # noqa: A002 (click's word)
-    """Declare a field of the plan with its help.
+    """Declare a field of the plan with its help text.
 
-    Type and bounds are the field's.  The command line, the schemas of plans and suites, the names in the environment
-    and the table in docs/results.md come from here.
+    The field has the type and the bounds.  The command line, the schemas of plans and suites, the names of environment
+    variables and the table in docs/results.md are all generated from these declarations.
     """
     made: dict[str, Any] = {"default_factory": default.copy} if isinstance(default, dict) else {"default": default}
     return field(**made, metadata={"help": help})
@@ -70,7 +70,10 @@ def option(default: Any = MISSING, help: str = "") -> Any:  # noqa: A002 (click'
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """One test: an immutable value, complete once it is made, as what is left out of the system's is its default."""
+    """One test, as an immutable value.
+
+    Choices that were left out are filled in with the system's defaults when a plan is made.
+    """
 
     seed: Seed = option(help="Seed of every random choice.  [default: drawn and printed]")
     # Turns of ``nemesis.schedule.steps``.
@@ -132,7 +135,7 @@ class Plan:
     planted_bug: str = option("", "A bug to plant in the system, which the run has to find.")
 
     def __post_init__(self) -> None:
-        """Take the defaults of the system; of one that is not installed here nothing is known."""
+        """Fill in the system's defaults if it is installed."""
         if (system := installed(self.system)) is None:
             return
         object.__setattr__(self, "version", self.version or system.versions[0])
@@ -141,14 +144,14 @@ class Plan:
 
     @classmethod
     def of(cls, values: Mapping[str, Any]) -> Plan:
-        """The plan of fields and of options of the system, side by side as they stand in files and on command lines."""
+        """Make a plan from its own fields and the system's options side by side, as they appear in files."""
         own = {name: value for name, value in values.items() if name in FIELDS}
         options = {name: value for name, value in values.items() if name not in FIELDS}
         return cls(**{**own, "options": {**own.get("options", {}), **options}})
 
     @property
     def test(self) -> str:
-        """The test's name, which is also its folder in the store."""
+        """The name of the test, which is also its folder in the store."""
         system = () if self.system == DEFAULT else (self._name,)
         version, *marks = self._chosen()
         return test_name(
@@ -157,7 +160,7 @@ class Plan:
 
     @property
     def label(self) -> str:
-        """The version under test, by which runs are grouped: ``0.4.0 snapshot``, or ``zookeeper 3.9.3``."""
+        """The version under test, by which runs are grouped, such as ``0.4.0 snapshot`` or ``zookeeper 3.9.3``."""
         return " ".join([*([] if self.system == DEFAULT else [self._name]), *self._chosen()])
 
     @property
@@ -165,7 +168,7 @@ class Plan:
         return self.system if (system := installed(self.system)) is None else system.name
 
     def _chosen(self) -> list[str]:
-        """The version, the options that make another system of it, and the planted bug."""
+        """Return the version, the options that make it effectively another system, and the planted bug."""
         system, words = installed(self.system), [self.version]
         for option in system.options if system is not None else ():
             value = self.options.get(option.name, option.default)
@@ -175,11 +178,11 @@ class Plan:
 
     @property
     def under_test(self) -> System:
-        """The system under test.  Raises UsageError when it is not installed."""
+        """The system under test.  Raises UsageError if it is not installed."""
         return find_system(self.system)
 
     def setup(self, nodes: Iterable[Machine] = ()) -> Setup:
-        """The choices that the plan made for the system, on these machines."""
+        """Return the plan's choices for the system, on these machines."""
         return Setup(
             version=self.version, options=self.options, planted_bug=self.planted_bug, nodes=tuple(nodes),
             client_timeout=self.client_timeout, workload=self.workload,
@@ -187,34 +190,34 @@ class Plan:
 
     @property
     def load(self) -> Workload:
-        """The workload of the clients.  Raises UsageError for one that the system does not have."""
+        """The workload of the clients.  Raises UsageError if the system does not have it."""
         known = {one.name: one for one in self.under_test.workloads}
         if self.workload not in known:
             raise UsageError(f"--workload: {self.system} has no {self.workload!r}; {hint(self.workload, known)}")
         return known[self.workload]
 
     def scale(self, used: Iterable[str | int] = ()) -> Scale:
-        """The sizes that the workload is made for, once these keys have had operations."""
+        """Return the sizes that the workload is built for, given the keys that have had operations."""
         return Scale(keys=self.keys, workers=self.concurrency, setup=self.setup(), used=tuple(used))
 
     @property
     def model(self) -> str | None:
-        """The checker's model for this workload; None where the workload has a check of its own."""
+        """The checker's model for this workload, or None if the workload has its own check."""
         return self.load.model_of(self.setup())
 
     @property
     def declared_planted_bug(self) -> PlantedBug | None:
-        """The planted bug as its system declares it; None without one, or if the system is not installed."""
+        """The planted bug as its system declares it, or None if there is none or the system is not installed."""
         planted_bugs = system.planted_bugs if (system := installed(self.system)) is not None else ()
         return next((one for one in planted_bugs if one.name == self.planted_bug), None)
 
     @property
     def found_by(self) -> tuple[str, ...]:
-        """The checks that look for the planted bug; none without one, and of a system that is not installed here."""
+        """The checks that look for the planted bug; empty if there is none or the system is not installed."""
         return self.declared_planted_bug.found_by if self.declared_planted_bug is not None else ()
 
     def rng(self, purpose: str) -> random.Random:
-        """A generator of its own for each purpose, so that one consumer's draws never shift another's."""
+        """Return a separate random generator for a purpose, so that one consumer's draws never shift another's."""
         return random.Random(f"{self.seed}:{purpose}")
 
     def to_json(self) -> dict[str, Any]:
@@ -230,9 +233,9 @@ class Plan:
 
     @classmethod
     def from_json(cls, record: dict[str, Any]) -> Plan:
-        """Read a plan of a known version; what only a later release knows is left out.  Raises ValueError.
+        """Read a plan of a known version, ignoring fields that only later releases know.  Raises ValueError.
 
-        Only types are asked for: a recorded run is judged whatever bounds it was begun under.
+        Only types are checked, not bounds: a recorded run can be judged whatever the bounds were when it started.
         """
         if record.get("format") != PLAN_FORMAT or record.get("version_of_format") != PLAN_VERSION:
             raise ValueError(f"not of a format that this release reads: {str(record)[:100]}")
@@ -247,9 +250,10 @@ class Plan:
             raise UsageError(f"{path}: not a plan: {error}") from None
 
     def command(self, written: str = "plan.json") -> str:
-        """The command line that runs this plan again, the same tomorrow: what is under test is named, default or not.
+        """Return the command line that runs this plan again.
 
-        ``written`` is the file that holds this plan: a schedule of its own is taken from there.
+        It names the system and its version even if they are defaults, so that it means the same tomorrow.  ``written``
+        is the file that holds this plan; the command refers to it for a schedule.
         """
         words = ["harness", "run"]
         for one in fields(self):
@@ -287,7 +291,7 @@ class Plan:
 FIELDS: Final = frozenset(one.name for one in fields(Plan))
 #: The help of each field.
 HELP: Final[Mapping[str, str]] = {one.name: one.metadata["help"] for one in fields(Plan)}
-#: Names on the command line of ``harness run`` that are no fields of a plan, and that no system's option may take.
+#: Options of ``harness run`` that are not fields of a plan.  Systems cannot use these names for options.
 _TAKEN: Final = frozenset({"plan", "store", "test_count", "keep_cluster", "dry_run", "json", "option", "help"})
 _OPTION_NAMES: Final = {"version": f"{DEFAULT}-version"}
 #: Another way to name the default system's version.
@@ -295,12 +299,12 @@ VERSION_OPTION: Final = f"--{DEFAULT}-version"
 
 
 def is_free(name: str) -> bool:
-    """Whether an option of a system may be written as ``--name``, and not only as ``-o name=value``."""
+    """Return whether an option of a system may be written as ``--name``, and not only as ``-o name=value``."""
     return name not in FIELDS and name not in _TAKEN
 
 
 def _table_words(name: str, table: Mapping[str, Any]) -> list[str]:
-    """Write a field that is a table for a command line: Spark's settings one by one, figures together."""
+    """Return a table field as words of a command line: one option per Spark setting, other tables as one word."""
     option = option_of(name)
     if name == "spark_conf":
         return [word for setting, text in table.items() for word in (option, f"{setting}={text}")]
@@ -308,7 +312,7 @@ def _table_words(name: str, table: Mapping[str, Any]) -> list[str]:
 
 
 def option_words(name: str, value: OptionValue) -> list[str]:
-    """Write an option of a system for a command line."""
+    """Return an option of a system as words of a command line."""
     flag = option_of(name)
     if not is_free(name):
         return ["-o", f"{name}={_word(value)}"]
@@ -318,7 +322,10 @@ def option_words(name: str, value: OptionValue) -> list[str]:
 
 
 def validate(plan: Plan) -> Plan:
-    """The plan itself, or UsageError: one line that names the option and the mend."""
+    """Return the plan unchanged if it is valid.
+
+    Raises UsageError with one line that names the option and how to fix it.
+    """
     try:
         convert(asdict(plan), Plan, option_of)
     except ValueError as error:
@@ -373,7 +380,7 @@ def _watchable(workload: Workload) -> bool:
 
 
 def _validate_choices(plan: Plan) -> None:
-    """Check what the system decides: its version, workload, planted bug and options."""
+    """Check the fields whose values depend on the system: version, workload, planted bug and options."""
     chosen = {"version": plan.version, "workload": plan.workload, "planted_bug": plan.planted_bug}
     spelled = {"version": f"--system {plan.system}@VERSION"}
     try:
@@ -399,18 +406,18 @@ def _validate_planted_bug(plan: Plan) -> None:
 
 
 def option_of(field: str) -> str:
-    """The command line's option that sets a field of the plan."""
+    """Return the command-line option that sets a field of the plan."""
     return "--" + _OPTION_NAMES.get(field, field.replace("_", "-"))
 
 
 def field_of(option: str) -> str:
-    """The field that an option sets (``--`` may be left out); the field's own name is understood as well."""
+    """Return the field that an option sets.  Accepts the option with or without ``--``, and the field's own name."""
     name = option.removeprefix("--").replace("_", "-")
     return {written: field for field, written in _OPTION_NAMES.items()}.get(name, name.replace("-", "_"))
 
 
 def _word(value: object) -> str:
-    """A value as it stands on a command line: short where that is the very same number."""
+    """Return a value as a word of a command line, shortened only if that is exactly the same number."""
     if isinstance(value, float) and float(short := f"{value:g}") == value:
         return short
     return str(value)

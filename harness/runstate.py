@@ -1,4 +1,4 @@
-"""``run.json``: times and failures of a run, written as they happen, so that a killed run shows how far it came."""
+"""``run.json``: times and failures of a run, written as they happen, so that a killed run shows how far it got."""
 
 from __future__ import annotations
 
@@ -17,8 +17,7 @@ from history.json_object import read_object
 STATE_FORMAT: Final = "harness-run"
 STATE_VERSION: Final = 1
 
-#: Moments of a run in the order in which they are reached; those of a restart only where one was asked for
-#: (``restart_at_end``).
+#: Moments of a run in the order in which they are reached.  Those of a restart occur only with ``restart_at_end``.
 MOMENTS: Final = (
     "warm-up", "main", "main-end", "healed", "recovered", "quiet", "final-reads",
     "restarting", "restarted", "restarted-recovered", "restarted-reads", "restarted-quiet", "end",
@@ -27,18 +26,19 @@ MOMENTS: Final = (
 
 @dataclass(slots=True)
 class RunState:
-    """``moments`` maps a name of MOMENTS to nanoseconds since the run's start; ``ended``: the run was not cut.
+    """How far a run got, and what went wrong.
 
-    ``stopped`` is the violation at which the run was stopped (``--stop-on-violation``).  ``unhealed`` are the faults
-    that we could not heal, a sentence each: failures of ours, after which recovery says nothing of the system.
-    ``standstills`` are the times (begin and end, nanoseconds since the run's start) in which this process itself stood
-    still.  ``pace``: how well operations were issued when they were due, in ms and operations a second (``Load``).
-    ``logless`` are the nodes that answered probes and never said ``applied``; probes do not show it, as they have -1
-    for one that has applied nothing, too.  ``lag_ms``: for each second since the run's start the most by which the
-    event loop woke a task late, standstills included.  ``ended_roles`` are the processes that did not run when the
-    run's end was reached, names of roles by node, ``died_starting`` the nodes on which one ended while it was started.
-    ``restart_failed`` is why the system did not serve again after the
-    restart at the end: its finding, not ours.
+    ``moments`` maps names from MOMENTS to nanoseconds since the run's start.  ``ended`` is true if the run reached its
+    end.  ``stopped`` is the violation at which the run was stopped (``--stop-on-violation``).  ``unhealed`` has one
+    sentence for each fault that the harness could not heal: after such a failure, recovery says nothing about the
+    system.  ``standstills`` are the periods (begin and end in nanoseconds since the run's start) in which this process
+    itself stood still.  ``pace`` says how punctually operations were issued, in ms and operations per second
+    (``Load``).  ``logless`` are the nodes that answered probes but never reported ``applied``; probes cannot show this,
+    because they also have -1 for a node that has applied nothing.  ``lag_ms`` has the largest delay of a task's wake-up
+    in each second since the run's start, standstills included.  ``ended_roles`` maps nodes to the roles whose processes
+    were not running at the run's end, and ``died_starting`` has the nodes on which a process ended while it was being
+    started.  ``restart_failed`` is why the system did not serve again after the restart at the end, which counts as a
+    finding about the system, not as a failure of the harness.
     """
 
     path: Path | None = None
@@ -60,12 +60,12 @@ class RunState:
     _saved: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
 
     def reach(self, moment: str, time: int) -> None:
-        """Record the time of a moment, once; written by the next :meth:`save`."""
+        """Record the time of a moment, unless it is recorded already.  The next :meth:`save` writes it."""
         assert moment in MOMENTS
         self.moments.setdefault(moment, time)
 
     def fail(self, text: str) -> None:
-        """Record a failure of the harness; the first one is the reason, later ones are consequences."""
+        """Record a failure of the harness.  The first one is the reason, later ones are consequences."""
         if text not in self.failures:
             self.failures.append(text)
 
@@ -75,16 +75,19 @@ class RunState:
             self.warnings.append(text)
 
     def note_lag(self, due: int, now: int) -> None:
-        """Record that the event loop, at ``now``, woke a task which was ``due`` (nanoseconds since the run's start)."""
+        """Record that the event loop woke a task at ``now`` which was ``due`` earlier (nanoseconds since run start)."""
         second, late = max(now, 0) // 10**9, round(max(now - due, 0) / 1e6, 1)
         self.lag_ms += [0.0] * (second + 1 - len(self.lag_ms))
         self.lag_ms[second] = max(self.lag_ms[second], late)
 
     def save(self) -> None:
-        """Write what is not on the disk yet; from one thread at a time.  Waits for the disk.  Raises OSError."""
+        """Write the state to disk if it has changed, and wait for the disk.
+
+        Call it from one thread at a time.  Raises OSError.
+        """
         if self.path is None:
             return
-        # Copies: other threads go on noting.
+        # Copy the values, because other threads may be changing them.
         recorded = {name: copy(getattr(self, name)) for name in _RECORDED}
         record = {"format": STATE_FORMAT, "version": STATE_VERSION, **recorded}
         if record != self._saved:
@@ -93,7 +96,7 @@ class RunState:
 
     @classmethod
     def read(cls, path: Path) -> RunState:
-        """The state in a file; an empty one that has not ended if there is none.  Raises ValueError."""
+        """Read the state from a file; without a file, return an empty state that has not ended.  Raises ValueError."""
         try:
             return cls.from_json(read_object(path), path)
         except FormatError:
@@ -103,7 +106,10 @@ class RunState:
 
     @classmethod
     def from_json(cls, record: Mapping[str, Any], path: Path) -> RunState:
-        """The state in the record of a file, which ``path`` names; an empty one if there is no file."""
+        """Return the state in a file's record, or an empty state if there is no file.
+
+        ``path`` names the file.  Raises FormatError.
+        """
         if not record and not path.exists():
             return cls()
         whole = all(name in record for name in _ALWAYS)
@@ -116,5 +122,5 @@ class RunState:
 
 
 _RECORDED: Final = tuple(one.name for one in fields(RunState) if one.name not in ("path", "_saved"))
-#: What the first release recorded already.
+#: Fields that every release has recorded.
 _ALWAYS: Final = ("moments", "failures", "warnings", "environment", "interrupted", "ended")

@@ -1,8 +1,10 @@
-"""JSON Schemas of the files that people write, by which editors complete and check them.
+"""JSON Schemas for hand-written files, which let editors complete and check them.
 
-    python -m harness.schemas        writes schemas/*.schema.json and the table of options in docs/results.md anew
+::
 
-They come from the types by which the files are read, and from the help of options.
+    python -m harness.schemas        rewrites schemas/*.schema.json and the table of options in docs/results.md
+
+The schemas are made from the types that read the files, and from the help of the options.
 """
 
 from __future__ import annotations
@@ -23,13 +25,13 @@ from harness.systems import usable_systems
 from harness.systems.program.file_type import SystemFile
 from nemesis.schedule.script import Script
 
-#: Where the table of a plan's options stands.
+#: The page with the table of a plan's options.
 PAGE: Final = Path(__file__).resolve().parents[1] / "docs" / "results.md"
 _BEGIN: Final = "<!-- made by python -m harness.schemas -->"
 _END: Final = "<!-- end -->"
 FOLDER: Final = Path(__file__).resolve().parents[1] / "schemas"
 _DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
-#: The options of a plan stand in plans and suites only; what has their names elsewhere is something else.
+#: Each file's name and type, and whether it may have a plan's options.  Elsewhere, the same names mean other things.
 _FILES: Final[tuple[tuple[str, type, bool], ...]] = (
     ("plan", plan_file(), True),
     ("suite", SUITE, True),
@@ -41,7 +43,7 @@ _FILES: Final[tuple[tuple[str, type, bool], ...]] = (
 
 
 def schemas() -> dict[str, str]:
-    """The text of each schema by the name of its file."""
+    """Return the text of each schema by its file name."""
     texts = {}
     for name, wanted, has_options in _FILES:
         schema = {"$schema": _DIALECT, **msgspec.json.schema(wanted)}
@@ -55,7 +57,7 @@ def schemas() -> dict[str, str]:
 
 
 def _describe(properties: dict[str, Any]) -> None:
-    """Give the options of a plan the help of the command line; why a bound is there stands behind it."""
+    """Describe each option of a plan by its command-line help, followed by the reason for its bounds."""
     helps = {option.name: option.help for system in usable_systems()[0] for option in system.options} | dict(HELP)
     for name, schema in properties.items():
         if text := helps.get(field_of(name)):
@@ -64,7 +66,7 @@ def _describe(properties: dict[str, Any]) -> None:
 
 
 def _share_options(tables: dict[str, Any]) -> None:
-    """Define each option of a suite once, in ``[defaults]``; the other tables refer to it."""
+    """Define each option of a suite once, in ``[defaults]``, and let the other tables refer to it."""
     for name in tables["Defaults"]["properties"]:
         value = {"$ref": f"#/$defs/Defaults/properties/{name}"}
         axis = {"anyOf": [value, {"type": "array", "items": value, "minItems": 1}]}
@@ -74,7 +76,7 @@ def _share_options(tables: dict[str, Any]) -> None:
 
 
 def with_options(page: str) -> str:
-    """Return the page with the table of a plan's options between its marks."""
+    """Return the page with the table of a plan's options inserted between its markers."""
     before, _, rest = page.partition(_BEGIN)
     properties = msgspec.json.schema(Plan)["$defs"]["Plan"]["properties"]
     rows = [
@@ -99,7 +101,7 @@ def _bounds(schema: dict[str, Any]) -> str:
 
 
 def main() -> None:
-    """Write all of them."""
+    """Write all schemas and the table of options."""
     PAGE.write_text(with_options(PAGE.read_text()))
     FOLDER.mkdir(exist_ok=True)
     for name, text in schemas().items():

@@ -1,6 +1,6 @@
 """Decide by the size of a piece of work whether it goes through Spark or stays in this process.
 
-Nothing here imports the pipeline before a session is asked for: the plans of a suite need only the rule.
+Nothing here imports the pipeline until a session is needed: planning a suite needs only the rule.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from history.records.layout import LARGE_BYTES
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-#: From this many runs on, Spark is worth its start; so it is for one history of more than ``LARGE_BYTES``.
+#: Spark is worth its start-up time from this many runs on, or for one history of more than ``LARGE_BYTES``.
 MANY: Final = 200
 
 
 @dataclass(frozen=True, slots=True)
 class SparkChoice:
-    """Whether Spark does a piece of work, and why."""
+    """The decision whether Spark does a piece of work, and the reason for it."""
 
     spark: bool
     why: str
@@ -31,7 +31,7 @@ class SparkChoice:
 
 
 def choose(sizes: Collection[int], asked: bool | None = None) -> SparkChoice:
-    """The choice for histories of these sizes in bytes; ``asked`` decides unless it is None."""
+    """Decide for histories of these sizes (in bytes); ``asked`` overrides the decision unless it is None."""
     if asked is not None:
         return SparkChoice(spark=asked, why="as asked")
     runs, large, limit = len(sizes), sum(size > LARGE_BYTES for size in sizes), f"{LARGE_BYTES >> 20} MiB"
@@ -48,7 +48,10 @@ def choose(sizes: Collection[int], asked: bool | None = None) -> SparkChoice:
 def session_for(
     choice: SparkChoice, master: str, *, app: str, settings: Mapping[str, str]
 ) -> Iterator[SparkSession | None]:
-    """A session for as long as the block lasts, or None if the work stays in this process.  Raises SessionError."""
+    """Yield a Spark session for the duration of the block, or None if the work stays in this process.
+
+    Raises SessionError.
+    """
     from pipeline import start_session
 
     session = start_session(master, app=app, settings=settings) if choice.spark else None

@@ -1,4 +1,4 @@
-"""Settings of Spark that a user may give."""
+"""Spark settings that a user may give."""
 
 from __future__ import annotations
 
@@ -10,12 +10,15 @@ from harness.errors import UsageError
 
 MASTER_HELP: Final = "The Spark master that runs the pipeline's jobs."
 CONF_HELP: Final = "A Spark setting, which overrides spark-defaults.conf; repeatable."
-#: What Spark itself hides in its pages by such a name, and the keys of Azure's accounts.
+#: Names of secrets: the names that Spark redacts in its own pages, and the keys of Azure accounts.
 _SECRET: Final = re.compile(r"(?i)secret|password|token|access[.]?key|account[.]?key")
 
 
 def require_recordable(conf: Mapping[str, str]) -> None:
-    """Check that a plan can hold the settings: they are settings, and no secrets.  Raises UsageError."""
+    """Check that a plan may record the settings: they must be Spark settings and contain no secrets.
+
+    Raises UsageError.
+    """
     require_settings(conf)
     for name in conf:
         if _SECRET.search(name) and not name.endswith(".provider"):
@@ -26,7 +29,7 @@ def require_recordable(conf: Mapping[str, str]) -> None:
 
 
 def require_settings(conf: Mapping[str, str]) -> None:
-    """Check that each is a setting of Spark that may be set here.  Raises UsageError."""
+    """Check that each setting is one of Spark's and may be set here.  Raises UsageError."""
     for name, text in conf.items():
         if not name.startswith("spark.") or "\n" in text:
             raise UsageError(

@@ -1,4 +1,4 @@
-"""The first module of the command: from here on an interrupt ends it with 130, while all else is still imported.
+"""The entry point of the command: from here on, an interrupt ends it with exit code 130, even during imports.
 
 Python itself would print a traceback.
 """
@@ -13,14 +13,14 @@ from contextlib import suppress
 
 if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
     signal.signal(signal.SIGINT, lambda *_: os._exit(130))
-signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})  # blocked while Python started anew
+signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})  # it was blocked across the re-exec of Python
 
 
 def main() -> None:
     """Run the command line and exit."""
-    atexit.register(_leave)  # the first that is registered is called last
+    atexit.register(_leave)  # registered first, hence called last
     _exit_with(255)
-    # Nothing here multiplies matrices, and every thread of numpy's library for that takes time to start.
+    # Nothing here multiplies matrices, and each thread of numpy's BLAS library takes time to start.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     from harness.cli.main import main as run
     from history.no_pandas import ArrowFinder
@@ -35,10 +35,10 @@ def main() -> None:
 
 
 def _exit_with(code: int) -> None:
-    """Let the process end with this code, whatever it asks for: a later call takes the place of earlier ones.
+    """Make the process end with this exit code, whatever code it asks for; a later call overrides earlier ones.
 
-    Libraries end a process as well: OpenBLAS does with 1 when memory is short, and 1 means a violation.  The C library
-    calls what was registered last first, and that leaves at once.
+    Libraries may end the process as well: OpenBLAS exits with 1 if memory is short, and 1 means a violation.  The C
+    library calls the handler that was registered last first, and ours exits at once.
     """
     from ctypes import CDLL, c_void_p
 
@@ -47,10 +47,10 @@ def _exit_with(code: int) -> None:
 
 
 def _leave() -> None:
-    """End the process before Python takes its modules apart: threads of libraries may still use them, and abort."""
+    """End the process before Python tears down its modules: library threads may still use them, and abort."""
     from ctypes import CDLL
 
     for stream in (sys.stdout, sys.stderr):
         with suppress(OSError, ValueError):
             stream.flush()
-    CDLL(None).exit(255)  # the code is that of the last _exit_with
+    CDLL(None).exit(255)  # the actual code is that of the last _exit_with

@@ -26,9 +26,9 @@ LATEST: Final = "latest"
 
 
 def create_run(store: Path, plan: Plan, started: datetime) -> RunFiles:
-    """Make the directory of a new run and write ``plan.json``; ``link_latest`` makes it the latest one.
+    """Make the directory of a new run and write its ``plan.json``.
 
-    Raises StoreError when the disk refuses.
+    ``link_latest`` makes it the latest run.  Raises StoreError if the directory cannot be written.
     """
     from harness.systems.registry import kept_text  # here, because lists of runs need no systems
 
@@ -49,7 +49,7 @@ def create_run(store: Path, plan: Plan, started: datetime) -> RunFiles:
 
 
 def link_latest(run: RunFiles) -> None:
-    """Point the ``latest`` links of the store and of the test at a run.  Raises StoreError when the disk refuses."""
+    """Point the ``latest`` links of the store and of the test at a run.  Raises StoreError if the disk refuses."""
     test, store = run.root.parent, run.root.parents[1]
     try:
         point_link(test / LATEST, Path(run.root.name))
@@ -59,9 +59,9 @@ def link_latest(run: RunFiles) -> None:
 
 
 def discard_run(run: RunFiles) -> None:
-    """Remove a run that was refused before its first operation; no ``latest`` link leads to it yet."""
+    """Remove a run that was refused before its first operation.  No ``latest`` link points to it yet."""
     shutil.rmtree(run.root, ignore_errors=True)
-    with suppress(OSError):  # other runs of this test are in it
+    with suppress(OSError):  # the folder may hold other runs of this test
         run.root.parent.rmdir()
 
 
@@ -70,11 +70,11 @@ def _cannot_write(store: Path, error: OSError) -> StoreError:
 
 
 def find_run(text: str, store: Path) -> RunFiles:
-    """The run that a user named: a path below the store, such as ``latest``, a run's directory, or its history file.
+    """Find the run that a user named by a path in the store (such as ``latest``), its directory or its history file.
 
-    What is not plainly a path (``/…``, ``./…``, ``../…``) is looked up in the store first, and only then in the working
-    directory; ``latest`` only in the store.  Raises UsageError when there is none, or when it holds anything but plain
-    files and directories.
+    Names that are not clearly paths (``/…``, ``./…``, ``../…``) are looked up in the store first and then in the
+    working directory, ``latest`` only in the store.  Raises UsageError if there is no such run, or if it holds anything
+    but plain files and directories.
     """
     places = [Path(text)] if text.startswith(("/", "./", "../")) else [store / text, Path(text)]
     for candidate in places[:1] if Path(text).parts[:1] == (LATEST,) else places:
@@ -90,7 +90,7 @@ def find_run(text: str, store: Path) -> RunFiles:
 
 
 def is_history_file(text: str) -> bool:
-    """Whether a user named a file, a pipe or a directory of another tool, and not a run of ours."""
+    """Return whether a user named a history file, a pipe or another tool's directory rather than a run of ours."""
     from harness.files import file_type  # here, because the checker comes with it
     from harness.jepsen_store import client_files, history_in
 
@@ -101,7 +101,7 @@ def is_history_file(text: str) -> bool:
 
 
 def find_run_or_file(text: str, store: Path) -> RunFiles:
-    """The run that a user named where a history file could be named, too; it is none.  Raises UsageError."""
+    """Find the run that a user named where a history file was also possible.  Raises UsageError that mentions both."""
     from harness.files import file_type  # here, because the checker comes with it
 
     try:
@@ -116,18 +116,18 @@ def find_run_or_file(text: str, store: Path) -> RunFiles:
 
 
 def require_ended(run: RunFiles) -> None:
-    """Check that no process is at work on a run.  Raises UsageError."""
+    """Check that no process is working on a run.  Raises UsageError."""
     if is_under_way(run.root):
         raise UsageError(f"{run.root}: the run is under way: wait for its end, or end it with Ctrl-C where it runs")
 
 
 def has_history(run: RunFiles) -> bool:
-    """Whether a run came to its first operation, by its history, or by its probes if the history was lost."""
+    """Return whether a run got to its first operation, by its history, or by its probes if the history was lost."""
     return _has_line(run.root, run.history) or _has_line(run.root, run.probes)
 
 
 def require_history(run: RunFiles) -> None:
-    """Check that a run came to its first operation, so that it can be judged.  Raises UsageError with the remedy."""
+    """Check that a run got to its first operation, so that it can be judged.  Raises UsageError with the remedy."""
     if not has_history(run):
         again = f"; run it again: harness run --plan {shlex.quote(str(run.plan))}" if is_file(run.plan) else ""
         raise UsageError(
@@ -137,7 +137,7 @@ def require_history(run: RunFiles) -> None:
 
 
 def _has_line(root: Path, path: Path) -> bool:
-    """Whether a file of a run has a whole line, or is one that its reader refuses by its name."""
+    """Return whether a file of a run has a complete line, or is unsafe to open, which its reader reports by name."""
     try:
         with open_below(root, path) as file:
             return b"\n" in file.read(1 << 16)
@@ -148,7 +148,7 @@ def _has_line(root: Path, path: Path) -> bool:
 
 
 def is_file(path: Path) -> bool:
-    """Whether there is a file; False for a name that is too long, or in a directory without permission."""
+    """Return whether a file exists; False if its name is too long or its directory cannot be read."""
     try:
         return path.is_file()
     except OSError:
@@ -162,7 +162,7 @@ def require_store(store: Path) -> None:
 
 
 def read_object_if_any(path: Path) -> dict[str, Any]:
-    """The JSON object in a file; an empty one where there is no file, or one that cannot be read."""
+    """Return the JSON object in a file, or an empty one if the file is missing or cannot be read."""
     try:
         return read_object(path)
     except (OSError, ValueError):
@@ -170,18 +170,21 @@ def read_object_if_any(path: Path) -> dict[str, Any]:
 
 
 def write_json(path: Path, record: dict[str, Any]) -> None:
-    """Write a JSON file whole or not at all, and synced.  Raises UnsafeFileError, OSError."""
+    """Write and sync a JSON file atomically.  Raises UnsafeFileError and OSError."""
     with replacing(path.parent, path, sync=True) as file:
         file.write(json_bytes(record))
 
 
 def json_bytes(record: dict[str, Any]) -> bytes:
-    """The content of a JSON file.  Half of a surrogate pair, which UTF-8 cannot write, becomes JSON's escape for it."""
+    """Return the content of a JSON file.
+
+    A lone surrogate, which UTF-8 cannot encode, becomes a JSON escape.
+    """
     return f"{json.dumps(record, indent=1, ensure_ascii=False)}\n".encode(errors="backslashreplace")
 
 
 def point_link(link: Path, target: Path) -> None:
-    """Point a link at ``target`` atomically."""
+    """Point a symbolic link at ``target`` atomically."""
     neighbour = link.with_name(f".{link.name}.{os.getpid()}")
     neighbour.unlink(missing_ok=True)
     neighbour.symlink_to(target)
