@@ -1,4 +1,4 @@
-"""Connections of newline-delimited JSON, for the clients of several systems."""
+"""Connections with newline-delimited JSON, for the clients of several systems."""
 
 from harness.clients.wire import LostError, NoAnswerError, NotSentError, Wire
 

@@ -1,4 +1,7 @@
-"""Connections to servers: made when needed, and what their ends prove; newline-delimited JSON, answered by id."""
+"""Connections to servers, made when first needed, and newline-delimited JSON with answers matched by id.
+
+The errors say what is known about a request that got no answer.
+"""
 
 from __future__ import annotations
 
@@ -15,25 +18,25 @@ Answer = TypeVar("Answer")
 
 
 class NoAnswerError(ConnectionError):
-    """There is no answer; ``case`` is the rule for that in every law of outcomes (``harness.systems.law``)."""
+    """There was no answer.  ``case`` names the rule for this in every law of outcomes (``harness.systems.law``)."""
 
     case: ClassVar[str]
 
 
 class NotSentError(NoAnswerError):
-    """The request certainly never left this machine: the connection was refused or could not be made."""
+    """The request certainly never left this machine, because no connection could be made."""
 
     case = "not-sent"
 
 
 class LostError(NoAnswerError):
-    """The request was handed to the network and no answer came: it may have had its effect."""
+    """The request was handed to the network, but no answer came: it may have taken effect."""
 
     case = "lost"
 
 
 class Link:
-    """A lazily made connection.  One exchange at a time; those of different links are independent."""
+    """A connection that is made when first needed.  One exchange at a time; different links are independent."""
 
     def __init__(self, host: str, port: int) -> None:
         self._host = host
@@ -43,15 +46,15 @@ class Link:
     @property
     def ended(self) -> bool:
         """Whether the server is known to have ended the connection."""
-        # After a reset the reader holds an exception and never an end of file: only the writer shows it.
+        # After a reset, the reader has an exception but no end of file, so only the writer shows it.
         return self._streams is not None and (self._streams[0].at_eof() or self._streams[1].is_closing())
 
     async def exchange(
         self, request: bytes, read_answer: Callable[[asyncio.StreamReader], Awaitable[Answer]], timeout: float
     ) -> Answer:
-        """Send a request and read its answer, ``timeout`` seconds in all.
+        """Send a request and read its answer, within ``timeout`` seconds in all.
 
-        Raises NotSentError or LostError; after either the connection is closed and the next call makes a new one.
+        Raises NotSentError or LostError.  Either closes the connection, and the next call makes a new one.
         """
         deadline = asyncio.get_running_loop().time() + timeout
         reader, writer = await self._connected(timeout)
@@ -90,14 +93,14 @@ class Link:
 
 
 class Wire(Link):
-    """Lines of JSON, answered by the request's id."""
+    """A connection on which each request is one line of JSON and each answer has the id of its request."""
 
     def __init__(self, host: str, port: int) -> None:
         super().__init__(host, port)
         self._id = 0
 
     async def ask(self, request: dict[str, Any], timeout: float) -> dict[str, Any]:
-        """Send one request and wait for its answer; see :meth:`Link.exchange`."""
+        """Send one request and wait for its answer.  Raises the errors of :meth:`Link.exchange`."""
         self._id += 1
         line = json.dumps({"id": self._id, **request}, separators=(",", ":")).encode() + b"\n"
         return await self.exchange(line, self._answer, timeout)
@@ -113,13 +116,13 @@ class Wire(Link):
 
 
 class BlockingWire:
-    """One blocking request in a line of JSON, on a connection of its own."""
+    """A client that sends each request as one line of JSON on a new connection, and blocks until the answer comes."""
 
     def __init__(self, host: str, port: int) -> None:
         self._address = (host, port)
 
     def ask(self, request: dict[str, Any], timeout: float = 1.0) -> dict[str, Any]:
-        """Send the request and return the answer.  Raises OSError (a timeout too) or ValueError when there is none."""
+        """Send the request and return the answer.  Raises OSError (also for a timeout) or ValueError."""
         deadline = time.monotonic() + timeout
         with socket.create_connection(self._address, timeout=timeout) as connection:
             connection.sendall(json.dumps({"id": 1, **request}).encode() + b"\n")

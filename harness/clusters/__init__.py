@@ -6,11 +6,11 @@ module        subject
 ``base``      ``Node``, and the ``Cluster`` that every provider implements
 ``netns``     nodes as namespaces (its parts: ``node_start``, ``processes``, ``links``, ``mounts``, ``record``,
               ``control_groups``, ``capabilities``, and ``node-init.sh``, which becomes a node's process 1)
-``inventory`` machines that exist already, from a TOML file
+``inventory`` existing machines, listed in a TOML file
 ``vagrant``   the machines of a Vagrantfile
-``machines``  what the last two share
-``locks``     one run at a time
-``provision`` what a machine needs to be a node
+``machines``  what the last two have in common
+``locks``     the lock that keeps a cluster to one run at a time
+``provision`` installing what a machine needs to be a node
 ============  ============================================================
 """
 
@@ -40,12 +40,12 @@ _log = logging.getLogger(__name__)
 
 
 def is_netns(spec: str) -> bool:
-    """Whether ``--cluster`` means namespaces of this machine, whose names are known before they are up."""
+    """Return whether ``--cluster`` means namespaces of this machine, whose node names are known in advance."""
     return spec.partition(":")[0] == "netns"
 
 
 def require_usable(spec: str) -> None:
-    """Check, before anything is written, that this user can have such a cluster.  Raises UsageError."""
+    """Check, before anything is written, that this user may use such a cluster.  Raises UsageError."""
     from harness.clusters.capabilities import require_root
 
     if is_netns(spec):
@@ -53,10 +53,10 @@ def require_usable(spec: str) -> None:
 
 
 def open_cluster(spec: str, *, nodes: int = 5, say: Say = _log.info) -> Cluster:
-    """The cluster that ``--cluster`` names; nothing is touched yet.
+    """Return the cluster that ``--cluster`` names, without touching anything yet.
 
-    ``nodes`` is how many a cluster of namespaces gets; the others have as many as they have.  ``say`` gets lines of
-    progress.  Raises UsageError that names the option.
+    ``nodes`` is the number of nodes for a cluster of namespaces; other clusters have a fixed number.  ``say`` receives
+    progress messages, one line each.  Raises UsageError that names the option.
     """
     kind, colon, rest = spec.partition(":")
     if colon and not rest:

@@ -15,7 +15,7 @@ Say: TypeAlias = Callable[[str], None]
 
 @dataclass(frozen=True, slots=True)
 class NodeStatus:
-    """The present state of one node.  ``detail`` is free text."""
+    """The current state of one node.  ``detail`` is free text."""
 
     name: str
     address: str
@@ -25,7 +25,7 @@ class NodeStatus:
 
 @dataclass(frozen=True, slots=True)
 class ClusterStatus:
-    """The state of a cluster.  ``holder`` describes the holder of the lock, or None; ``notes`` are free text."""
+    """The state of a cluster.  ``holder`` describes the lock's holder, if there is one; ``notes`` are free text."""
 
     name: str
     nodes: tuple[NodeStatus, ...]
@@ -39,7 +39,7 @@ class ClusterStatus:
 
 
 def netns_names(count: int) -> tuple[str, ...]:
-    """The names of the nodes of a cluster of namespaces, up or not."""
+    """Return the names of the nodes in a cluster of namespaces, which need not be up."""
     return tuple(f"n{number}" for number in range(1, count + 1))
 
 
@@ -51,33 +51,33 @@ class Cluster(Protocol):
 
     @property
     def nodes(self) -> tuple[Node, ...]:
-        """The nodes in their order.  Raises ClusterError when the cluster is not up."""
+        """The nodes in order.  Raises ClusterError if the cluster is not up."""
         ...
 
     def up(self, *, passing: bool = False) -> bool:
-        """Bring up all nodes until they answer over SSH.  Healthy nodes that are up already are kept.
+        """Bring up all nodes until they answer over SSH, keeping healthy nodes that are up already.
 
-        ``passing``: this process will take down what it makes.  That is recorded with the nodes, so that
-        other processes can take them down if this one is killed before.  Returns whether the nodes were there before.
+        ``passing`` means that this process will take down the nodes it creates.  This is recorded with the nodes, so
+        that other processes can take them down if this one is killed first.  Returns whether the nodes were up before.
         Raises ClusterError or RemoteError.
         """
         ...
 
     def orphaned(self) -> bool:
-        """Whether a process that meant to take these nodes down has died and left them.
+        """Return whether a process that meant to take these nodes down has died and left them.
 
         The next user of the cluster then takes them down.
         """
         ...
 
     def down(self) -> None:
-        """Remove what ``up`` made, also what a killed run left half-made.  Idempotent.  Raises ClusterError."""
+        """Remove what ``up`` created, including what a killed run left half-made.  Idempotent.  Raises ClusterError."""
         ...
 
     def status(self) -> ClusterStatus:
-        """The state of the cluster.  Takes no lock and changes nothing."""
+        """Return the state of the cluster.  Takes no lock and changes nothing."""
         ...
 
     def lock(self) -> AbstractContextManager[None]:
-        """Keep others away while the context lasts; reentrant.  Raises ClusterBusyError."""
+        """Keep others out of the cluster while the context lasts.  Reentrant.  Raises ClusterBusyError."""
         ...

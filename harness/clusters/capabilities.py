@@ -1,4 +1,4 @@
-"""Look for what a cluster of namespaces needs of this machine, and substitute what it lacks."""
+"""Check whether this machine has what a cluster of namespaces needs, and choose substitutes for what it lacks."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Final
 from harness.clusters.record import DataKind, RootKind
 from harness.errors import ClusterError, UsageError
 
-#: Program -> Debian and Ubuntu package.
+#: The Debian and Ubuntu package of each program.
 PROGRAMS: Final[Mapping[str, str]] = {
     "ip": "iproute2",
     "unshare": "util-linux",
@@ -29,7 +29,7 @@ FREE_DISK_PER_NODE: Final = 256 << 20
 
 @dataclass(frozen=True, slots=True)
 class Provision:
-    """The parts that nodes will be made of; ``notes``: what was replaced, and how to get the original."""
+    """The parts that the nodes will be built from.  ``notes`` name each substitute, and how to get the original."""
 
     root: RootKind
     data: DataKind
@@ -57,12 +57,12 @@ def require_disk(directory: Path, nodes: int) -> None:
 
 
 def which(program: str) -> str | None:
-    """The path of a program, also for a user whose PATH lacks the sbin directories."""
+    """Return the path of a program, or None.  Also searches the sbin directories, which a user's PATH may lack."""
     return shutil.which(program, path=f"{os.environ.get('PATH', '')}:{SYSTEM_PATH}")
 
 
 def knows_filesystem(kind: str) -> bool:
-    """Whether the kernel has it, or has it as a module that can still be loaded."""
+    """Return whether the kernel supports a filesystem, or has a module for it that can still be loaded."""
     listed = Path("/proc/filesystems").read_text().split()
     modules = Path("/lib/modules") / os.uname().release / "kernel/fs" / ("overlayfs" if kind == "overlay" else kind)
     return kind in listed or modules.is_dir()
@@ -73,7 +73,7 @@ def has_loop_devices() -> bool:
 
 
 def provide() -> Provision:
-    """The best configuration that this machine supports."""
+    """Return the best configuration that this machine supports."""
     root: RootKind = "overlay" if knows_filesystem("overlay") else "assembled"
     data = _data_kind()
     notes = []

@@ -1,7 +1,7 @@
 """Control groups that outlived their node.
 
 The roles of a node, and the limits that faults put on them, have groups named after the node's process namespace
-(``nemesis.core.roles``).  The kernel ends the processes in them with the node, and leaves the empty groups.
+(``nemesis.core.roles``).  When a node dies, the kernel ends the processes in these groups but leaves the empty groups.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _OURS: Final = re.compile(r"harness-(\d+)\D.*")
 
 
 def namespace_of(pid: int, proc: Path = Path("/proc")) -> str | None:
-    """The number of a process's process namespace, None when it has ended."""
+    """Return the number of a process's PID namespace, or None if the process has ended."""
     try:
         return re.sub(r"\D", "", str((proc / str(pid) / "ns" / "pid").readlink()))
     except OSError:
@@ -29,10 +29,10 @@ def namespace_of(pid: int, proc: Path = Path("/proc")) -> str | None:
 def remove_orphans(
     dying: Collection[str | None] = (), root: Path = ROOT, proc: Path = Path("/proc"), patience_s: float = 1.0
 ) -> list[Path]:
-    """Remove the groups of process namespaces that are gone, or ``dying``; returns them.
+    """Remove and return the groups of PID namespaces that are gone or ``dying``.
 
-    A group of a living node, or one that still holds a process, is left alone.  The kernel takes a moment to let go of
-    a namespace's last process, hence the patience.  Our own namespace never counts as dying.
+    Groups of live nodes, and groups that still hold a process, are left alone.  The kernel takes a moment to release a
+    namespace's last process, so this retries for ``patience_s`` seconds.  Our own namespace never counts as dying.
     """
     dying = set(dying) - {namespace_of(os.getpid())}
     removed, deadline = list[Path](), time.monotonic() + patience_s
@@ -56,7 +56,10 @@ def _orphans(root: Path, proc: Path, dying: Collection[str | None]) -> list[Path
 
 
 def _ours(root: Path) -> Iterator[tuple[str, Path]]:
-    """Version 1 has a folder for each controller, version 2 the groups right below the root."""
+    """Yield each of the harness's groups with its namespace.
+
+    Version 1 of control groups has a folder per controller; in version 2 the groups are right below the root.
+    """
     for pattern in ("harness-*", "*/harness-*"):
         for path in root.glob(pattern):
             if (found := _OURS.fullmatch(path.name)) and path.is_dir():

@@ -1,4 +1,4 @@
-"""Machines that exist already, from a TOML file.
+"""Existing machines, listed in a TOML file.
 
 ::
 
@@ -12,7 +12,7 @@
     address = "10.0.0.11"             # where the other nodes reach it; the host's when left out
     host_key = "ssh-ed25519 AAAA…"    # the user's known_hosts when left out
 
-``user``, ``key``, ``port`` and ``data_dir`` may be given once for all, or in a node.
+``user``, ``key``, ``port`` and ``data_dir`` may be given once for all nodes, or for each node.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _DEFAULTS: Final = {"user": "root", "port": 22, "data_dir": "/data"}
 
 
 class InventoryCluster(Machines):
-    """Machines from a file, not ours: ``up`` checks them, ``down`` leaves them as they are."""
+    """Machines listed in a file.  They are not ours: ``up`` only checks them, and ``down`` leaves them as they are."""
 
     def __init__(self, file: Path, nodes: tuple[Node, ...], say: Say) -> None:
         super().__init__(file.stem, file)
@@ -54,14 +54,14 @@ class InventoryCluster(Machines):
         return self._nodes
 
     def up(self, *, passing: bool = False) -> bool:  # noqa: ARG002 (they are not taken down in passing)
-        """Check that every machine lets us in; they were there before.  Raises RemoteError or ClusterError."""
+        """Check that we can log in to every machine, and return True.  Raises RemoteError or ClusterError."""
         with self.lock():
             check_machines(self._nodes)
             self._say(f"cluster {self.name}: {len(self._nodes)} machines answer")
         return True
 
     def down(self) -> None:
-        """Do nothing: no machine was made, so none is removed."""
+        """Do nothing: ``up`` created no machine, so none is removed."""
         with self.lock():
             self._say(f"cluster {self.name}: machines of an inventory stay as they are; `harness heal` removes faults")
 
@@ -76,7 +76,7 @@ def read_inventory(file: Path, say: Say) -> InventoryCluster:
 
 
 def parse_nodes(found: dict[str, Any], file: Path) -> tuple[Node, ...]:
-    """The nodes of a parsed inventory.  Raises UsageError."""
+    """Return the nodes of a parsed inventory.  Raises UsageError."""
     try:
         shared = to_builtins(convert(found, INVENTORY))
     except ValueError as error:
@@ -111,7 +111,7 @@ def _node(values: dict[str, Any], file: Path, where: str) -> Node:
 
 
 def _unusable(data_dir: str) -> str | None:
-    """The reason why faults must not fill, cut and mount anew this directory; None where they may."""
+    """Return why faults must not fill, cut and remount this directory, or None if they may."""
     if not data_dir.startswith("/"):
         return "must be an absolute path"
     if not _PLAIN_PATH.fullmatch(data_dir):
@@ -124,12 +124,12 @@ def _unusable(data_dir: str) -> str | None:
 
 
 def _plain(path: str) -> str:
-    """A path without a slash at the end or doubled slashes."""
+    """Return a path without trailing or doubled slashes."""
     return "/" + str(PurePosixPath(path)).lstrip("/")
 
 
 def _address(text: str, file: Path, where: str) -> str:
-    """The IP address, resolved where a name is given."""
+    """Return the IP address for a text that is an address or a host name."""
     try:
         return str(ipaddress.ip_address(text))
     except ValueError:

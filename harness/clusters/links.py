@@ -1,4 +1,4 @@
-"""Network cards and addresses on the host: a bridge a cluster, a cable a node, an unused subnet.
+"""Network links and addresses on the host: a bridge per cluster, a cable per node, an unused subnet.
 
 Names derive from the cluster's name, so that leftovers of a killed run are found without its records.
 """
@@ -19,37 +19,40 @@ _PREFIX = "hns"
 
 
 def stem(cluster: str) -> str:
-    """The prefix of the names of all links of a cluster; 9 of the 15 characters that a link's name may have."""
+    """Return the prefix of all link names of a cluster: 9 of the 15 characters that a link's name may have."""
     return _PREFIX + hashlib.sha256(cluster.encode()).hexdigest()[:6]
 
 
 def bridge(cluster: str) -> str:
-    """The cluster's bridge."""
+    """Return the name of the cluster's bridge."""
     return stem(cluster) + "br"
 
 
 def cable(cluster: str, number: int) -> str:
-    """The host's end of the cable to a node, counted from 1."""
+    """Return the name of the host's end of the cable to a node.  Nodes are counted from 1."""
     return f"{stem(cluster)}v{number}"
 
 
 def existing(cluster: str) -> list[str]:
-    """The cluster's links that are there now."""
+    """Return the names of the cluster's links that exist now."""
     start = stem(cluster)
     return sorted(path.name for path in Path("/sys/class/net").iterdir() if path.name.startswith(start))
 
 
 def candidates(cluster: str) -> Iterator[IPv4Network]:
-    """Subnets to try: each cluster starts elsewhere, so that two that come up together seldom want the same."""
+    """Yield subnets to try.
+
+    Each cluster starts at a different one, so that two that come up together seldom want the same.
+    """
     start = int(hashlib.sha256(cluster.encode()).hexdigest()[:8], 16)
-    step = 7919  # a prime, hence every subnet has its turn
+    step = 7919  # a prime, so that every subnet is tried
     for base, size, tries in ((0x0A000000, 1 << 16, 512), (0xAC100000, 1 << 12, 1 << 12)):
         for i in range(tries):
             yield IPv4Network((base | (start + i * step) % size << 8, 24))
 
 
 def choose_subnet(cluster: str, taken: Iterable[IPv4Network]) -> IPv4Network:
-    """The first candidate that overlaps nothing taken.  Raises ClusterError."""
+    """Return the first candidate that overlaps no network in use.  Raises ClusterError."""
     networks = list(taken)
     for subnet in candidates(cluster):
         if not any(subnet.overlaps(network) for network in networks):
@@ -58,7 +61,7 @@ def choose_subnet(cluster: str, taken: Iterable[IPv4Network]) -> IPv4Network:
 
 
 def taken_networks() -> list[IPv4Network]:
-    """The networks of the host's addresses and routes, in all tables, without the default route."""
+    """Return the networks of the host's addresses and of its routes in all tables, except the default route."""
     addresses = [
         IPv4Interface(f"{info['local']}/{info['prefixlen']}").network
         for link in _ip_json("-4", "addr")
@@ -74,20 +77,20 @@ def taken_networks() -> list[IPv4Network]:
 
 
 def add_bridge(cluster: str, subnet: IPv4Network) -> None:
-    """The bridge with the host's address (the subnet's first).  Raises ClusterError."""
+    """Create the cluster's bridge and give it the subnet's first address.  Raises ClusterError."""
     name = bridge(cluster)
-    # Its own hardware address: otherwise it takes that of a cable, and changes it when cables come and go.
+    # Set the hardware address: otherwise the bridge takes that of a cable, and changes it when cables come and go.
     batch(
         f"link add name {name} address {hardware_address(cluster, 0)} type bridge",
         f"addr add {subnet[1]}/{subnet.prefixlen} dev {name}",
         f"link set {name} up",
     )
-    # The first ARP request may come before the node listens; by default the next one follows after 1 s.
+    # The first ARP request may be sent before the node listens; by default the next one follows after 1 s.
     Path(f"/proc/sys/net/ipv4/neigh/{name}/retrans_time_ms").write_text("50")
 
 
 def add_cable(cluster: str, number: int, pid: int) -> None:
-    """A cable from the bridge to ``eth0`` in the network namespace of a process.  Raises ClusterError."""
+    """Create a cable from the bridge to ``eth0`` in the network namespace of a process.  Raises ClusterError."""
     name = cable(cluster, number)
     # A restarted node keeps its hardware address; with a new one, others would send it nothing for seconds.
     batch(
@@ -97,19 +100,19 @@ def add_cable(cluster: str, number: int, pid: int) -> None:
 
 
 def hardware_address(cluster: str, number: int) -> str:
-    """The hardware address of the bridge (0) or of a node; locally administered."""
+    """Return the locally administered hardware address of the bridge (``number`` 0) or of a node."""
     digest = hashlib.sha256(cluster.encode()).digest()
     return ":".join(f"{byte:02x}" for byte in (0x02, *digest[:4], number))
 
 
 def remove(names: Iterable[str]) -> None:
-    """Remove links that are there; cables may vanish meanwhile with their other end."""
+    """Remove links.  Ignores those that are gone, because a cable may vanish with its other end."""
     for name in names:
         subprocess.run(["ip", "link", "delete", name], check=False, capture_output=True)
 
 
 def batch(*commands: str) -> None:
-    """Run several ``ip`` commands in one process.  Raises ClusterError with the first complaint."""
+    """Run several ``ip`` commands in one process.  Raises ClusterError with the first error message."""
     done = subprocess.run(
         ["ip", "-batch", "-"], input="\n".join(commands) + "\n", text=True, check=False, capture_output=True
     )

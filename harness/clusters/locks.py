@@ -1,7 +1,7 @@
 """A lock between processes: ``flock`` on a file that names its holder.
 
-The kernel releases it when its holder dies, however it dies.  The file stays when the lock is released: another
-process may have opened it meanwhile, and would hold a lock on a removed file.
+The kernel releases the lock when its holder dies, however it dies.  Releasing the lock does not remove the file:
+another process may have opened it meanwhile, and would then hold a lock on a removed file.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ PASSING_S = 5.0
 
 
 class FileLock:
-    """A lock for one process at a time; reentrant."""
+    """A reentrant lock for one process at a time."""
 
     def __init__(self, path: Path, what: str) -> None:
         self._path = path
@@ -36,7 +36,7 @@ class FileLock:
 
     @contextmanager
     def held(self) -> Iterator[None]:
-        """Hold the lock, also several times.  Raises ClusterBusyError at once when another process holds it."""
+        """Hold the lock while the context lasts.  Raises ClusterBusyError at once if another process holds it."""
         with self._entering:
             if self._depth == 0:
                 self._descriptor = self._acquire()
@@ -52,12 +52,12 @@ class FileLock:
                     self._descriptor = -1
 
     def holder(self) -> str | None:
-        """A description of the present holder, or None.  Does not touch the lock itself."""
+        """Describe the current holder, or return None.  Does not touch the lock itself."""
         pid = self._holding_pid()
         return None if pid is None else self._words(pid)
 
     def _holding_pid(self) -> str | None:
-        """The pid of the process that took the lock; it may have died and left the lock to a child."""
+        """Return the pid of the process that took the lock, which may have died and left the lock to a child."""
         try:
             inode = self._path.stat().st_ino
             locks = Path("/proc/locks").read_text()
@@ -84,9 +84,10 @@ class FileLock:
         return descriptor
 
     def _lock(self, descriptor: int) -> bool:
-        """Try to take the lock; whether we have it now.
+        """Try to take the lock, and return whether we have it now.
 
-        A child of a holder that was killed has the lock too between its fork and its exec: that is waited for.
+        If a holder is killed, its child still has the lock between its fork and its exec; this waits until that is
+        over.
         """
         deadline = time.monotonic() + PASSING_S
         while True:
@@ -99,7 +100,7 @@ class FileLock:
             time.sleep(0.01)
 
     def _words(self, pid: str) -> str:
-        """The holder's own description when it has written one, else its pid."""
+        """Return the holder's own description if it wrote one, else its pid."""
         try:
             said = read_object(self._path)
             return f"pid {said['pid']} (`{said['command']}`) since {said['since']}"

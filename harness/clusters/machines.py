@@ -1,4 +1,4 @@
-"""A cluster of existing machines: the common parts of an inventory and Vagrant."""
+"""A cluster of existing machines: what inventories and Vagrant have in common."""
 
 from __future__ import annotations
 
@@ -17,12 +17,15 @@ from harness.remote.node import Node
 from harness.remote.nodes import Remote
 from nemesis.core.ports import Command
 
-#: There are systems that write a peer as NAME-ADDRESS:PORT, hence no hyphens.
+#: Names have no hyphens because some systems write a peer as NAME-ADDRESS:PORT.
 NODE_NAME: Final = re.compile(r"[a-z][a-z0-9]{0,15}")
 
 
 def check_machines(nodes: tuple[Node, ...]) -> None:
-    """Check that every machine lets us in as root and has its data directory.  Raises RemoteError or ClusterError."""
+    """Check that we can log in to every machine as root and write its data directory.
+
+    Raises RemoteError or ClusterError.
+    """
     commands = {
         node.name: Command(("sh", "-c", 'mkdir -p -- "$1" && test -w "$1"', "check", node.data_dir)) for node in nodes
     }
@@ -47,10 +50,13 @@ def _status_of(node: Node) -> NodeStatus:
 
 
 class Machines:
-    """The parts of a ``Cluster`` that do not depend on the origin of its machines."""
+    """The parts of a ``Cluster`` that do not depend on where its machines come from."""
 
     def __init__(self, name: str, place: Path) -> None:
-        """``place`` is the file or directory that defines the cluster; its lock is this user's, on this machine."""
+        """Make a cluster defined by the file or directory ``place``.
+
+        The lock belongs to this user on this machine.
+        """
         self.name = name
         home = Path(os.environ.get("XDG_STATE_HOME") or Path("~/.local/state").expanduser())
         mark = hashlib.sha256(str(place.resolve()).encode()).hexdigest()[:8]
@@ -62,15 +68,15 @@ class Machines:
         raise NotImplementedError
 
     def lock(self) -> AbstractContextManager[None]:
-        """Keep other processes of this user away.  Raises ClusterBusyError that names the holder."""
+        """Keep this user's other processes out.  Raises ClusterBusyError that names the holder."""
         return self._file_lock.held()
 
     def orphaned(self) -> bool:
-        """Never: existing machines, and those that take minutes to make, are taken down only on request."""
+        """Return False: existing machines, and those that take minutes to create, are taken down only on request."""
         return False
 
     def status(self) -> ClusterStatus:
-        """Ask every machine; one that does not answer is down."""
+        """Ask every machine for its state; a machine that does not answer is down."""
         nodes = self.nodes
         with ThreadPoolExecutor(max_workers=max(1, len(nodes)), thread_name_prefix="status") as pool:
             return ClusterStatus(self.name, tuple(pool.map(_status_of, nodes)), self._file_lock.holder())

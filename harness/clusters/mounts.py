@@ -1,4 +1,4 @@
-"""Mounts and loop devices below a directory of the host, and their removal."""
+"""Mounts and loop devices below a directory of the host, and how to remove them."""
 
 from __future__ import annotations
 
@@ -12,29 +12,30 @@ from harness.errors import ClusterError
 
 
 def mounted_below(directory: Path) -> list[Path]:
-    """Mount points at or below a directory, the innermost first."""
+    """Return the mount points at or below a directory, innermost first."""
     rows = Path("/proc/self/mountinfo").read_text().splitlines()
     points = [Path(row.split()[4].encode().decode("unicode_escape")) for row in rows]
     return [point for point in reversed(points) if point.is_relative_to(directory)]
 
 
 def mount_tmpfs(point: Path, tag: str, size: str) -> None:
-    """Mount a tmpfs of this size at a directory, which is made.  Raises ClusterError."""
+    """Mount a tmpfs of this size at a directory, creating the directory.  Raises ClusterError."""
     point.mkdir(parents=True, exist_ok=True)
     _run("mount", "-t", "tmpfs", "-o", f"size={size},mode=755", tag, str(point))
 
 
 def unmount_below(directory: Path) -> None:
-    """Unmount everything at or below a directory; what is busy goes when its last user does."""
+    """Unmount everything at or below a directory.  A busy mount disappears with its last user."""
     for point in mounted_below(directory):
         if subprocess.run(["umount", str(point)], check=False, capture_output=True).returncode != 0:
             subprocess.run(["umount", "-l", str(point)], check=False, capture_output=True)
 
 
 def loops_below(directory: Path, node: str = "*") -> list[str]:
-    """Loop devices on the images of a cluster's nodes, or of one of them.
+    """Return the loop devices on the images of a cluster's nodes, or of one node.
 
-    They are known by the file's device and inode: the path shown is that in the mount namespace of their creator.
+    They are matched by the file's device and inode, because the kernel shows the path in the mount namespace of the
+    process that created the device.
     """
     images = [path.stat() for path in directory.glob(f"nodes/{node}/*.img")] if directory.is_dir() else []
     wanted = {(f"{os.major(image.st_dev)}:{os.minor(image.st_dev)}", image.st_ino) for image in images}
@@ -49,9 +50,9 @@ def loops_below(directory: Path, node: str = "*") -> list[str]:
 
 
 def release_loops(directory: Path, timeout: float, node: str = "*") -> None:
-    """Wait until the kernel has let go of the loop devices of nodes that ended, then detach the rest.
+    """Wait until the kernel has released the loop devices of ended nodes, then detach the rest.
 
-    Raises ClusterError when one stays.
+    Raises ClusterError if one remains.
     """
     if not _await_no_loops(directory, node, timeout):
         for device in loops_below(directory, node):
@@ -62,11 +63,11 @@ def release_loops(directory: Path, timeout: float, node: str = "*") -> None:
 
 
 def make_filesystem(image: Path, size: int, kind: str) -> None:
-    """A sparse file with an empty filesystem, in place of what was there.  Raises ClusterError."""
+    """Create a sparse file with an empty filesystem, replacing what was there.  Raises ClusterError."""
     image.unlink(missing_ok=True)
     with image.open("wb") as file:
         file.truncate(size)
-    # A fresh sparse file is all zeros, so that nothing has to be written as such.
+    # A new sparse file is all zeros, so mkfs need not zero the inode tables and the journal.
     ext4 = ("mkfs.ext4", "-q", "-F", "-J", "size=32", "-E", "lazy_itable_init=1,lazy_journal_init=1", str(image))
     _run(*(ext4 if kind == "ext4" else ("mkfs.xfs", "-q", "-f", str(image))))
 

@@ -1,4 +1,4 @@
-"""Nodes as namespaces of this machine: nothing to install but packages, up in under a second.
+"""Nodes as namespaces of this machine: up in under a second, with only packages to install.
 
 Every node has its own network, process, mount, host name and IPC namespaces, a root that is an overlay on the host's,
 an sshd, and a data filesystem of its own on a loop device.  The nodes outlive the process that started them, so that a
@@ -6,8 +6,8 @@ cluster can be kept between runs, and a killed harness does not destroy the evid
 name (see ``processes`` and ``links``), with or without the records of ``record``; ``down`` relies on the machine, never
 on the records alone.
 
-When a node's process 1 is killed, the kernel ends its other processes, and takes its mounts, its loop device and its
-network card back.
+When a node's process 1 is killed, the kernel ends the node's other processes, and removes its mounts, its loop device
+and its network card.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from nemesis.core.ports import Command
 
 STATE_ROOT: Final = Path("/var/lib/harness/clusters")
 
-#: Many times what a busy machine needs.
+#: Seconds; many times what a busy machine needs.
 START_S: Final = 30.0
 END_S: Final = 10.0
 TRAFFIC_S: Final = 10.0
@@ -46,7 +46,7 @@ _log = logging.getLogger(__name__)
 
 
 class NetnsCluster:
-    """A ``Cluster`` of namespaces.  ``say`` gets a line when something is kept, cleaned or replaced."""
+    """A ``Cluster`` of namespaces.  ``say`` receives a line when something is kept, cleaned up or replaced."""
 
     def __init__(self, name: str = "default", *, nodes: int = 5, say: Say = _log.info) -> None:
         self.name = name
@@ -57,21 +57,21 @@ class NetnsCluster:
 
     @property
     def nodes(self) -> tuple[Node, ...]:
-        """The nodes of the cluster.  Raises ClusterError when it is not up."""
+        """The nodes of the cluster.  Raises ClusterError if it is not up."""
         record = self._state.read_record()
         if record is None:
             raise ClusterError(f"cluster {self.name} is not up; run: harness cluster up --cluster netns:{self.name}")
         return self._state.as_nodes(record)
 
     def lock(self) -> AbstractContextManager[None]:
-        """Keep other processes away.  Raises ClusterBusyError that names the holder."""
+        """Keep other processes out.  Raises ClusterBusyError that names the holder."""
         capabilities.require_root()
         return self._lock.held()
 
     # -- up --------------------------------------------------------------------------------------------------------
 
     def up(self, *, passing: bool = False) -> bool:
-        """Keep the nodes if all of them are there and healthy; else start all of them anew.
+        """Keep the nodes if all of them exist and are healthy, or else start all of them from scratch.
 
         Returns whether they were kept.  Raises UsageError, ClusterBusyError or ClusterError.
         """
@@ -93,14 +93,14 @@ class NetnsCluster:
             return False
 
     def orphaned(self) -> bool:
-        """Whether the process that made the nodes to take them down has died; by its record and the process table."""
+        """Return whether the process that was to take the nodes down has died, by its record and the process table."""
         maker = self._state.read_passing()
         return maker is not None and processes.started_at(maker.pid) != maker.started
 
     def _require_not_in_a_suite(self) -> None:
-        """Between two runs of a suite its nodes are not locked; only runs that it started may use them.
+        """Check that the nodes do not belong to a running suite, unless that suite started this process.
 
-        Raises ClusterBusyError.
+        A suite does not lock its nodes between two runs, so the lock alone cannot tell.  Raises ClusterBusyError.
         """
         maker = self._state.read_passing()
         if maker is None or self.orphaned() or processes.descends_from(os.getpid(), maker.pid):
@@ -121,7 +121,7 @@ class NetnsCluster:
         return True
 
     def _answers(self) -> bool:
-        """Whether every node lets us in and can write its data."""
+        """Return whether we can log in to every node and write its data."""
         probe = Command(("sh", "-c", "touch /data/.alive && rm /data/.alive"), timeout=2.0)
         try:
             with Remote(self.nodes, connect_timeout=1.0) as remote:
@@ -160,7 +160,7 @@ class NetnsCluster:
 
     @contextmanager
     def _choosing_subnet(self) -> Iterator[None]:
-        """A lock, so that clusters that come up together do not choose the same subnet."""
+        """Hold a lock, so that clusters that come up together do not choose the same subnet."""
         descriptor = os.open(STATE_ROOT / ".subnets.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX)
@@ -169,7 +169,10 @@ class NetnsCluster:
             os.close(descriptor)
 
     def _require_traffic(self, record: Record) -> None:
-        """Docker and others make the kernel filter bridged packets.  Raises ClusterError when that hits our bridge."""
+        """Check that the kernel does not filter packets on our bridge, as Docker and others configure it to do.
+
+        Raises ClusterError.
+        """
         switch = Path("/proc/sys/net/bridge/bridge-nf-call-iptables")
         if len(record.nodes) < 2 or not switch.exists() or switch.read_text().strip() == "0":
             return
@@ -187,7 +190,7 @@ class NetnsCluster:
     # -- down ------------------------------------------------------------------------------------------------------
 
     def down(self) -> None:
-        """Remove every trace but the lock's file, whatever state the cluster is in."""
+        """Remove everything but the lock file, whatever state the cluster is in."""
         with self.lock():
             self._remove()
 
@@ -208,7 +211,7 @@ class NetnsCluster:
     # -- single nodes ----------------------------------------------------------------------------------------------
 
     def init_of(self, node: str) -> int:
-        """The pid on the host of a node's process 1.  Raises ClusterError when the node is down."""
+        """Return the pid, on the host, of a node's process 1.  Raises ClusterError if the node is down."""
         process = self._init_of(node)
         if process is None:
             raise ClusterError(f"cluster {self.name}: node {node} is down")
@@ -221,7 +224,7 @@ class NetnsCluster:
     # -- status ----------------------------------------------------------------------------------------------------
 
     def status(self) -> ClusterStatus:
-        """The state of the cluster, by its records and the machine."""
+        """Return the state of the cluster, by its records and the machine."""
         capabilities.require_root()
         record = self._state.read_record()
         found = {node for node, _ in processes.find(self.name)}
@@ -244,7 +247,7 @@ class NetnsCluster:
         return NodeStatus(node, address, "up", f"pid {process.pid}")
 
     def _on_all(self, names: tuple[str, ...], work: Callable[[str], None]) -> None:
-        """Call for all nodes in parallel; raises the first error when all calls have ended."""
+        """Call ``work`` for all nodes in parallel.  Raises the first error after all calls have ended."""
         with ThreadPoolExecutor(max_workers=max(1, len(names)), thread_name_prefix="cluster") as pool:
             for future in [pool.submit(work, node) for node in names]:
                 future.result()

@@ -1,4 +1,4 @@
-"""Starting one node: its files, its namespaces, its network card, its sshd."""
+"""Starting one node: its files, namespaces, network card and sshd."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ INIT: Final = Path(__file__).with_name("node-init.sh")
 
 GREETING_S: Final = 5.0
 
-#: Caps, not reservations: a tmpfs takes what is in it, a sparse file likewise.
+#: Limits, not reservations: a tmpfs and a sparse file only take the space of their content.
 UPPER_SIZE: Final = "1g"
 DATA_SIZE: Final = 2 << 30
 
@@ -51,13 +51,13 @@ LogLevel ERROR
 Subsystem sftp internal-sftp
 """
 
-#: From this version on, sshd penalises an address that connects and goes away, as our check for its being up does.
+#: From this version on, sshd penalises addresses that connect and hang up, as our check that it is up does.
 _PENALTIES_SINCE: Final = (9, 8)
 
 
 @dataclass(frozen=True, slots=True)
 class NodeStart:
-    """One node of a recorded cluster, about to be started."""
+    """The start of one node of a recorded cluster."""
 
     state: StateDir
     record: Record
@@ -69,7 +69,7 @@ class NodeStart:
         return self.state.node(self.node)
 
     def prepare(self) -> None:
-        """Make an empty root and an empty data filesystem.  Raises ClusterError."""
+        """Create an empty root and an empty data filesystem.  Raises ClusterError."""
         (self.directory / "root").mkdir(parents=True, exist_ok=True)
         if self.record.data != "tmpfs":
             make_filesystem(self.directory / "data.img", DATA_SIZE, self.record.data)
@@ -80,9 +80,9 @@ class NodeStart:
         self._write_etc(upper / "root")
 
     def start(self, timeout: float) -> Process:
-        """Start it on the root and the data that are there; returns its process 1 when its sshd answers.
+        """Start the node on its existing root and data, and return its process 1 once its sshd answers.
 
-        Raises ClusterError with the last line of the node's console when it does not come up in time.
+        Raises ClusterError with the last lines of the node's console if the node does not come up in time.
         """
         deadline = time.monotonic() + timeout
         with self._keeper() as (answers, orders):
@@ -98,16 +98,16 @@ class NodeStart:
         return process
 
     def _write_etc(self, root: Path) -> None:
-        """Write the files that differ from the host: names, users, keys."""
+        """Write the files that differ from the host's: names, users, keys."""
         etc = root / "etc"
         ours = etc / "harness" / self.record.name / self.node
         ours.mkdir(parents=True, exist_ok=True)
         (etc / "hostname").write_text(self.node + "\n")
         hosts = [f"{self.record.address(node)} {node}" for node in self.record.nodes]
         (etc / "hosts").write_text("\n".join(("127.0.0.1 localhost", *hosts)) + "\n")
-        # A shell that reads no start files: one of the host's could cost 100 ms a command.
+        # sh reads no start-up files here; those of another shell could cost 100 ms per command.
         edit_root(Path("/etc/passwd"), etc / "passwd", {6: "/bin/sh"}, 0o644)
-        # sshd without PAM rejects a locked root ("!"); "*" has no password either, but is not locked.
+        # sshd without PAM rejects a locked root ("!").  "*" allows no password either, but is not locked.
         edit_root(Path("/etc/shadow"), etc / "shadow", {1: "*"}, 0o600)
         (ours / "sshd_config").write_text(sshd_config(f"/etc/harness/{self.record.name}/{self.node}"))
         (ours / "authorized_keys").write_text(self.state.client_key.with_suffix(".pub").read_text())
@@ -117,9 +117,10 @@ class NodeStart:
 
     @contextmanager
     def _keeper(self) -> Iterator[tuple[int, int]]:
-        """The node's keeper and process 1, started; yields the pipes of its answers and its commands.
+        """Start the node's keeper and process 1, and yield the pipes for its answers and its orders.
 
-        It outlives this process.  If we die before the command is sent, it reads the end of the pipe and ends.
+        The keeper outlives this process.  If we die before we send the order to go, it reads the end of the pipe and
+        exits.
         """
         orders_in, orders = os.pipe()
         answers, answers_out = os.pipe()
@@ -150,9 +151,9 @@ class NodeStart:
                 (os.POSIX_SPAWN_DUP2, answers_out, 3),
                 *((os.POSIX_SPAWN_CLOSE, descriptor) for descriptor in inherited()),
             ],
-            # Ctrl-C is for the harness, which needs the nodes to heal and to collect.
+            # Ctrl-C must reach only the harness, which still needs the nodes in order to heal and collect.
             setsid=True,
-            # Python ignores some signals, and what is ignored stays so in every child.
+            # Python ignores some signals, and children inherit that.
             setsigdef=(signal.SIGPIPE, signal.SIGXFSZ, signal.SIGINT, signal.SIGTERM),
         )
 
@@ -167,7 +168,7 @@ class NodeStart:
         return line.decode().strip()
 
     def _await_greeting(self, process: Process, deadline: float) -> None:
-        # Refusals come at once; a greeting may take long on a busy machine, and hanging up does not make it faster.
+        # A refusal comes at once.  A greeting may take long on a busy machine, so wait for it rather than reconnect.
         while not greets(self.record.address(self.node), timeout=GREETING_S):
             if processes.identify(process.pid) != process:
                 raise self._failed()
@@ -183,20 +184,21 @@ class NodeStart:
 
 
 def inherited() -> list[int]:
-    """Descriptors that a child would inherit beyond the four that a node is given.
+    """Return the descriptors that a child would inherit, beyond the four that a node is given.
 
-    A node outlives us: a reader of our pipe, or a waiter for our caller's lock, would have to wait for the node's end.
+    A node outlives us: without closing these, a reader of our pipe, or a process waiting for our caller's lock, would
+    have to wait for the node's end.
     """
     found = []
     for entry in Path("/proc/self/fd").iterdir():
-        with suppress(OSError):  # the directory's own is closed by now
+        with suppress(OSError):  # the descriptor of this directory itself is closed by now
             if int(entry.name) > 3 and os.get_inheritable(int(entry.name)):
                 found.append(int(entry.name))
     return found
 
 
 def greets(host: str, timeout: float) -> bool:
-    """Whether an SSH server answers at a host's port 22."""
+    """Return whether an SSH server answers at a host's port 22."""
     with suppress(OSError), socket.create_connection((host, 22), timeout=timeout) as connection:
         return connection.recv(4) == b"SSH-"
     return False
@@ -209,15 +211,15 @@ def sshd_config(etc: str) -> str:
 
 @cache
 def sshd_version() -> tuple[int, int]:
-    """The version of the installed server, (0, 0) when unknown."""
-    # Before 9.2 it has no -V, and prints its version in the error.
+    """Return the version of the installed sshd, or (0, 0) if unknown."""
+    # Before 9.2, sshd has no -V, but prints its version in the error message.
     done = subprocess.run([which("sshd") or "sshd", "-V"], text=True, check=False, capture_output=True)
     found = re.search(r"OpenSSH_(\d+)\.(\d+)", done.stderr + done.stdout)
     return (int(found[1]), int(found[2])) if found else (0, 0)
 
 
 def edit_root(source: Path, target: Path, fields: dict[int, str], mode: int) -> None:
-    """Copy a file of colon-separated records with some fields of root's replaced."""
+    """Copy a file of colon-separated records, replacing some fields of root's record."""
     rows = [row.split(":") for row in source.read_text().splitlines()]
     for row in rows:
         if row[0] == "root":

@@ -1,9 +1,9 @@
 """Processes of nodes: recognised by their command line, and killed without ever hitting another process.
 
 A node is a process ``unshare`` (the keeper) and its only child, process 1 of the node, which starts as a shell and ends
-as sshd.  All three show the cluster and the node in their command line; for the moments at which process 1 becomes
-another program, or sshd changes its title, its parent identifies it.  A pid alone proves nothing, since pids are
-reused: it is kept together with the start time of the process.
+as sshd.  All three show the cluster and the node in their command line.  While process 1 becomes another program, or
+sshd changes its title, it is identified by its parent.  A pid alone proves nothing, because pids are reused: it is kept
+together with the start time of the process.
 """
 
 from __future__ import annotations
@@ -23,34 +23,34 @@ PROC = Path("/proc")
 
 @dataclass(frozen=True, slots=True)
 class Process:
-    """A process; ``started`` is in clock ticks since the machine's start, as in /proc/PID/stat."""
+    """A process.  ``started`` is in clock ticks since the machine's boot, as in /proc/PID/stat."""
 
     pid: int
     started: int
 
 
 def tag(cluster: str, node: str) -> str:
-    """The mark in the command line of a node's keeper."""
+    """Return the marker in the command line of a node's keeper."""
     return f"harness-node:{cluster}:{node}"
 
 
 def node_of(arguments: list[str], cluster: str) -> str | None:
-    """The node to which a command line belongs, None when it is none of this cluster's."""
+    """Return the node to which a command line belongs, or None if it does not belong to this cluster."""
     keeper = re.compile(rf"harness-node:{re.escape(cluster)}:(\w+)")
-    # It changes its title a moment after it started.
+    # sshd changes its title a moment after it starts.
     server = re.compile(
         rf"(?:sshd: )?/usr/sbin/sshd -D -e -f /etc/harness/{re.escape(cluster)}/(\w+)/sshd_config( .*)?"
     )
     if arguments and (found := keeper.fullmatch(arguments[0]) or server.fullmatch(" ".join(arguments).strip())):
         return found[1]
-    # The shell between the two: sh node-init.sh TAG …
+    # The shell that later becomes sshd: sh node-init.sh TAG …
     if len(arguments) > 2 and arguments[1].endswith("/node-init.sh") and (found := keeper.fullmatch(arguments[2])):
         return found[1]
     return None
 
 
 def arguments_of(pid: int) -> list[str]:
-    """The command line; empty when the process is gone or a zombie."""
+    """Return the command line of a process; empty if it is gone or a zombie."""
     try:
         return (PROC / str(pid) / "cmdline").read_bytes().decode(errors="replace").rstrip("\0").split("\0")
     except OSError:
@@ -58,19 +58,19 @@ def arguments_of(pid: int) -> list[str]:
 
 
 def started_at(pid: int) -> int | None:
-    """The start time of a process; None when it is gone or a zombie."""
+    """Return the start time of a process, or None if it is gone or a zombie."""
     fields = _stat(pid)
     return None if not fields or fields[0] in "ZX" else int(fields[19])
 
 
 def identify(pid: int) -> Process | None:
-    """The process that has this pid now."""
+    """Return the process that has this pid now, or None."""
     started = started_at(pid)
     return None if started is None else Process(pid, started)
 
 
 def descends_from(pid: int, above: int) -> bool:
-    """Whether a process is another one, or was started by it or by one that it started."""
+    """Return whether a process is the process ``above``, or one of its descendants."""
     while pid != above:
         fields = _stat(pid)
         if not fields or pid <= 1:
@@ -80,12 +80,12 @@ def descends_from(pid: int, above: int) -> bool:
 
 
 def is_node(process: Process, cluster: str, node: str) -> bool:
-    """Whether this very process still runs and is the node's."""
+    """Return whether this very process is still running and belongs to the node."""
     return started_at(process.pid) == process.started and _node_of_pid(process.pid, cluster) == node
 
 
 def find(cluster: str) -> list[tuple[str, Process]]:
-    """All keepers and first processes of a cluster's nodes, from the process table alone."""
+    """Find the keepers and first processes of all nodes of a cluster, using only the process table."""
     found = []
     for entry in PROC.iterdir():
         if not entry.name.isdigit():
@@ -98,9 +98,9 @@ def find(cluster: str) -> list[tuple[str, Process]]:
 
 
 def kill(cluster: str, processes: Iterable[tuple[str, Process]], timeout: float) -> list[Process]:
-    """SIGKILL the processes that still are the node's, and wait.  Returns those that did not end in time.
+    """SIGKILL the processes that still belong to their node, and wait.  Return those that did not end in time.
 
-    A handle is taken before the check, so that the process that was checked is the one that is killed.
+    A pidfd is opened before the check, so that the process that was checked is the one that is killed.
     """
     handles: dict[int, Process] = {}
     try:
@@ -120,7 +120,7 @@ def kill(cluster: str, processes: Iterable[tuple[str, Process]], timeout: float)
 
 
 def _node_of_pid(pid: int, cluster: str) -> str | None:
-    """The node of a process, by its own command line, else by that of its parent, if that is a node's keeper."""
+    """Return the node of a process, by its own command line, or else by that of its parent if that is a keeper."""
     node = node_of(arguments_of(pid), cluster)
     if node is None and (fields := _stat(pid)):
         above = arguments_of(int(fields[1]))
@@ -130,7 +130,7 @@ def _node_of_pid(pid: int, cluster: str) -> str | None:
 
 
 def _stat(pid: int) -> list[str]:
-    """The fields of /proc/PID/stat from the state on; none when the process is gone."""
+    """Return the fields of /proc/PID/stat from the state on; empty if the process is gone."""
     try:
         return (PROC / str(pid) / "stat").read_bytes().decode(errors="replace").rpartition(") ")[2].split()
     except OSError:
@@ -151,6 +151,6 @@ def _wait(handles: dict[int, Process], timeout: float) -> list[Process]:
 
 
 def _reap(pid: int) -> None:
-    """Reap a child of ours; zombies of others are left to their parents."""
+    """Reap a child of ours.  Other processes' zombies are left to their parents."""
     with suppress(ChildProcessError):
         os.waitpid(pid, 0)

@@ -1,7 +1,7 @@
-"""Turn machines into nodes by one script, ``provision.sh``, for every kind of cluster.
+"""Turn machines into nodes with one script, ``provision.sh``, for every kind of cluster.
 
-An inventory's machines get it from ``harness cluster provision``, Vagrant's from the Vagrantfile too, and the machine
-whose programs a cluster of namespaces shares from ``scripts/bootstrap`` as well.
+An inventory's machines get it from ``harness cluster provision``, Vagrant's also from the Vagrantfile.  A machine that
+hosts a cluster of namespaces, and so shares its programs with it, also gets it from ``scripts/bootstrap``.
 """
 
 from __future__ import annotations
@@ -19,19 +19,22 @@ from nemesis.core.ports import Command
 
 SCRIPT: Final = Path(__file__).with_name("provision.sh")
 
-#: A slow mirror and a JRE.
+#: Seconds; enough to download a JRE from a slow mirror.
 PROVISION_S: Final = 1800.0
 
 
 def provision_command(node: Node) -> Command:
-    """The command that turns a machine into a node; the script goes through standard input and leaves no file."""
+    """Return the command that turns a machine into a node.
+
+    The script goes through standard input, and leaves no file on the node.
+    """
     return Command(("sh", "-s", "--", "--data", node.data_dir), stdin=SCRIPT.read_text(), timeout=PROVISION_S)
 
 
 def package_versions(remote: Remote) -> dict[str, str]:
-    """The versions of the packages that the nodes' programs are from; where nodes differ all of them, with the nodes.
+    """Return the versions of the packages that provide the nodes' programs.
 
-    Empty where there is no dpkg.  Raises RemoteError.
+    Where nodes differ, the text has all versions, each with its nodes.  Empty without dpkg.  Raises RemoteError.
     """
     ask = Command(("sh", "-s", "--", "--versions"), stdin=SCRIPT.read_text())
     found: dict[str, dict[str, list[str]]] = {}
@@ -49,9 +52,9 @@ def package_versions(remote: Remote) -> dict[str, str]:
 
 
 def provision(nodes: Sequence[Node], say: Say) -> None:
-    """Run the script on all nodes at once; report what it did line by line.  Idempotent.
+    """Run the script on all nodes in parallel, and report line by line what it did.  Idempotent.
 
-    Raises ClusterError with the last output of a node that failed, RemoteError when one is not reached.
+    Raises ClusterError with the last output of a node that failed, RemoteError if a node cannot be reached.
     """
     with Remote(nodes) as remote:
         answers = remote.run({node.name: provision_command(node) for node in nodes})
@@ -65,7 +68,7 @@ def provision(nodes: Sequence[Node], say: Say) -> None:
 
 
 def provision_here() -> None:
-    """Install on this machine what nodes that share its programs need; apt's output goes to standard error.
+    """Install the packages that nodes use from this machine.  apt's output goes to standard error.
 
     Raises ClusterError.
     """

@@ -1,4 +1,4 @@
-"""Records of a cluster of namespaces, each written before the thing itself is made.
+"""Records of a cluster of namespaces, each written before the thing it describes is created.
 
 ::
 
@@ -37,13 +37,16 @@ from history.json_object import read_object
 RootKind: TypeAlias = Literal["overlay", "assembled"]
 DataKind: TypeAlias = Literal["ext4", "xfs", "tmpfs"]
 
-#: The host's own address is the subnet's first; those of the nodes follow from here.
+#: The number of the first node's address in the subnet.  The host has the subnet's first address.
 FIRST_NODE_ADDRESS = 11
 
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """``cluster.json``.  ``nodes`` are names in order; the n-th has the subnet's address 11 + n."""
+    """The content of ``cluster.json``.
+
+    ``nodes`` are names in order; the n-th, counted from 0, has the subnet's address 11 + n.
+    """
 
     name: str
     subnet: str
@@ -60,7 +63,7 @@ class Record:
 
 @dataclass(frozen=True, slots=True)
 class StateDir:
-    """One cluster's directory.  Its content is always checked against the machine."""
+    """One cluster's directory.  Its content is always checked against the actual state of the machine."""
 
     path: Path
 
@@ -77,7 +80,7 @@ class StateDir:
         write_whole(self.path / "cluster.json", json.dumps(asdict(record), indent=2) + "\n")
 
     def read_record(self) -> Record | None:
-        """The record, None when there is no valid one."""
+        """Return the cluster's record, or None if there is no valid one."""
         try:
             found = read_object(self.path / "cluster.json")
             return Record(**{**found, "nodes": tuple(found["nodes"])})
@@ -88,11 +91,11 @@ class StateDir:
         write_whole(self.node(node) / "process.json", json.dumps(asdict(process)) + "\n")
 
     def read_process(self, node: str) -> Process | None:
-        """The record, None when there is no valid one."""
+        """Return the recorded process 1 of a node, or None if there is no valid record."""
         return _process_in(self.node(node) / "process.json")
 
     def write_passing(self, process: Process | None) -> None:
-        """Record the process that will take the nodes down; None when they are to stay."""
+        """Record the process that will take the nodes down, or None if they are to stay."""
         path = self.path / "passing.json"
         if process is None:
             path.unlink(missing_ok=True)
@@ -100,11 +103,11 @@ class StateDir:
             write_whole(path, json.dumps(asdict(process)) + "\n")
 
     def read_passing(self) -> Process | None:
-        """The process that will take the nodes down; None without a valid record."""
+        """Return the process that will take the nodes down, or None if there is no valid record."""
         return _process_in(self.path / "passing.json")
 
     def make_keys(self, record: Record) -> None:
-        """The client's key and every node's, with the files in which ``ssh`` finds them."""
+        """Create the client's key, every node's key, and the files in which ``ssh`` finds them."""
         make_key(self.client_key)
         for node in record.nodes:
             self.node(node).mkdir(parents=True, exist_ok=True)
@@ -151,7 +154,7 @@ def _process_in(path: Path) -> Process | None:
 
 
 def make_key(path: Path) -> None:
-    """An ed25519 key in OpenSSH's format at ``path``, its public half at ``path``.pub."""
+    """Create an ed25519 key in OpenSSH's format at ``path``, with its public half at ``path``.pub."""
     key = Ed25519PrivateKey.generate()
     write_whole(path, key.private_bytes(Encoding.PEM, PrivateFormat.OpenSSH, NoEncryption()).decode(), mode=0o600)
     public = key.public_key().public_bytes(Encoding.OpenSSH, PublicFormat.OpenSSH).decode()
@@ -159,7 +162,7 @@ def make_key(path: Path) -> None:
 
 
 def write_whole(path: Path, text: str, mode: int = 0o644) -> None:
-    """Write a file atomically: a reader sees all of it or nothing."""
+    """Write a file atomically, so that readers see all of it or nothing."""
     part = path.with_name(path.name + ".part")
     part.unlink(missing_ok=True)
     descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)

@@ -1,7 +1,7 @@
 """The machines of a Vagrantfile, read through ``vagrant ssh-config``.
 
-Vagrant switches the check of host keys off.  Here, the key that a machine shows at its first ``up`` is recorded
-next to Vagrant's own files, and required from then on.
+Vagrant turns the check of host keys off.  Here, the key that a machine shows at its first ``up`` is recorded next to
+Vagrant's own files, and required from then on.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from harness.remote.ssh import shown_host_key
 from history.json_object import read_object
 from nemesis.core.ports import Command
 
-#: Machines of other names (a control machine) are no nodes.
+#: The names of nodes.  Machines with other names, such as a control machine, are not nodes.
 NODE: Final = re.compile(r"n[0-9]+")
-#: The same for vagrant, which otherwise refuses to list the nodes as long as any other machine is not up.
+#: The same names for vagrant, which otherwise refuses to list the nodes while any other machine is down.
 NODES: Final = "/^n[0-9]+$/"
 ASK_S: Final = 60.0
 MAKE_S: Final = 3600.0
@@ -45,15 +45,15 @@ class VagrantCluster(Machines):
 
     @property
     def nodes(self) -> tuple[Node, ...]:
-        """The machines as nodes.  Raises ClusterError when they are not up."""
+        """The machines as nodes.  Raises ClusterError if they are not up."""
         if self._found is None:
             self._found = self._look()
         return self._found
 
     def up(self, *, passing: bool = False) -> bool:  # noqa: ARG002 (they are not taken down in passing)
-        """``vagrant up``, then check that every machine lets us in.  Raises ClusterError or RemoteError.
+        """Run ``vagrant up``, then check that we can log in to every machine.  Raises ClusterError or RemoteError.
 
-        Returns True: machines that take minutes to make are taken down only on request.
+        Returns True, because machines that take minutes to create are taken down only on request.
         """
         with self.lock():
             self._say(f"cluster {self.name}: vagrant up in {self._directory}; the first time takes minutes")
@@ -63,7 +63,7 @@ class VagrantCluster(Machines):
         return True
 
     def down(self) -> None:
-        """``vagrant destroy`` of the nodes: the machines and their disks go.  Raises ClusterError."""
+        """Run ``vagrant destroy`` for the nodes, which removes the machines and their disks.  Raises ClusterError."""
         with self.lock():
             self._vagrant("destroy", "--force", NODES, timeout=MAKE_S)
             self._host_keys.unlink(missing_ok=True)
@@ -83,7 +83,7 @@ class VagrantCluster(Machines):
         nodes = self._with_host_keys(parse_ssh_config(self._vagrant("ssh-config", NODES, timeout=ASK_S)))
         if not any(ipaddress.ip_address(node.ssh_host).is_loopback for node in nodes):
             return nodes
-        # Forwarded ports: our address of a machine is not the one that the others use.
+        # With forwarded ports, our address for a machine differs from the one that other machines use.
         with Remote(nodes) as remote:
             said = remote.run(dict.fromkeys(remote.names, Command(("hostname", "-I"))))
         addresses = peer_addresses({name: done.stdout.split() for name, done in said.items()})
@@ -112,7 +112,10 @@ class VagrantCluster(Machines):
 
 
 def parse_ssh_config(text: str) -> tuple[Node, ...]:
-    """The nodes in the output of ``vagrant ssh-config``.  Raises ClusterError when none is complete."""
+    """Return the nodes in the output of ``vagrant ssh-config``.
+
+    Raises ClusterError if there is none, or if a machine's entry is incomplete.
+    """
     hosts: dict[str, dict[str, str]] = {}
     current: dict[str, str] = {}
     for line in text.splitlines():
@@ -129,9 +132,9 @@ def parse_ssh_config(text: str) -> tuple[Node, ...]:
 
 
 def peer_addresses(seen: Mapping[str, list[str]]) -> dict[str, str]:
-    """The address of each machine that no other machine has: behind NAT they all share one.
+    """Return for each machine an address that no other machine has: behind NAT they all share one.
 
-    Raises ClusterError when a machine has none.
+    Raises ClusterError if a machine has none.
     """
     everywhere = [address for addresses in seen.values() for address in addresses]
     own = {

@@ -1,9 +1,8 @@
 """Commands and files on all nodes, over SSH, in parallel.
 
-A command is a value (``nemesis.core.ports.Command``); it becomes a shell line in this module only,
-and runs as root, through ``sudo -n`` for any other user.  Every line is wrapped in
-``timeout``, so that a command dies on the node too when its deadline has passed, even if the connection is gone by
-then.
+A command is a value (``nemesis.core.ports.Command``).  Only this module turns it into a shell line.  Commands run as
+root, through ``sudo -n`` for any other user.  Every line is wrapped in ``timeout``, so that a command also dies on the
+node when its deadline has passed, even if the connection is gone by then.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ from nemesis.core.ports import Command, Completed
 
 T = TypeVar("T")
 
-#: Seconds between SIGTERM and SIGKILL on the node, and on top of them for the way back.
+#: Seconds between SIGTERM and SIGKILL on the node, and how much longer to wait here for the result.
 KILL_AFTER_S: Final = 1
 GRACE_S: Final = 2.0
 
@@ -37,7 +36,7 @@ OUTPUT_LIMIT: Final = 16 << 20
 TREE_LIMIT: Final = 4 << 30
 TRANSFER_S: Final = 300.0
 
-#: The exit codes of ``timeout`` when it had to act: 124, or when it took SIGKILL 137 or its own death by that signal.
+#: The exit codes of a command that ``timeout`` ended: 124, or after SIGKILL 137, or its own death by that signal.
 _TIMED_OUT: Final = (124, 137, -1)
 _TAR_FILE_CHANGED: Final = 1
 
@@ -55,7 +54,7 @@ mv -f -- "$part" "$1"
 
 
 def command_line(command: Command, user: str) -> str:
-    """The shell line for a command, quoted.  Raises ValueError when its timeout is not above 0."""
+    """Return the quoted shell line for a command.  Raises ValueError if its timeout is not above 0."""
     if not command.timeout > 0:
         raise ValueError(f"a command's timeout must be above 0, not {command.timeout}")
     sudo = () if user == "root" else ("sudo", "-n", "--")
@@ -63,10 +62,10 @@ def command_line(command: Command, user: str) -> str:
 
 
 class Remote:
-    """All nodes of a cluster.  Implements ``nemesis.core.ports.Nodes``; safe to use from many threads.
+    """All nodes of a cluster.  Implements ``nemesis.core.ports.Nodes``.  Safe to use from many threads.
 
-    Connections are made when they are first needed.  Every method raises RemoteError; where several nodes failed,
-    the first one's error names the others as well.
+    Connections are made when first needed.  Every method raises RemoteError; if several nodes failed, the first one's
+    error names the others as well.
     """
 
     def __init__(
@@ -94,7 +93,7 @@ class Remote:
         return tuple(self._nodes)
 
     def address(self, node: str) -> str:
-        """The IP address at which the other nodes reach this one."""
+        """Return the IP address at which the other nodes reach this one."""
         return self._nodes[node].address
 
     @property
@@ -103,7 +102,7 @@ class Remote:
         return {node.name: node.data_dir for node in self._nodes.values()}
 
     def close(self) -> None:
-        """End all connections and threads.  Commands that are still running go on until their own deadlines."""
+        """Close all connections and threads.  Commands that are still running continue until their own deadlines."""
         for connection in self._connections.values():
             connection.close()
         self._pool.shutdown(wait=True, cancel_futures=True)
@@ -111,7 +110,7 @@ class Remote:
     # -- commands --------------------------------------------------------------------------------------------------
 
     def run(self, commands: Mapping[str, Command]) -> dict[str, Completed]:
-        """Run one command a node, all nodes in parallel, and return when all have ended."""
+        """Run one command per node, all nodes in parallel, and return when all have ended."""
         return self._on_each({node: partial(self._run_one, node, command) for node, command in commands.items()})
 
     def _run_one(self, node: str, command: Command) -> Completed:
@@ -152,9 +151,10 @@ class Remote:
     # -- files -----------------------------------------------------------------------------------------------------
 
     def upload(self, node: str, local: Path, remote: str) -> None:
-        """Upload a file to a node, unless the node has it already (same SHA-256).
+        """Upload a file to a node, unless the node already has it (same SHA-256).
 
-        It appears under its name only when it is complete, checked and on the node's disk; its directory is made.
+        The file appears under its name only when it is complete, verified and on the node's disk.  Missing directories
+        are created.
         """
         try:
             content, mode = local.read_bytes(), f"{stat.S_IMODE(local.stat().st_mode):o}"
@@ -170,10 +170,10 @@ class Remote:
             raise RemoteError(node, f"{remote} was not written (exit code {done.code}): {_last_line(done.stderr)}")
 
     def download_tree(self, node: str, remote: str, local: Path) -> None:
-        """Download everything below a node's directory into the directory ``local``; holes stay holes.
+        """Download everything below a node's directory into the directory ``local``.  Sparse files stay sparse.
 
-        Only plain files and directories are taken, and none that would land outside ``local``.  Files that change
-        meanwhile come as they were read.  Raises RemoteError, or StoreError when they cannot be written.
+        Only plain files and directories are downloaded, and none that would land outside ``local``.  Files that change
+        meanwhile arrive as they were read.  Raises RemoteError, or StoreError if ``local`` cannot be written.
         """
         with _storing(local):
             local.mkdir(parents=True, exist_ok=True)
@@ -190,7 +190,7 @@ class Remote:
 
 
 def _raise_first(errors: Sequence[BaseException]) -> None:
-    """Raise the first error, if any; where several nodes failed, it names the others too."""
+    """Raise the first error, if any.  If several nodes failed, its message names the others too."""
     if not errors:
         return
     others = [error.node for error in errors[1:] if isinstance(error, RemoteError)]
@@ -223,7 +223,7 @@ def _storing(local: Path) -> Iterator[None]:
 def _unpack(file: IO[bytes], into: Path) -> None:
     """Unpack plain files and directories of an archive.
 
-    They are filtered here, as Python 3.11.2 has no ``filter="data"`` yet; releases that have it warn without one.
+    The filter is our own because Python 3.11.2 lacks ``filter="data"``; releases that have it warn if none is set.
     """
     with tarfile.open(fileobj=file, mode="r:") as archive:
         archive.extraction_filter = lambda member, _: member

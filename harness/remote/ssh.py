@@ -1,9 +1,9 @@
 """One SSH connection to one node, made when it is first needed and made again after it dropped.
 
-Three things that paramiko leaves to its user are done here.  Its socket gets TCP_NODELAY (a command takes 2 ms instead
-of 45).  The ``exec`` request is sent without asking for a reply: waiting for one has no timeout in paramiko, and
-hangs for ever when the connection dies at that moment; a refused request shows as a missing exit status instead.
-And both outputs are drained while the input is fed, so that no window fills up.
+This module does three things that paramiko leaves to its users.  The socket gets TCP_NODELAY (a command takes 2 ms
+instead of 45).  The ``exec`` request is sent without asking for a reply: waiting for one has no timeout in paramiko,
+and hangs forever if the connection dies at that moment.  A refused request shows as a missing exit status instead. Both
+outputs are drained while the input is fed, so that no window fills up.
 """
 
 from __future__ import annotations
@@ -31,16 +31,16 @@ from harness.errors import (
 )
 from harness.remote.node import Node
 
-#: sshd allows ten sessions a connection by default.
+#: sshd allows ten sessions per connection by default.
 CHANNELS_PER_CONNECTION: Final = 6
-#: A peer that does not acknowledge what was sent for so long is gone.
+#: A peer that acknowledges no data for this long is considered gone.
 UNACKNOWLEDGED_MS: Final = 15_000
-#: How long (s) to wait for a connection.
+#: Seconds to wait for a connection.
 CONNECT_S: Final = 5.0
-#: How often a full send window is checked while input is waiting; no event signals it.
+#: Seconds between checks of a full send window while input is waiting: no event signals that it has room again.
 FEED_S: Final = 0.005
-#: How long a wake-up may be missed: paramiko's OrPipe, which signals both outputs, takes no lock, so that emptying one
-#: of them while the other fills up can clear the other's signal.
+#: Seconds after which a lost wake-up is noticed.  paramiko's OrPipe, which signals both outputs, takes no lock, so
+#: emptying one of them while the other fills up can clear the other's signal.
 LOST_WAKE_UP_S: Final = 0.05
 
 _SSH_ERRORS: Final = (paramiko.SSHException, EOFError, OSError)
@@ -48,7 +48,7 @@ _SSH_ERRORS: Final = (paramiko.SSHException, EOFError, OSError)
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """The result of a command.  ``code`` is -1 after a signal.  ``stdout`` is empty when it went into a sink."""
+    """The result of a command.  ``code`` is -1 after a signal.  ``stdout`` is empty if it went into a sink."""
 
     code: int
     stdout: bytes
@@ -57,7 +57,7 @@ class Output:
 
 @dataclass(slots=True)
 class Sink:
-    """Collect bytes up to a limit, or pass them to ``write`` when there is one."""
+    """A collector of bytes up to a limit, which passes them to ``write`` instead if there is one."""
 
     node: str
     what: str
@@ -77,7 +77,7 @@ class Sink:
 
 
 class Connection:
-    """Commands for one node, several at once.  Safe to use from many threads."""
+    """A connection for commands on one node, several at once.  Safe to use from many threads."""
 
     def __init__(self, node: Node, *, clock: Callable[[], float], connect_timeout: float = CONNECT_S) -> None:
         self.node = node
@@ -97,13 +97,13 @@ class Connection:
         stdin: bytes = b"",
         write: Callable[[bytes], object] | None = None,
     ) -> Output:
-        """Run one shell line and return its result.  ``timeout`` starts when the line goes out.
+        """Run one shell line and return its result.  ``timeout`` starts when the line is sent.
 
-        ``what`` is a short name of the line, for errors.  What comes out goes to ``write`` when there is one; more than
-        ``limit`` bytes are refused.
+        ``what`` is a short name of the line, for errors.  The line's output goes to ``write`` if there is one; more
+        than ``limit`` bytes are refused.
 
-        The line is sent once.  Only opening the channel is tried again on a new connection, because nothing was
-        sent by then.  Raises RemoteError.
+        The line is sent once.  Only opening the channel is retried on a new connection, because nothing has been sent
+        by then.  Raises RemoteError.
         """
         with self._slots, self._channel() as channel:
             talk = _Exchange(self.node.name, what, channel, self._clock() + timeout, self._clock)
@@ -114,7 +114,7 @@ class Connection:
                 raise talk.dropped(str(error)) from None
 
     def close(self) -> None:
-        """End the connection; a later command makes a new one."""
+        """Close the connection.  A later command makes a new one."""
         with self._reconnecting:
             if self._transport is not None:
                 _close(self._transport)
@@ -131,7 +131,7 @@ class Connection:
             channel.close()
 
     def _open_channel(self) -> paramiko.Channel:
-        """A session channel, on a new connection if the old one proves dead.  Raises RemoteError."""
+        """Open a session channel, on a new connection if the old one proves dead.  Raises RemoteError."""
         problem = ""
         for _ in range(2):
             transport = self._connected()
@@ -165,7 +165,7 @@ class Connection:
 def connect(node: Node, timeout: float) -> paramiko.Transport:
     """Make a connection that is authenticated in both directions.
 
-    Raises HostUnreachableError, or another RemoteError with its remedy: of the host key, or of ours.
+    Raises HostUnreachableError, or another RemoteError that says how to fix the host key or our key.
     """
     known = known_host_keys(node)
     key = _load_key(node)
@@ -180,7 +180,7 @@ def connect(node: Node, timeout: float) -> paramiko.Transport:
 
 
 def shown_host_key(node: Node) -> str:
-    """The host key that the server shows, ``ssh-ed25519 AAAA…``; not yet trusted.
+    """Return the host key that the server shows, ``ssh-ed25519 AAAA…``, without trusting it.
 
     Raises HostUnreachableError.
     """
@@ -196,7 +196,10 @@ def shown_host_key(node: Node) -> str:
 
 
 def known_host_keys(node: Node) -> dict[str, bytes]:
-    """Key type -> public key: the node's own, else those in the user's known-hosts file.  Raises RemoteError."""
+    """Return the node's known public keys by their types.
+
+    They are the node's own if it names one, else those in the user's known-hosts file.  Raises RemoteError.
+    """
     if node.host_key is not None:
         kind, _, rest = node.host_key.strip().partition(" ")
         try:
@@ -230,8 +233,8 @@ def _load_key(node: Node) -> paramiko.PKey:
 
 
 def _transport(node: Node, timeout: float) -> paramiko.Transport:
-    """A connection that has been dialled, nothing sent yet.  Raises HostUnreachableError."""
-    # What paramiko would log is raised here as an error of ours; unconfigured, it would be printed on the terminal.
+    """Open a connection on which nothing has been sent yet.  Raises HostUnreachableError."""
+    # Silence paramiko, which would print to the terminal: we raise its problems as errors of our own.
     logging.getLogger("paramiko").setLevel(logging.CRITICAL)
     return paramiko.Transport(_dial(node, timeout))
 
@@ -252,7 +255,7 @@ def _dial(node: Node, timeout: float) -> socket.socket:
 
 def _shake_hands(node: Node, transport: paramiko.Transport, known: dict[str, bytes], timeout: float) -> None:
     transport.banner_timeout = transport.handshake_timeout = transport.auth_timeout = timeout
-    # Only the key types that we know: the server might otherwise show another, which we cannot compare.
+    # Offer only the key types that we know: otherwise the server might show another, which we cannot compare.
     offered = [kind for name in known for kind in (("rsa-sha2-512", "rsa-sha2-256") if name == "ssh-rsa" else (name,))]
     options = transport.get_security_options()
     options.key_types = tuple(kind for kind in offered if kind in options.key_types)
@@ -315,7 +318,7 @@ class _Exchange:
         pending = memoryview(stdin)
         feeding = True
         while True:
-            # Looked at before draining: what came before the end is in the buffers by now.
+            # Check for the end before draining, so that everything that came before the end is in the buffers.
             ended = self.channel.eof_received or self.channel.closed
             _drain(self.channel, out, err)
             if ended:
@@ -327,14 +330,14 @@ class _Exchange:
         return Output(self._exit_code(), b"".join(out.parts), b"".join(err.parts))
 
     def _feed(self, pending: memoryview) -> memoryview:
-        """Send what fits into the peer's window, and the end when all is sent.  Returns the rest."""
+        """Send as much as the peer's window allows, then the end of input, and return what is left to send."""
         try:
             while len(pending) > 0 and self.channel.send_ready():
                 pending = pending[self.channel.send(bytes(pending[: 1 << 15])) :]
             if not pending:
                 self.channel.shutdown_write()
         except OSError:
-            # The command ended without reading all of it, which is no error.
+            # It is not an error if the command ended without reading all of its input.
             if not self.channel.closed:
                 raise
             return pending[:0]
@@ -353,7 +356,7 @@ class _Exchange:
     def _exit_code(self) -> int:
         if not self.channel.status_event.wait(max(0.0, self.deadline - self.clock())):
             raise self._late("closed its output and did not end within its deadline")
-        # Without an exit status it was either ended by a signal, or by the end of the connection.
+        # A missing exit status means that the command was ended by a signal, or by the end of the connection.
         alive = self.channel.get_transport().is_active()
         if not self.channel.eof_received or (self.channel.exit_status < 0 and not alive):
             raise self.dropped("closed")
