@@ -98,14 +98,14 @@ def _check_run(files: RunFiles, store: Path, start: dict[str, Any], *, spark: bo
 
     require_ended(files)
     recording = Recording(files.root)
-    with suppress(OSError, ValueError):  # said below, by whoever reads it again
+    with suppress(OSError, ValueError):  # the next reader reports the error
         _ = recording.history
     if not recording.has_read("history"):
         require_history(files)
     choice = choose([staged_size(files.root)], spark)
     if choice.spark:
         require("spark")
-    # No run needs the cores now, and there is only one job.
+    # No run is using the cores now, and there is only one job.
     session = WarmSession(**start, app="harness check", rounds=0) if choice.spark else None
     with ProgressThread(progress_of(as_json=as_json)) as progress:
         progress.say(f"judging {choice}")

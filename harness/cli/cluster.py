@@ -1,4 +1,4 @@
-"""``harness cluster``: bring the nodes up, take them down, look at them, make machines into nodes."""
+"""``harness cluster``: bring nodes up, take them down, show their state, and provision machines."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ _cluster_option = click.option("--cluster", "spec", default="netns", show_defaul
 
 
 def _say(line: str) -> None:
-    Progress().result(line)  # a vanished reader must not leave nodes half made
+    Progress().result(line)  # never raises: a vanished reader must not leave nodes half made
 
 
 @click.group("cluster")
 def cluster() -> None:
-    """The nodes: bring them up, take them down, look at them."""
+    """Bring nodes up, take them down and show their state."""
 
 
 @cluster.command("up")
 @_cluster_option
 @click.option("--nodes", type=int, default=5, show_default=True, help="Nodes of a netns cluster.")
 def up(spec: str, nodes: int) -> int:
-    """Bring up all nodes until they answer over SSH; healthy ones are kept."""
+    """Bring up all nodes until they answer over SSH. Healthy nodes are kept."""
     started = time.monotonic()
     target = open_cluster(spec, nodes=nodes, say=_say)
     target.up()
@@ -41,7 +41,7 @@ def up(spec: str, nodes: int) -> int:
 @cluster.command("down")
 @_cluster_option
 def down(spec: str) -> int:
-    """Remove the nodes and all that `up` made, also what a killed run left."""
+    """Remove the nodes and everything that `up` made, including what a killed run left."""
     started = time.monotonic()
     target = open_cluster(spec, say=_say)
     target.down()
@@ -52,9 +52,9 @@ def down(spec: str) -> int:
 @cluster.command("provision")
 @_cluster_option
 def provision(spec: str) -> int:
-    """Install on every machine what a node needs, and make its data filesystem; does only what is missing.
+    """Install what a node needs on every machine, and make its data filesystem. Does only what is missing.
 
-    Nodes of netns share the programs of this machine, so there it is this machine that gets them.
+    Nodes of netns use the programs of this machine, so for them, this machine is provisioned.
     """
     from harness.clusters.provision import provision as provision_all
     from harness.clusters.provision import provision_here
@@ -74,7 +74,10 @@ def provision(spec: str) -> int:
 @_cluster_option
 @json_option
 def status(spec: str, as_json: bool) -> int:
-    """Show the nodes, and the holder of the cluster.  Ends with 0 when all nodes are up, else with 255."""
+    """Show the nodes and who holds the cluster.
+
+    Ends with 0 if all nodes are up, else with 255.
+    """
     if as_json:
         found = open_cluster(spec, say=Progress().say).status()
         click.echo(json_line({"cluster": found.name, "up": found.is_up, "nodes": [asdict(node) for node in found.nodes],
@@ -84,7 +87,7 @@ def status(spec: str, as_json: bool) -> int:
 
 
 def _show(target: Cluster) -> bool:
-    """Print the cluster's state; returns whether all of it is up."""
+    """Print the cluster's state, and return whether all nodes are up."""
     found = target.status()
     nodes = fitted((node.name, node.address, node.state, node.detail) for node in found.nodes)
     click.echo(nodes or f"cluster {found.name} is not up")

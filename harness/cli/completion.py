@@ -1,4 +1,4 @@
-"""``harness completion``: completion scripts for shells, and completion of faults, suites and runs."""
+"""``harness completion``: completion scripts for shells, and the completion of faults, suites and runs."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def completion(ctx: click.Context, shell: str) -> int:
 
 
 def complete_faults(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """The last name of a list of faults such as ``bridge,kill-leader+packet``, each with its summary."""
+    """Complete the last name in a list of faults such as ``bridge,kill-leader+packet``, with each fault's summary."""
     from nemesis.faults.registry import FAULTS
 
     start = re.split("[,+]", incomplete)[-1]
@@ -45,7 +45,7 @@ def complete_faults(_ctx: click.Context, _param: click.Parameter, incomplete: st
 
 
 def complete_systems(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """The systems, and their versions behind ``@``; or else any file."""
+    """Complete the name of a system, its version after ``@``, or else any file."""
     from harness.systems import find_system, system_names
 
     name, at, _ = incomplete.partition("@")
@@ -57,7 +57,7 @@ def complete_systems(_ctx: click.Context, _param: click.Parameter, incomplete: s
 
 
 def complete_workloads(ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """The workloads of the system that the command line names, or of all."""
+    """Complete a workload of the system on the command line, or of any system if it names none."""
     from harness.systems import usable_systems
 
     named = ctx.params.get("system")
@@ -67,7 +67,7 @@ def complete_workloads(ctx: click.Context, _param: click.Parameter, incomplete: 
 
 
 def complete_options(ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """``name=`` of the options of the system that the command line names, and then their values."""
+    """Complete an option of the system on the command line, first its name with ``=`` and then its value."""
     from harness.systems import DEFAULT
 
     name, sign, _ = incomplete.partition("=")
@@ -81,7 +81,10 @@ def complete_options(ctx: click.Context, _param: click.Parameter, incomplete: st
 
 
 def _systems_named(text: str) -> list[System]:
-    """The system of that name; none for one that is not known, as a complaint would be written into the line typed."""
+    """Return the system of that name, or no system if the name is unknown.
+
+    An error message would be written into the line that the user is typing.
+    """
     from harness.systems import find_system, split_version
 
     with suppress(HarnessError):
@@ -90,14 +93,14 @@ def _systems_named(text: str) -> list[System]:
 
 
 def complete_models(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """The models of the checker."""
+    """Complete the name of a checker's model."""
     from checker.models.registry import model_names
 
     return [CompletionItem(name) for name in model_names() if name.startswith(incomplete)]
 
 
 def complete_levels(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """The levels of transactions and of registers."""
+    """Complete a level of transactions or of registers."""
     from checker.models.levels import LEVELS
     from checker.models.weak_register import WEAK_LEVELS
 
@@ -105,21 +108,21 @@ def complete_levels(_ctx: click.Context, _param: click.Parameter, incomplete: st
 
 
 def complete_suites(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """The names of suites, or else any file."""
+    """Complete the name of a suite, or else any file."""
     from harness.suite.packaged import suites
 
     return _or_files(incomplete, suites())
 
 
 def complete_scenarios(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """The names of scripts of faults, or else any file."""
+    """Complete the name of a script of faults, or else any file."""
     from harness.suite.packaged import scenarios
 
     return _or_files(incomplete, scenarios())
 
 
 def complete_runs(ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """``latest`` and the runs of the store, or else any file."""
+    """Complete ``latest`` or a run of the store, or else any file."""
     store = Path(ctx.params.get("store") or "store")
     runs = sorted(plan.parent.relative_to(store).as_posix() for plan in store.glob("*/*/plan.json"))
     return _or_files(incomplete, ["latest", *runs])

@@ -1,4 +1,4 @@
-"""``harness doctor``: what this machine can do, and which faults work on its nodes."""
+"""``harness doctor``: what this machine supports, and which faults work on its nodes."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 @click.option("--faults/--no-faults", default=True, help="Ask every fault whether it can work there.")
 @click.option("--json", "as_json", is_flag=True, help="The same as one JSON object.")
 def doctor(cluster: str, faults: bool, as_json: bool) -> int:
-    """Show what this machine can do.  Ends with 255 when it lacks what the default cluster needs, else with 0."""
+    """Show what this machine can do. Ends with 255 if it lacks what the default cluster needs, else with 0."""
     from harness.doctor import examine, examine_faults
 
     findings = examine()

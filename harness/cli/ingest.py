@@ -1,4 +1,4 @@
-"""``harness ingest``: bring many runs into the warehouse and report regressions."""
+"""``harness ingest``: add runs to the warehouse and report regressions."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from harness.files import FileCheckOptions
     from pipeline import Outcome
 
-#: A history file cannot be judged, so that it is not in the warehouse.
+#: The exit code if a history file cannot be judged, and so was not added to the warehouse.
 EXIT_UNJUDGED: Final = 1
 
 
@@ -43,11 +43,11 @@ def ingest(
     spark_conf: dict[str, str],
     store: Path,
 ) -> int:
-    """Bring runs into the store's warehouse: directories, history files, or URIs of any file system that Spark reads.
+    """Add runs to the store's warehouse: directories, history files, or URIs of any file system that Spark reads.
 
-    Without any, all runs of the store. What is there already stays as it is; a run that cannot be read is named, and
-    all others are brought; a history file that is none of the model's cannot be judged, and counts as failed.  Prints
-    the open regressions.
+    Without arguments, add all runs of the store. Runs that are there already stay as they are. A run that cannot be
+    read is named, and all others are added; a history file that does not fit its model cannot be judged and counts as
+    failed. Prints the open regressions.
     """
     require("report")
     from history import FormatError
@@ -82,9 +82,9 @@ def ingest(
 def _by_conventions(
     places: Sequence[str], asked: FileCheckOptions, store: Path
 ) -> Iterator[tuple[list[str], list[Outcome]]]:
-    """The places, with history files written plainly for as long as this lasts; and the files that cannot be.
+    """Yield the places, with history files replaced by plain copies while the block lasts, and the files that failed.
 
-    Large files that need no convention are brought as they are, in pieces.
+    Large files that need no convention are ingested as they are, in pieces.
     """
     from harness.files import needs_convention, write_plainly
     from harness.store import is_history_file
@@ -93,7 +93,7 @@ def _by_conventions(
 
     plain, failed = [], []
     store.mkdir(parents=True, exist_ok=True)
-    # Beside the warehouse, which all workers of a cluster see.
+    # The copies go next to the warehouse, which all workers of a Spark cluster can read.
     with tempfile.TemporaryDirectory(prefix=".ingest-", dir=store) as directory:
         for number, place in enumerate(places):
             path = Path(place)
@@ -101,7 +101,7 @@ def _by_conventions(
             if not is_file or not (asked.given() or needs_convention(path)):
                 plain.append(place)
                 continue
-            # The run is named by the last two parts of the path.
+            # The last two parts of the path become the run's name.
             target = Path(directory, str(number), path.resolve().parent.name or "-", path.name)
             target.parent.mkdir(parents=True)
             try:
@@ -114,7 +114,10 @@ def _by_conventions(
 
 
 def _place(text: str, store: Path) -> str:
-    """A URI or a history file unchanged, else the run of that name.  Raises UsageError when there is none."""
+    """Return a URI or a history file unchanged, or else the path of the run with that name.
+
+    Raises UsageError if there is none.
+    """
     from harness.files import file_type
     from harness.jepsen_store import history_in
     from harness.store import find_run, is_history_file, require_ended, require_history
@@ -131,7 +134,7 @@ def _place(text: str, store: Path) -> str:
 
 
 def _runs_of(store: Path) -> list[str]:
-    """All runs of a store except those that broke off before their first operation, and those under way."""
+    """Return all runs of a store, except those still running and those that ended before their first operation."""
     from harness.store import has_history, require_store
     from history.under_way import is_under_way
     from reports.load.store_index import runs_of

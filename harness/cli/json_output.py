@@ -1,4 +1,4 @@
-"""``--json``: one document on standard output and nothing else there; ``docs/results.md`` describes its fields."""
+"""The ``--json`` option: exactly one document on standard output.  ``docs/results.md`` describes its fields."""
 
 from __future__ import annotations
 
@@ -23,19 +23,20 @@ json_option: Final = click.option(
 
 
 def progress_of(*, as_json: bool) -> Progress:
-    """Progress whose results go to standard error where standard output is for a document."""
+    """Return a Progress that sends results to standard error if standard output is reserved for a document."""
     return Progress(results=sys.stderr if as_json else None)
 
 
 def json_line(document: Mapping[str, Any]) -> str:
-    """One line of plain ASCII: it fits every terminal, and no recorded text can control one."""
+    """Return a document as one line of plain ASCII, which fits every terminal and cannot control one."""
     return json.dumps(document)
 
 
 def run_document(files: RunFiles, code: int | None = None, judged: Results | None = None) -> dict[str, Any]:
-    """The essentials of one run, judged or broken off; ``code`` None: the exit code that its results stand for.
+    """Return the essentials of one run, whether it was judged or broke off.
 
-    ``judged`` are results that perhaps could not be written; None: those in the run's directory.
+    ``code`` is the exit code; None derives it from the results.  ``judged`` are the results, which may not have been
+    written; None reads those in the run's directory.
     """
     results = read_object_if_any(files.results) if judged is None else judged.to_json()
     failure = results.get("harness_failure") or _failure(files)
@@ -55,7 +56,7 @@ def run_document(files: RunFiles, code: int | None = None, judged: Results | Non
 
 
 def _failure(files: RunFiles) -> str | None:
-    """The first failure of the harness in a run, or None."""
+    """Return the first failure of the harness in a run, or None."""
     try:
         failures = RunState.read(files.state).failures
     except ValueError as error:

@@ -1,4 +1,4 @@
-"""``harness list``: the systems, faults, workloads, models and suites that there are to choose from."""
+"""``harness list``: the systems, faults, workloads, models and suites to choose from."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def list_faults(as_json: bool) -> int:
 
 
 def _grouped(groups: Mapping[str, Iterable[Sequence[str]]]) -> Iterator[Sequence[str]]:
-    """Rows below the names of their groups."""
+    """Yield the rows of each group below the group's name."""
     for name, rows in groups.items():
         yield (f"{name}:",)
         yield from ((f"  {first}", *more) for first, *more in rows)
@@ -103,7 +103,7 @@ def _document(system: System) -> dict[str, Any]:
 
 
 def _workload_document(workload: Workload) -> dict[str, Any]:
-    """A workload as ``--json`` shows it; one with a check of its own has no model."""
+    """Return a workload for ``--json``.  A workload with its own check has no model."""
     model = workload.model if isinstance(workload.model, str) else None
     return {"name": workload.name, "summary": workload.summary, "model": model, "kinds": list(workload.kinds)}
 
@@ -151,7 +151,7 @@ def _described(files: Mapping[str, Path]) -> list[dict[str, str]]:
 
 
 def _summary(path: Path) -> str:
-    """The description of a suite, or the first sentence of a script's comment; empty where there is neither."""
+    """Return a suite's description, or the first sentence of a script's comment; empty if there is neither."""
     try:
         text = path.read_text()
         described = tomllib.loads(text).get("description")
@@ -180,7 +180,7 @@ def list_models(as_json: bool) -> int:
 
 
 def _summary_of_model(name: str) -> str:
-    """The first line of its documentation, as plain text, and whether its first value is unknown."""
+    """Return the first line of a model's documentation as plain text, and say if its initial value is unknown."""
     from checker.core.model import ModelError
     from checker.models.registry import model_named
 

@@ -21,8 +21,8 @@ from harness.errors import HarnessError, UsageError
 from harness.exits import EXIT_FAILURE, EXIT_INTERRUPTED, EXIT_USAGE
 from harness.terminal.streams import restart_in_utf8, safe_streams
 
-#: The sections of the help, and in each by verb: the module of harness.cli that holds a click command of that name, and
-#: what the verb does.  A module is loaded when its verb is used: no verb pays for the imports of another.
+#: The sections of the help.  Each verb has the module of harness.cli with a click command of that name, and a summary.
+#: A module is loaded only when its verb is used, so that no verb pays for the imports of another.
 SECTIONS: Final[dict[str, dict[str, tuple[str, str]]]] = {
     "Run and judge": {
         "run": ("run", "Run a system under faults and judge what clients saw."),
@@ -59,7 +59,7 @@ VERBS: Final = {verb: module for verbs in SECTIONS.values() for verb, (module, _
 
 
 class Verbs(click.Group):
-    """A group that loads the module of a verb when it is used."""
+    """A command group that loads a verb's module when the verb is used."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 (click's signature)
         return list(VERBS)
@@ -68,7 +68,7 @@ class Verbs(click.Group):
         if (module := VERBS.get(cmd_name)) is None:
             return None
         loaded = import_module(f"harness.cli.{module}")
-        # A verb that would hide a builtin has an underscore behind its name.
+        # A function that would shadow a builtin has an underscore after its name.
         command = getattr(loaded, cmd_name, None) or getattr(loaded, f"{cmd_name}_")
         assert isinstance(command, click.Command)
         return command
@@ -125,8 +125,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
 class Interrupt:
     """Ctrl-C in this process: once received, the exit code is 130, whatever happens to the exception.
 
-    A library may turn a KeyboardInterrupt into an exception of its own, and in a destructor or a callback of C it is
-    lost: then it is raised anew.  After the block there is nothing left to be put in order.
+    A library may turn a KeyboardInterrupt into an exception of its own.  In a destructor or a C callback, the exception
+    is lost, and is raised again.  After the block there is nothing left to clean up, so an interrupt ends the process
+    at once.
     """
 
     heard = False
@@ -150,7 +151,7 @@ class Interrupt:
     def _raise_anew(self, lost: sys.UnraisableHookArgs) -> None:
         if isinstance(lost.exc_value, KeyboardInterrupt):
             main = threading.main_thread().ident
-            # Not inside of this hook, where it would be lost again.
+            # Raise it later, because inside this hook it would be lost again.
             again = threading.Timer(0.1, signal.pthread_kill, (main, signal.SIGINT))
             again.daemon = True
             again.start()
@@ -159,7 +160,7 @@ class Interrupt:
 
 
 def run_command(arguments: Sequence[str] | None = None, interrupt: Interrupt | None = None) -> int:
-    """The exit code of a command line."""
+    """Run a command line and return its exit code."""
     try:
         code = harness.main(args=arguments, prog_name="harness", standalone_mode=False)
     except click.UsageError as error:
@@ -176,7 +177,7 @@ def run_command(arguments: Sequence[str] | None = None, interrupt: Interrupt | N
     except click.ClickException as error:
         error.show()
         return EXIT_FAILURE
-    except SystemExit as ending:  # click's: 0 after a completion; 1 when output could not be written
+    except SystemExit as ending:  # from click: 0 after a completion, 1 if output could not be written
         return EXIT_FAILURE if ending.code else 0
     except OSError as error:
         click.echo(f"harness: {error}", err=True)
@@ -205,7 +206,7 @@ def _unexpected(error: Exception) -> int:
 
 
 def _lacks_memory(error: BaseException | None) -> bool:
-    """Whether the error, or one that led to it, is what Python, the kernel or the loader raises without memory."""
+    """Return whether an error, or its cause, comes from Python, the kernel or the loader being out of memory."""
     if error is None:
         return False
     lacks = isinstance(error, MemoryError) or getattr(error, "errno", None) == errno.ENOMEM
@@ -214,10 +215,10 @@ def _lacks_memory(error: BaseException | None) -> bool:
 
 
 def _show(error: click.UsageError) -> None:
-    """Print a usage error in one line, as for a bad plan; the help of a verb without arguments stays whole."""
+    """Print a usage error on one line, as for a bad plan.  The help of a verb without arguments is printed whole."""
     text = error.format_message()
     if isinstance(error, click.MissingParameter):
-        text = " ".join(text.split())  # its choices are a line each
+        text = " ".join(text.split())  # click puts each choice on its own line
     if "\n" in text:
         error.show()
     else:
@@ -226,7 +227,7 @@ def _show(error: click.UsageError) -> None:
 
 
 def _origin(error: click.UsageError) -> str:
-    """Where a bad value is from, if not from the command line."""
+    """Describe where a bad value came from; empty if it came from the command line."""
     if not isinstance(error, click.BadParameter) or error.param is None or error.ctx is None:
         return ""
     from harness.cli.options.dry_run import origins_of

@@ -1,4 +1,4 @@
-"""``harness nightly``, for cron, a systemd timer or a CI system, and ``harness ack``, which its retention waits for."""
+"""``harness nightly``, for cron, a systemd timer or a CI system, and ``harness ack``."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ def nightly(
     dry_run: bool,
     **options: Any,
 ) -> int:
-    """Run the suite FILE, bring its runs into the warehouse, report the trends, remove old runs, write the site.
+    """Run the suite FILE, add its runs to the warehouse, report the trends, remove old runs and write the site.
 
-    A run that failed is never removed before it was acknowledged: `harness ack RUN --reason …`.
-    The exit code is the suite's, or 255 when a later step failed.
+    A run that failed is never removed until it is acknowledged: `harness ack RUN --reason …`. The exit code is the
+    suite's, or 255 if a later step failed.
     """
     require("run", *(("spark",) if options["spark"] else ()))
     from harness.suite.night import Night, plan_night, run_night
@@ -54,7 +54,7 @@ def nightly(
 @click.option("--reason", required=True, help="What was found, for later readers.")
 @store_option
 def ack(run_path: str, reason: str, store: Path) -> int:
-    """Write the file `acknowledged` into RUN: from now on it counts as any other run when old ones are removed."""
+    """Acknowledge RUN by writing the file `acknowledged` into it. It is then removed like any other old run."""
     from harness.store import find_run
     from harness.suite.retention import acknowledge
 

@@ -1,4 +1,4 @@
-"""``harness replay``: the faults of a recorded run again, at their recorded moments."""
+"""``harness replay``: repeat the faults of a recorded run at their recorded moments."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from history.extras import require
 def replay(run_path: str, cluster: str | None, keep_cluster: bool, store: Path) -> int:
     """Run the plan of RUN again, with the faults that it recorded, on the same targets at the same moments.
 
-    Threads and networks are not deterministic: what is repeated is what was done to the cluster, not what came of it.
+    Threads and networks are not deterministic: this repeats what was done to the cluster, not the outcome.
     """
     require("run")
     from harness.execution.run import Run
@@ -38,7 +38,7 @@ def replay(run_path: str, cluster: str | None, keep_cluster: bool, store: Path) 
         raise UsageError(f"{run_path} cannot be replayed: {error}") from None
     if (main := recorded.state.moments.get("main")) is None:
         raise UsageError(f"{run_path} never came to its main phase: there is nothing to replay")
-    # What a run keeps of its system is data, to judge by: it is run from the system's own file.
+    # The copy of the system that a run keeps is only for judging.  Running uses the system's own file.
     plan = replayed(Plan.read(run.plan), recorded.receipts, main)
     if plan.spark:
         require("spark")

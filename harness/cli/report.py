@@ -1,4 +1,4 @@
-"""``harness report`` and ``export``: draw a judged run again, or the site over all; write a run for other tools."""
+"""``harness report`` and ``export``: draw a judged run or the site again, and write a run for other tools."""
 
 from __future__ import annotations
 

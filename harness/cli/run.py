@@ -61,8 +61,8 @@ def run(
 ) -> int:
     """Run a system under faults and judge what clients saw.
 
-    Each run ends with a verdict, and with a page, report.html, in its own directory of the store.  The result goes to
-    standard output, and progress to standard error.
+    Each run ends with a verdict and a page, report.html, in the run's directory in the store. The result goes to
+    standard output, progress to standard error.
     """
     require("run", *(("spark",) if options["spark"] else ()))
     from harness.execution.run import Run
@@ -102,7 +102,7 @@ def run(
 
 
 def _version(system: str, version: str | None) -> tuple[str, str]:
-    """Name and version of what ``--system`` and the default system's own option name together."""
+    """Return the system's name and version, from ``--system`` and the option for the default system's version."""
     name, chosen = split_version(system)
     if version and chosen and version != chosen:
         raise click.UsageError(f"--system {system} and {VERSION_OPTION} {version} name two versions: give one")

@@ -1,4 +1,4 @@
-"""``harness ls`` and ``harness diff``: the runs of a store, and what differs between two of them."""
+"""``harness ls`` and ``harness diff``: list the runs of a store, and compare two of them."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ else:  # not generic at run time before click 8.4
 
 _AGO: Final = re.compile(r"(\d{1,6})([mhdw])")
 _UNITS: Final = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
-#: As :attr:`reports.load.run_row.RunRow.shown` has them; *missed*: valid, but for the planted bug that was not found;
-#: *as-intended*: invalid by the planted bug alone.
+#: The values of :attr:`reports.load.run_row.RunRow.shown`.  *missed*: valid, although a planted bug should have been
+#: found.  *as-intended*: invalid only because of the planted bug.
 _VERDICTS: Final = ("valid", "invalid", "as-intended", "missed", "unknown", "harness-failure")
 
 
 class Since(Moment):
-    """A moment: so long ago (``90m``, ``12h``, ``3d``, ``2w``), or an ISO date with or without a time, UTC."""
+    """The parameter type of a moment, in UTC: an age (``90m``, ``12h``, ``3d``, ``2w``), or an ISO date or time."""
 
     name = "3d|2026-11-20"
 
@@ -69,7 +69,7 @@ def ls(
     directory: Path | None, store: Path, limit: int, as_json: bool, verdict: tuple[str, ...], system: str | None,
     workload: str | None, nemesis: tuple[str, ...], since: datetime | None,
 ) -> int:  # fmt: skip
-    """List the runs of a store, newest first: begin, verdict, what was wrong, and the name that other verbs take."""
+    """List the runs of a store, newest first: start, verdict, what was wrong, and the name that other commands take."""
     require("report")
     from harness.store import require_store
     from reports.load.store_index import StoreIndex
@@ -111,7 +111,7 @@ def _listed(rows: Sequence[RunRow]) -> str:
 
 
 def _none_of(rows: Sequence[RunRow], system: str | None, workload: str | None, nemesis: Sequence[str]) -> Iterator[str]:
-    """Why nothing is listed: a name that no run of the store has, with those that are near."""
+    """Explain why nothing is listed: name each filter that no run of the store matches, and suggest similar names."""
     yield f"none of {len(rows)} runs"
     if system is not None and rows and not any(_is_of(row, split_version(system)[0]) for row in rows):
         names = {Path(row.system or DEFAULT).stem for row in rows}
@@ -126,7 +126,7 @@ def _none_of(rows: Sequence[RunRow], system: str | None, workload: str | None, n
 
 
 def _is_of(row: RunRow, wanted: str) -> bool:
-    """Whether a run was of this system; a file's runs are found by its path as well as by its name."""
+    """Return whether a run was of this system.  Runs of a system's file match its path as well as its name."""
     name, version = split_version(wanted)
     system = row.system or DEFAULT
     words = row.version.split()
@@ -156,7 +156,7 @@ def _document(store: Path, row: RunRow) -> dict[str, Any]:
 @json_option
 @store_option
 def diff(first: str, second: str, as_json: bool, store: Path) -> int:
-    """Print what differs between two runs: plan, environment, verdict, checks; and the figures of both.
+    """Print what differs between two runs (plan, environment, verdict, checks), and the figures of both.
 
     The exit code is 0 whether they differ or not.
     """

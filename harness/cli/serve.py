@@ -1,4 +1,4 @@
-"""``harness serve``: the site over all runs of a store."""
+"""``harness serve``: the site for all runs of a store."""
 
 from __future__ import annotations
 

@@ -15,7 +15,10 @@ from harness.spark_settings import CONF_HELP, MASTER_HELP, require_settings
 
 
 class Directory(click.Path):
-    """A directory, which need not exist; an empty name is refused, as it would be the working directory."""
+    """The parameter type of a directory, which need not exist.
+
+    An empty name is refused, because it would mean the working directory.
+    """
 
     def __init__(self) -> None:
         super().__init__(path_type=Path, file_okay=False)
@@ -35,7 +38,7 @@ spark_option: Final = click.option(
 
 
 def _settings(ctx: click.Context, param: click.Parameter, given: Iterable[str]) -> dict[str, str]:  # noqa: ARG001 (click's shape)
-    """Settings of the form NAME=VALUE.  Raises UsageError."""
+    """Parse settings of the form NAME=VALUE.  Raises UsageError."""
     pairs = [text.partition("=") for text in given]
     if wrong := [name for name, sign, _ in pairs if not sign]:
         raise UsageError(f"--spark-conf {wrong[0]}: expected NAME=VALUE")
@@ -44,7 +47,7 @@ def _settings(ctx: click.Context, param: click.Parameter, given: Iterable[str]) 
     return found
 
 
-#: By the fields of the plan.
+#: The options for Spark, by the fields of the plan that they set.
 SPARK_OPTIONS: Final = {
     "spark_master": click.option("--spark-master", default="local[*]", help=MASTER_HELP),
     "spark_conf": click.option("--spark-conf", multiple=True, metavar="NAME=VALUE", callback=_settings, help=CONF_HELP),
@@ -52,7 +55,7 @@ SPARK_OPTIONS: Final = {
 
 
 def spark_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Put on a command where the pipeline's jobs run, and with which settings."""
+    """Add the options for Spark's master and settings to a command."""
     return _with(tuple(SPARK_OPTIONS.values()), command)
 
 
@@ -128,7 +131,7 @@ _FILE_OPTIONS: Final = (
 
 
 def file_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Put the options that say how a history file is read and judged on a command, which gets them as ``asked``."""
+    """Add the options for reading and judging a history file to a command, which receives them as ``asked``."""
 
     @wraps(command)
     def with_asked(
@@ -150,13 +153,13 @@ def file_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def refuse_of_file(options: Mapping[str, Any], target: str) -> None:
-    """Refuse options of history files where the target is a run.  Raises UsageError naming those that were given."""
+    """Refuse options of history files if the target is a run.  Raises UsageError that names the options."""
     if given := [name for name, value in options.items() if value]:
         raise UsageError(f"{', '.join(given)}: for a history file, and {target} is a run")
 
 
 def suite_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Put the options that choose the cells of a suite on a command: ``suite`` and ``nightly`` have the same."""
+    """Add the options that choose the cells of a suite, which ``suite`` and ``nightly`` share, to a command."""
     return _with(_SUITE_OPTIONS, command)
 
 

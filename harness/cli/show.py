@@ -25,10 +25,10 @@ from history.extras import require
 @click.option("--verbose", is_flag=True, help="Also print every check, table and counterexample.")
 @store_option
 def show(run_path: str, as_json: bool, verbose: bool, store: Path) -> int:
-    """Print one screen about RUN (a run's directory; the latest one if not given).
+    """Print one screen about RUN (a run's directory; by default the latest).
 
-    As wide as the terminal, 80 columns where there is none; in colour on a terminal only, and not with NO_COLOR or
-    TERM=dumb.
+    It is as wide as the terminal, or 80 columns without one. Colour is used only on a terminal, and not with NO_COLOR
+    or TERM=dumb.
     """
     require("report")
     import reports
@@ -56,7 +56,7 @@ def show(run_path: str, as_json: bool, verbose: bool, store: Path) -> int:
 
 
 def _broke_off(files: RunFiles) -> bool:
-    """Whether the harness failed before anything could be judged; then its failure is shown."""
+    """Return whether the harness failed before anything could be judged, so that its failure can be shown."""
     try:
         return bool(RunState.read(files.state).failures)
     except ValueError:

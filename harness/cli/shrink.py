@@ -1,4 +1,4 @@
-"""``harness shrink``: the minimal counterexample of a history, as a history of its own."""
+"""``harness shrink``: the minimal counterexample of a history, as a separate history."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ def shrink(
     asked: FileCheckOptions,
     store: Path,
 ) -> int:
-    """Write the minimal counterexample of a history as a history file of its own.
+    """Write the minimal counterexample of a history to a history file of its own.
 
-    RUN is a run's directory, or `latest`; FILE may be a pipe, and - is standard input.
+    RUN is a run's directory, or `latest`. FILE may be a pipe, and - is standard input.
     """
     from checker.core.wording import plain
     from harness.files import file_type, shrink_file, wording_of

@@ -1,4 +1,4 @@
-"""``harness suite``: many runs as one, from a file."""
+"""``harness suite``: many runs with one combined verdict, from a file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``harness system``: systems of one's own."""
+"""``harness system``: create and check a system of your own."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ if TYPE_CHECKING:
     from harness.execution.progress import Progress
     from harness.systems.conformance import Finding, Trial
 
-#: Seconds of a fault, and of the calm before it: longer than an election takes.
+#: Seconds that each fault, and the calm before it, lasts: longer than an election takes.
 INTERVAL_S: Final = 6.0
 CALM_S: Final = 5.0
 
 
 @click.group("system")
 def system() -> None:
-    """Systems of your own."""
+    """Create or check a system of your own."""
 
 
 @system.command("new")
 @click.argument("directory", type=click.Path(path_type=Path, file_okay=False))
 def new(directory: Path) -> int:
-    """Write a system of one file into DIRECTORY, with a server and clients to be replaced by your own.
+    """Write a system of one file into DIRECTORY, with a server and clients to replace with your own.
 
-    It can be run as it stands: a small replicated key-value server, with a client in Python and one in the shell.
+    It runs as it is: a small replicated key-value server, with a client in Python and one in shell.
     """
     write_skeleton(directory)
     for path in sorted(directory.iterdir()):
@@ -52,12 +52,12 @@ def new(directory: Path) -> int:
 @click.option("--seed", type=int, default=1, help="Decides every random choice.")
 @click.option("--store", type=click.Path(path_type=Path), help="Where the runs are kept.  [default: a new directory]")
 def check(name: str, cluster: str, workload: str, interval: float, seed: int, store: Path | None) -> int:
-    """Run a system (NAME, NAME@VERSION, or a FILE.toml) three times for a short while, and say what it lacks.
+    """Run a system (NAME, NAME@VERSION, or a FILE.toml) three times for a short while, and report what it lacks.
 
-    It must start and get ready, end every operation in time under a cut, a kill and a pause, heal, be collected and
-    wiped, answer probes, and a bug planted in it must be found.  Ends with 0 when all is there, with 1 when something
-    is wrong, with 2 when something is missing or was not seen, with 130 when it was interrupted, with 255 when the
-    harness failed.
+    It must start and become ready, end every operation in time under a network cut, a kill and a pause, heal, be
+    collected and wiped, and answer probes, and a bug planted in it must be found. Ends with 0 if all of that holds, 1
+    if something is wrong, 2 if something is missing or was not seen, 130 if it was interrupted, and 255 if the harness
+    failed.
     """
     require("run")
     from harness.clusters import open_cluster
@@ -72,11 +72,11 @@ def check(name: str, cluster: str, workload: str, interval: float, seed: int, st
             seed=seed, system=found, version=version, workload=workload, cluster=cluster, time_limit=CALM_S, spark=False
         )
     )
-    length = 2 * interval * len(FAULTS) + interval  # a restart on a slow machine takes its time
+    length = 2 * interval * len(FAULTS) + interval  # one more interval for restarts on slow machines
     faulty = validate(replace(calm, nemesis=FAULTS, interval=interval, time_limit=length))
     planted_bugs = calm.under_test.planted_bugs
     options = {**calm.options, **planted_bugs[0].options} if planted_bugs else {}
-    # One client after another: a read that is over before its key is written shows what the run before had left.
+    # A single client: a read that ends before its key is written shows what the previous run left behind.
     plans = [faulty, replace(calm, concurrency=1)]
     if planted_bugs:
         planted = replace(faulty, planted_bug=planted_bugs[0].name, unsafe_test_mode=True, options=options)
@@ -100,7 +100,10 @@ def check(name: str, cluster: str, workload: str, interval: float, seed: int, st
 
 
 def run_and_read(plan: Plan, store: Path, progress: Progress) -> tuple[int, Trial | None]:
-    """One run, and what it left; None when nothing of it could be judged.  The cluster stays up."""
+    """Run a plan, leave the cluster up, and return the exit code and what the run left.
+
+    The latter is None if nothing could be judged.
+    """
     from harness.execution.run import Run
     from harness.judge.recorded import read_recorded
     from harness.systems.conformance import Trial

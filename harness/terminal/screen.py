@@ -1,4 +1,4 @@
-"""An output stream: what it can show, its width, lines that are drawn over, and writing that never raises."""
+"""An output stream with its width and abilities, lines that can be redrawn, and writing that never raises."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ _COLUMNS: Final = 80
 
 
 class Screen:
-    """A stream and its width and colours, written to without raising.
+    """A stream with its width and colours, on which writing never raises.
 
-    ``living``: lines can be drawn over in place; ``coloured``: they can be coloured, too.  Neither holds for a file, a
-    pipe or ``TERM=dumb``, and no colour where NO_COLOR is set.
+    ``living`` says that lines can be redrawn in place, ``coloured`` that they can also have colours.  Neither is true
+    for a file, a pipe or ``TERM=dumb``, and there are no colours if NO_COLOR is set.
     """
 
-    # rich measures, cuts and draws over; its Live does not hold here: it hides the cursor, which a run that is killed
-    # could not show again, ends the process when its reader goes away (SystemExit), and a signal handler that prints
-    # while it draws raises through it.
+    # rich measures and cuts text here, but its Live is not robust enough: it hides the cursor, which a killed run could
+    # not show again; it ends the process (SystemExit) when the reader goes away; and it raises if a signal handler
+    # prints while it draws.
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
@@ -37,7 +37,7 @@ class Screen:
 
     @property
     def columns(self) -> int:
-        """The present width of the terminal; COLUMNS, else 80, where it is unknown."""
+        """The current width of the terminal, or COLUMNS, or 80 if both are unknown."""
         with suppress(OSError, ValueError):
             if found := os.get_terminal_size(self._stream.fileno()).columns:
                 return found
@@ -46,11 +46,11 @@ class Screen:
 
     @property
     def room(self) -> int | None:
-        """The width of a table; None for a file or a pipe, which take any width."""
+        """The width for a table, or None for a file or a pipe, which take any width."""
         return self.columns if self.is_terminal else None
 
     def cut(self, line: str) -> str:
-        """Cut a line one column short of the width: a full one would scroll lines that are drawn over."""
+        """Cut a line to one column less than the width, because a full line would scroll lines that are redrawn."""
         from rich.text import Text  # here, because it takes 30 ms: a verb that draws nothing does not pay for it
 
         shown = Text(line)
@@ -58,7 +58,7 @@ class Screen:
         return shown.plain
 
     def draw(self, *lines: str) -> None:
-        """Draw lines in place of those drawn before; only where the screen is ``living``."""
+        """Draw lines in place of those drawn before.  Only allowed if the screen is ``living``."""
         self._erase()
         self._drawn = len(lines)
         self.write("\n".join(map(self.cut, lines)))
@@ -68,7 +68,7 @@ class Screen:
         self._erase()
 
     def say(self, text: str) -> None:
-        """Write a line that stays, in place of those that were drawn."""
+        """Write a line that stays, replacing the lines that were drawn."""
         self._erase()
         self.write(f"{text}\n")
 
@@ -85,7 +85,7 @@ class Screen:
         self.write(str(Control(*codes)), codes=True)
 
     def write(self, text: str, *, codes: bool = False) -> None:
-        """Write and flush, never raise: the first failure is logged, and everything after it is dropped."""
+        """Write and flush without raising: the first failure is logged, and later output is dropped."""
         if self._gone:
             return
         try:
@@ -94,7 +94,7 @@ class Screen:
             else:
                 self._stream.write(text)
             self._stream.flush()
-        except RuntimeError:  # from a signal handler while this thread was writing: only the handler's text is lost
+        except RuntimeError:  # a signal handler wrote while this thread was writing: only the handler's text is lost
             log.info("not written: %s", text)
         except (OSError, ValueError) as error:
             self._gone = True

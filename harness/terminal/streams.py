@@ -1,7 +1,7 @@
 """Make the standard streams safe: readers may vanish, streams may be closed, encodings may be limited.
 
-A run of an hour must not end because ``| head`` closed its pipe, and no file of a run may take the place of a stream
-that was closed: what a child process prints would then be written into it.
+An hour-long run must not end because ``| head`` closed its pipe.  Nor may a file of a run get the descriptor of a
+closed stream, because output of child processes would then end up in that file.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ import signal
 import sys
 from typing import Any, Final, TextIO
 
-#: Replacements for characters that a terminal cannot show: one for one, so that columns stay columns, and never with
-#: another meaning (the mark ``✓`` of a verdict must not become the ``?`` of *unknown*).
+#: Replacements for characters that a terminal cannot show.  Most replace one character by one, so that columns stay
+#: aligned, and none changes the meaning (a verdict's ``✓`` must not become the ``?`` of *unknown*).
 _INSTEAD: Final[dict[str, str]] = {
     **dict(zip("✓✕●·•▁▂▃▄▅▆▇█░▒▓▲", "+xo.*__--==##.%#^", strict=True)),
     **dict(zip("─│┄├┤┌┐└┘┼┬┴╌═║", "-|.||+++++++.=|", strict=True)),
@@ -31,12 +31,12 @@ _INSTEAD: Final[dict[str, str]] = {
     "µ": "u",
 }
 _HANDLER: Final = "harness-terminal"
-#: ASCII by another name: click assumes that a stream with the encoding ASCII is a mistake, and writes UTF-8 to it.
+#: ASCII under another name: click assumes that the encoding ASCII is a mistake, and writes UTF-8 to such a stream.
 _ASCII: Final = "harness_ascii"
 
 
 def safe_streams() -> None:
-    """Open closed streams, and make writing to the two outputs safe against vanished readers."""
+    """Open closed streams, and make both output streams survive vanished readers."""
     codecs.register_error(_HANDLER, _replaced)
     codecs.register(_ascii_on_purpose)
     for number in (0, 1, 2):
@@ -48,16 +48,16 @@ def safe_streams() -> None:
 
 
 def restart_in_utf8() -> None:
-    """Restart in Python's UTF-8 mode where the locale is not UTF-8; else return.
+    """Restart in Python's UTF-8 mode if the locale is not UTF-8; otherwise return.
 
-    Every file that we write is UTF-8, whatever the terminal shows; also one that a library opens without an encoding.
-    The terminal's own encoding stays that of the streams.
+    Every file that we write is UTF-8, whatever the terminal shows, even if a library opens it without an encoding.  The
+    streams keep the terminal's encoding.
     """
     if codecs.lookup(locale.getpreferredencoding(False)).name == "utf-8" or os.environ.get("PYTHONUTF8") == "1":  # noqa: FBT003
         return
     os.environ["PYTHONUTF8"] = "1"
     os.environ.setdefault("PYTHONIOENCODING", next((s.encoding for s in (sys.stdout, sys.stderr) if s), "ascii"))
-    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # Python would end with 1; harness.start unblocks it
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # until harness.start unblocks it
     os.execv(sys.executable, [sys.executable, *sys.orig_argv[1:]])  # noqa: S606
 
 
@@ -65,14 +65,14 @@ def _open_if_closed(number: int) -> None:
     try:
         os.fstat(number)
     except OSError:
-        null = os.open(os.devnull, os.O_RDWR)  # the lowest free number: in this order it is the wanted one
+        null = os.open(os.devnull, os.O_RDWR)  # gets the lowest free number: going upwards, mostly the right one
         if null != number:
             os.dup2(null, number)
             os.close(null)
 
 
 def _safe(stream: TextIO | None, own: TextIO | None, number: int) -> TextIO:
-    """The stream on a safe file; a stream that was replaced, as by a test, stays."""
+    """Return the stream on a safe file.  A stream that was replaced, for example by a test, stays as it is."""
     if stream is not None and stream is not own:
         return stream
     encoding = "utf-8" if stream is None else stream.encoding
@@ -85,22 +85,22 @@ def _safe(stream: TextIO | None, own: TextIO | None, number: int) -> TextIO:
     )
 
 
-#: What could command a terminal or hide a text: control characters, the marks of direction, and sequences of codes but
-#: for those of our own colours, which only change how the text after them looks.
+#: What could control a terminal or hide text: control characters and marks of text direction.  It also matches the
+#: escape sequences of our own colours, which are let through because they only change how text looks.
 _COMMANDS: Final = re.compile(
     r"\x1b\[(?:0|1|2|3[1-6])m|[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069]"
 )
 
 
 class Printable(io.TextIOWrapper):
-    """A text stream on which no text commands the terminal: names and texts of a run may be a stranger's."""
+    """A text stream on which text cannot control the terminal, because names and texts of a run may be a stranger's."""
 
     def write(self, text: str, /) -> int:
         super().write(_COMMANDS.sub(_shown, text))
         return len(text)
 
     def write_codes(self, text: str) -> int:
-        """Write codes of our own that move the cursor, and no text of others."""
+        """Write codes of our own that move the cursor.  Never pass text from elsewhere."""
         return super().write(text)
 
 
@@ -109,9 +109,9 @@ def _shown(found: re.Match[str]) -> str:
 
 
 class _Output(io.FileIO):
-    """Write until the reader vanishes, and silently drop everything after.
+    """A file that drops all output silently once its reader has vanished.
 
-    ``heard``: other errors (a full disk) are raised, once; else they are dropped, too.
+    If ``heard``, the first other error (such as a full disk) is raised; otherwise it is dropped as well.
     """
 
     def __init__(self, number: int, *, heard: bool) -> None:
@@ -122,10 +122,10 @@ class _Output(io.FileIO):
     def write(self, data: Any, /) -> int:
         try:
             while (written := super().write(data)) is None:
-                select.select([], [self], [])  # another process that shares the pipe made it non-blocking
+                select.select([], [self], [])  # another process that shares the pipe has made it non-blocking
         except OSError as error:
             null = os.open(os.devnull, os.O_WRONLY)
-            os.dup2(null, self.fileno())  # for children, too, and for what is flushed at the end
+            os.dup2(null, self.fileno())  # also for child processes, and for the flush at exit
             os.close(null)
             gone = error.errno == errno.EPIPE or (error.errno == errno.EIO and self._terminal)
             if self._heard and not gone:
@@ -135,7 +135,7 @@ class _Output(io.FileIO):
 
 
 def _replaced(error: UnicodeError) -> tuple[str, int]:
-    """Replace by a similar character, else by the escape: different values never look alike."""
+    """Replace characters by similar ones, or else by their escapes, so that different values never look alike."""
     if not isinstance(error, UnicodeEncodeError):
         raise error
     marks = error.object[error.start : error.end]

@@ -1,4 +1,4 @@
-"""Tables of text for terminals and files, laid out by rich where they must fit a width."""
+"""Text tables for terminals and files.  rich lays them out if they must fit a width."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Final
 
 from harness.terminal.screen import Screen
 
-#: Wide enough that no row of a file or a pipe is ever wrapped: there a row is a line, as grep wants it.
+#: Wide enough that rows are never wrapped in a file or a pipe: each row is one line there, for grep.
 _UNWRAPPED: Final = 1 << 20
 COLOURS: Final = {
     "ok": "green", "up": "green", "valid": "green",
@@ -19,7 +19,10 @@ COLOURS: Final = {
 
 
 def render(rows: Iterable[Sequence[str]], columns: int | None = None, colours: Mapping[str, str] | None = None) -> str:
-    """Rows without borders, wrapped within ``columns`` (None: not at all); ``colours`` by a cell's text."""
+    """Return rows as a table without borders, wrapped to ``columns`` unless that is None.
+
+    ``colours`` maps the text of a cell to its colour.
+    """
     rows = list(rows)
     if columns is None and not colours and all("\n" not in cell for row in rows for cell in row):
         return _aligned(rows)
@@ -39,7 +42,7 @@ def render(rows: Iterable[Sequence[str]], columns: int | None = None, colours: M
 
 
 def _aligned(rows: Sequence[Sequence[str]]) -> str:
-    """Rows in columns that are as wide as their widest cell; ten thousand take rich some seconds."""
+    """Align rows in columns without rich, which takes seconds for ten thousand rows."""
     from rich.cells import cell_len
 
     widths = [0] * max(map(len, rows), default=0)
@@ -53,12 +56,12 @@ def _aligned(rows: Sequence[Sequence[str]]) -> str:
 
 
 def fitted(rows: Iterable[Sequence[str]]) -> str:
-    """The table for standard output as it is: as wide as a terminal, and coloured where it shows colours."""
+    """Return a table that suits standard output: as wide as its terminal, and coloured if it shows colours."""
     screen = Screen(sys.stdout)
     return render(rows, screen.room, COLOURS if screen.coloured else None)
 
 
 def wrapped(text: str) -> str:
-    """A line of words for standard output: on a terminal on as many lines as it needs there."""
+    """Return a line of text for standard output, wrapped if that is a terminal."""
     room = Screen(sys.stdout).room
     return text if room is None else textwrap.fill(text, room, break_on_hyphens=False)

@@ -1,10 +1,10 @@
-"""The testing kit: fakes of what a test of a fault, a workload or a client needs, without machines and without waiting.
+"""The testing kit: fakes for testing a fault, a workload or a client, without machines and without waiting.
 
-``clock``      a clock that passes when it is waited on
+``clock``      a clock on which waiting takes no real time
 ``nodes``      nodes that keep rules and processes in dictionaries, and a system with a process on each
-``faults``     the context of a fault made of these, and a record of its events
-``memory``     objects of any model in memory, right and broken, and histories of them
-``isolation``  whether a database keeps an isolation level, for a test of your own
+``faults``     a context for faults made of these, and a record of its events
+``memory``     in-memory objects of any model, correct or broken, and histories of them
+``isolation``  checks whether a database keeps an isolation level, for tests of your own
 """
 
 from harness.testing.clock import FakeClock

@@ -1,4 +1,4 @@
-"""A clock that passes when it is waited on."""
+"""A clock on which waiting takes no real time."""
 
 from __future__ import annotations
 
@@ -6,7 +6,10 @@ import threading
 
 
 class FakeClock:
-    """Jumps ahead when it is waited on; the wait that would pass ``stop_at`` (seconds) sets its event instead."""
+    """A clock that jumps ahead when something waits on it.
+
+    A wait that would pass ``stop_at`` (seconds) sets the stop event instead.
+    """
 
     def __init__(self, stop_at: float | None = None) -> None:
         self.time = 5_000_000_000

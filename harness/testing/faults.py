@@ -1,4 +1,4 @@
-"""Try a fault without machines: a context of fakes, and a record of its events."""
+"""Try a fault without machines: a context made of fakes, and a record of its events."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from nemesis.core.fault import Context
 
 
 class Recorder:
-    """Keeps what a runner records, as events; ``broken``: its disk is full."""
+    """A record of a runner's events.  Set ``broken`` to simulate a full disk."""
 
     def __init__(self, clock: FakeClock, nodes: FakeNodes | None = None) -> None:
         self.clock = clock
@@ -30,13 +30,16 @@ class Recorder:
 
 
 def facts(names: Iterable[str], nodes: FakeNodes, *can: str) -> Facts:
-    """The abilities of the nodes: the ordinary ones, and ``can``."""
+    """Return the abilities of the nodes: the ordinary ones, and those in ``can``."""
     able = frozenset({"bash", "timeout", "can:nft", "can:iptables", "can:nft-loss", "can:iptables-rate", *can})
     return Facts({name: (nodes.address(name),) for name in names}, dict.fromkeys(names, able))
 
 
 def world(n: int = 5, **quirks: Any) -> tuple[Context, FakeNodes, FakeSystem, FakeClock]:
-    """A context for faults on ``n`` nodes, and its parts; ``quirks`` are those of the nodes and of the clock."""
+    """Return a context for faults on ``n`` nodes, and its parts.
+
+    ``quirks`` are the fields of the fake nodes, and ``stop_at`` of the clock.
+    """
     clock = FakeClock(quirks.pop("stop_at", None))
     nodes = FakeNodes(tuple(f"n{i}" for i in range(1, n + 1)), clock=clock, **quirks)
     system = FakeSystem(nodes)

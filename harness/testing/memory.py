@@ -1,4 +1,4 @@
-"""Objects in memory, right ones and broken ones, and histories of them: what a workload or a checker is tried on."""
+"""In-memory objects, correct or broken, and histories of them, for trying workloads and checkers."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from history import Event
 from history.records.events import Type
 from history.records.operations import ECHOED
 
-#: ``lost-answers`` is no bug: the operation is done, and ends as ``info``.
+#: How objects can misbehave.  ``lost-answers`` is not a bug: the operation takes effect, but ends as ``info``.
 Quirk: TypeAlias = Literal[
     "", "lost-answers", "stale-reads", "lost-writes", "doubled-writes", "blind-cas", "done-and-called-failed"
 ]
@@ -26,13 +26,14 @@ _LONGEST_NS: Final = 10_000_000
 
 
 class Objects:
-    """Objects of one of the checker's models, by key, that do operations at once: linearizable without a bug.
+    """Objects of one of the checker's models, by key, that perform operations at once; linearizable unless broken.
 
-    ``model`` is a name, or a model of one's own whose ``answers`` list what its reads return (or its ``respond`` does).
-    Every ``every``-th operation that a quirk is about is struck by it: a stale read is answered from the state before
-    the last change, a lost write is acknowledged and forgotten, a doubled one is done again after the next, a blind cas
-    does not compare, and what is done and called failed is a client's mistake.  As ``answers`` of a simulation they
-    take some milliseconds.
+    ``model`` is a name, or your own model, which must say what its reads return by ``answers`` or ``respond``.  A
+    ``quirk`` strikes every ``every``-th operation that it applies to.  A stale read is answered from the state before
+    the last change.  A lost write is acknowledged but forgotten.  A doubled write is done again after the next one.  A
+    blind cas does not compare.  An operation that is done and called failed simulates a client's mistake.
+
+    As ``answers`` of a simulation, operations take a few milliseconds.
     """
 
     def __init__(self, model: str | Model = "cas-register", quirk: Quirk = "", *, every: int = 5) -> None:
@@ -51,10 +52,11 @@ class Objects:
         return Answer(0.001 + seconds / 100, type_, value), stream
 
     def perform(self, f: str, key: Any, value: Any = None) -> tuple[Type, Any]:
-        """Do it; return how it ends, and its value as in a history.
+        """Perform an operation, and return how it ends, with its value as in a history.
 
-        What the state does not allow is ``fail``, and a cas that does not fit shows the value that it found.
-        Raises ValueError for an ``f`` that the model does not have, or of which it does not say what it answers.
+        An operation that the state does not allow ends as ``fail``, but a cas on a cas-register that does not match
+        ends as ``ok`` and shows the value that it found.  Raises ValueError for an ``f`` that the model lacks or cannot
+        answer.
         """
         asked, now = freeze(value), self._states.get(key, self._initial)
         result, after = self._done(now, f, asked)
@@ -76,7 +78,11 @@ class Objects:
         return "ok", _shown(result, f, value)
 
     def _done(self, state: Any, f: str, asked: Any) -> tuple[Any, Any]:
-        """The answer (``UNKNOWN``: an acknowledgement), and the state after it; ``ILLEGAL``: it does not fit."""
+        """Return the answer to an operation and the state after it.
+
+        The answer is ``UNKNOWN`` if there is only an acknowledgement, and the state ``ILLEGAL`` if the operation does
+        not fit.
+        """
         model = self._model
         result = model.respond(state, f, asked)
         if result is UNKNOWN and f in model.reads:
@@ -85,7 +91,7 @@ class Objects:
             model.admit(f, asked, result)
         after = model.step(state, f, asked, result)
         if after is ILLEGAL and model.step(state, f, asked, UNKNOWN) is not ILLEGAL:
-            return result, state  # it shows what a bug did to the state
+            return result, state  # the answer reveals what a bug did to the state
         return result, after
 
     def _change(self, f: str, key: Any, asked: Any, after: Any) -> None:
@@ -110,7 +116,7 @@ class Objects:
 
 
 def _shown(result: Any, f: str, value: Any) -> Any:
-    """The value of an ok end: an acknowledgement repeats what clients repeat."""
+    """Return the value of an ``ok`` end.  For an acknowledgement, it is the request's value if clients repeat it."""
     if result is not UNKNOWN:
         return thaw(result)
     return value if f in ECHOED else None
@@ -119,9 +125,9 @@ def _shown(result: Any, f: str, value: Any) -> Any:
 def history_of(
     objects: Objects, operations: Iterable[tuple[str, Any, Any]], *, workers: int = 3, seed: int = 0
 ) -> list[Event]:
-    """The history of so many workers that do these operations (``f``, key, value), each when it is free.
+    """Return the history of some workers that perform operations (``f``, key, value), each when it is free.
 
-    Operations overlap, and each is done at some moment between its invocation and its completion.
+    Operations overlap, and each takes effect at some moment between its invocation and its completion.
     """
     rng = random.Random(seed)
     free = [(0, worker) for worker in range(workers)]
@@ -155,9 +161,10 @@ def history_of_workload(
     most: int = 1000,
     setup: Setup | None = None,
 ) -> list[Event]:
-    """The history of a workload in virtual time: so many operations, and its final reads one after the other.
+    """Return the history of a workload in virtual time.
 
-    ``answers`` are :class:`Objects`, or what a client makes of a server in memory.
+    It has at most ``most`` operations, then the workload's final reads one after the other.  ``answers`` are
+    :class:`Objects`, or a client's answers from an in-memory server.
     """
     scale = Scale(keys=keys, workers=workers, setup=setup or Setup(version=""))
     events = simulate(workload.generator(scale), workers=workers, answers=answers, seed=seed, most=most).events

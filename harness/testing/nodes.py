@@ -14,17 +14,17 @@ from nemesis.core.ports import Command, Completed, StartError
 
 
 class UnreachableError(Exception):
-    """What a harness would raise when a node cannot be reached."""
+    """The error that a real harness would raise for a node that cannot be reached."""
 
 
 @dataclass
 class FakeNodes:
-    """Understands the commands of the partition and process faults by their text, and others by ``answers``.
+    """Nodes that understand the commands of partition and process faults by their text, and others by ``answers``.
 
-    ``answers`` maps a word of a command to what it prints, given the node and the command; ``sent`` are all commands.
-    ``deaf_rules``: rules are accepted but drop and count nothing.  ``refuse``: nodes on which installing fails.
-    ``quiet``: the system sends nothing.  ``unreachable``: nodes that raise.  ``immortal``: nodes whose process survives
-    a kill.
+    ``answers`` maps a word of a command to a function of node and command that returns its output.  ``sent`` records
+    all commands.  ``deaf_rules``: rules are accepted but drop and count nothing.  ``refuse``: nodes on which installing
+    rules fails.  ``quiet``: the system sends nothing.  ``unreachable``: nodes for which commands raise.  ``immortal``:
+    nodes whose process survives a kill.
     """
 
     names: tuple[str, ...] = ("n1", "n2", "n3", "n4", "n5")
@@ -113,7 +113,7 @@ class FakeNodes:
         return 137 if self._drops(peer, node) or self._drops(node, peer) else 0
 
     def running(self, node: str) -> dict[int, str]:
-        """The state letters of a node's processes; zombies are none."""
+        """Return the state letters of a node's processes by pid, without zombies."""
         return {pid: letter for (at, pid), letter in self.states.items() if at == node and letter not in ("", "Z")}
 
     def _signal(self, node: str, name: str) -> None:
@@ -123,7 +123,7 @@ class FakeNodes:
 
 @dataclass
 class FakeSystem:
-    """One process a node; pids are never used twice."""
+    """A system with one process on each node.  A pid is never used twice."""
 
     nodes: FakeNodes
     leader: str | None = "n1"

@@ -5,5 +5,5 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Final
 
-#: Defaults of a user's own; ``harness.cli.options.project`` says what may stand in it.
+#: The file with the user's own defaults.  ``harness.cli.options.project`` documents its content.
 PROJECT_FILE: Final = Path("harness.toml")

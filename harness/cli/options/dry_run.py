@@ -18,13 +18,13 @@ from nemesis.core.targets import certain
 from nemesis.faults.registry import hits_all
 from nemesis.schedule.steps import Step
 
-#: What every plan has from its system, or what says how the rest was written.
+#: Fields of a plan's record that the table of options leaves out, because they are metadata or are shown elsewhere.
 _LEFT_OUT: Final = frozenset({"format", "version_of_format", "test", "label", "command", "schedule", "options"})
 _ALL: Final = "of all faults, those that cannot work on the cluster are left out when it is up"
 
 
 def dry_run(plan: Plan, ctx: click.Context) -> str:
-    """The resolved plan and its schedule as text.  Raises UsageError for faults that cannot be scheduled."""
+    """Return the resolved plan and its schedule as text.  Raises UsageError for faults that cannot be scheduled."""
     record = _record(plan, ctx)
     values = {name: value for name, value in record.items() if name not in _LEFT_OUT} | plan.options
     origins = origins_of(ctx)
@@ -41,14 +41,17 @@ def dry_run(plan: Plan, ctx: click.Context) -> str:
 
 
 def document(plan: Plan, ctx: click.Context) -> dict[str, Any]:
-    """Write the plan as JSON; the schedule is as in a plan.json, ``members`` is null where it is not known yet."""
+    """Return the plan for ``--json``.
+
+    The schedule has the form of a plan.json.  ``members`` is null if the members are not known yet.
+    """
     steps = [asdict(step) for step in _steps(plan)]
     members = list(member_names(plan)) or None
     return {"plan": _record(plan, ctx), "origins": origins_of(ctx), "members": members, "schedule": steps}
 
 
 def _record(plan: Plan, ctx: click.Context) -> dict[str, Any]:
-    """The plan's record; no plan.json holds its schedule yet, so its command names the script."""
+    """Return the plan's record, whose command names the script because no plan.json holds the schedule yet."""
     return {**plan.to_json(), "command": plan.command(str(ctx.params.get("schedule") or "plan.json"))}
 
 

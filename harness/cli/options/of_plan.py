@@ -1,4 +1,4 @@
-"""The options of ``harness run``, made from the fields of a plan: name, type, default and help stand there alone."""
+"""The options of ``harness run``, generated from the fields of a plan, which define their names, types and help."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from harness.cli.options.plan_file import FIGURES
 from harness.cli.shared_options import SPARK_OPTIONS
 from harness.plan import Plan, option_of
 
-#: Fields that the options of the system under test set: see ``harness.cli.options.of_system``.
+#: Fields set by options of the system under test, which ``harness.cli.options.of_system`` adds.
 _OF_SYSTEM: Final = frozenset({"version", "options", "workload", "planted_bug"})
-#: What the command line adds to a field: another form of the value, a short name, a completion.
+#: What the command line changes for a field: the form of the value, its default, its completion.
 _FORMS: Final[dict[str, dict[str, Any]]] = {
     "seed": {"default": None},
     "nemesis": {"default": "", "type": str, "shell_complete": complete_faults},
@@ -31,7 +31,7 @@ _SHORT: Final = {"nemesis": "-n"}
 
 
 def plan_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Put an option for each field of a plan on a command, in the order of the fields."""
+    """Add an option for each field of a plan to a command, in the order of the fields."""
     hints = get_type_hints(Plan)
     for field in reversed(fields(Plan)):
         if field.name in SPARK_OPTIONS:

@@ -20,7 +20,7 @@ from harness.systems import DEFAULT, find_system, split_version, usable_systems
 from harness.systems.api import Option, OptionValue, System
 from history.schema import hint
 
-#: The options that a short help shows, beside those of a system that is named.
+#: The options that the short help shows, besides those of a system that the command line names.
 _COMMON: Final = frozenset(
     {"nemesis", "system", "workload", "time_limit", "interval", "rate", "concurrency", "cluster", "seed", "store"}
 )
@@ -28,13 +28,13 @@ _TRUE_FALSE = {"true": True, "yes": True, "1": True, "false": False, "no": False
 
 
 class SystemCommand(click.Command):
-    """A command that has the options of the system which its own command line, plan file or defaults name."""
+    """A command with the options of the system that its command line, plan file or defaults name."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         plan = _plan(args)
         ctx.meta["planned"] = frozenset(plan)
         ctx.meta["system"] = _named(ctx, args, plan)
-        if ctx.resilient_parsing:  # a completion: a complaint would be written into the line that is typed
+        if ctx.resilient_parsing:  # a completion: an error message would be written into the line being typed
             try:
                 find_system(ctx.meta["system"])
             except HarnessError:
@@ -71,7 +71,7 @@ def _show_all(ctx: click.Context, _: click.Parameter, asked: object) -> None:
         ctx.exit()
 
 
-#: The option that shows every option of a :class:`SystemCommand`, whose help shows the common ones.
+#: The option that shows every option of a :class:`SystemCommand`; ``--help`` shows only the common ones.
 help_all = click.option(
     "--help-all", is_flag=True, is_eager=True, expose_value=False, callback=_show_all, show_default=False,
     help="Show all options.",
@@ -79,7 +79,10 @@ help_all = click.option(
 
 
 def _check_given(ctx: click.Context, known: Sequence[str]) -> None:
-    """Check that an option takes each default, of a file for this system or the environment.  Raises UsageError."""
+    """Check that an option exists for each default from the environment or from a file for this system.
+
+    Raises UsageError.
+    """
     system, defaults = ctx.meta["system"], ctx.default_map or {}
     if split_version(str(defaults.get("system", system)))[0] == system:
         for name in defaults:
@@ -99,7 +102,7 @@ def _check_given(ctx: click.Context, known: Sequence[str]) -> None:
 
 
 def _without_environment(param: click.Parameter) -> click.Parameter:
-    """The option of a plan file that was named: nothing but the command line changes it."""
+    """Return a copy of a plan file's option that the environment cannot override; only the command line can."""
     found = copy(param)
     if isinstance(found, click.Option):
         found.allow_from_autoenv = False
@@ -107,7 +110,7 @@ def _without_environment(param: click.Parameter) -> click.Parameter:
 
 
 class _Choice(click.Choice[str]):
-    """A choice that says ``why`` where its only value is nothing."""
+    """A choice that explains ``why`` if there is nothing to choose from."""
 
     def __init__(self, choices: Sequence[str], why: str = "there is nothing to choose") -> None:
         super().__init__(choices)
@@ -120,7 +123,7 @@ class _Choice(click.Choice[str]):
 
 
 def system_params(system: System) -> list[click.Parameter]:
-    """The options of a system: its workloads, versions and planted bugs, and what it declares itself."""
+    """Return the options of a system: its workloads, versions and planted bugs, and the options it declares."""
     workloads = [workload.name for workload in system.workloads]
     planted_bugs = [bug.name for bug in system.planted_bugs]
     found: list[click.Parameter] = [
@@ -151,7 +154,7 @@ def _param(option: Option) -> click.Option:
 
 
 def given_options(name: str, words: Iterable[str]) -> dict[str, OptionValue]:
-    """The values of ``-o name=value``, each of its option's type.  Raises UsageError."""
+    """Parse ``-o name=value`` options, converting each value to its option's type.  Raises UsageError."""
     options = {option.name: option for option in find_system(name).options}
     found: dict[str, OptionValue] = {}
     for word in words:
@@ -164,7 +167,7 @@ def given_options(name: str, words: Iterable[str]) -> dict[str, OptionValue]:
 
 
 def refuse_twice(ctx: click.Context, given: Mapping[str, OptionValue], options: Mapping[str, Any]) -> None:
-    """Refuse an option that the command line gives in both ways, with two values, by a UsageError."""
+    """Refuse an option that the command line gives in both forms with different values.  Raises UsageError."""
     for name, value in given.items():
         of_line = ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE
         if of_line and name in options and options[name] != value:
@@ -182,7 +185,7 @@ def _value(option: Option, text: str, word: str) -> OptionValue:
 
 
 def _plan(args: Sequence[str]) -> dict[str, Any]:
-    """The options in the plan file that the arguments name; what is wrong in it is said when they are parsed."""
+    """Return the options in the plan file that the arguments name; its errors are reported when they are parsed."""
     path = _value_of("--plan", args)
     try:
         return {} if path is None else read_defaults(Path(path))
@@ -191,7 +194,7 @@ def _plan(args: Sequence[str]) -> dict[str, Any]:
 
 
 def _named(ctx: click.Context, args: Sequence[str], plan: Mapping[str, Any]) -> str:
-    """The system that the arguments name, or else the plan, the environment, the project file."""
+    """Return the system named by the arguments, or else by the plan, the environment or the project file."""
     project = ctx.default_map or {}
     variable = os.environ.get(f"{ctx.auto_envvar_prefix}_SYSTEM") if ctx.auto_envvar_prefix else None
     named = (_value_of("--system", args), plan.get("system"), variable, project.get("system"), DEFAULT)

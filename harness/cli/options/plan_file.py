@@ -1,7 +1,7 @@
-"""Options of ``harness run`` from a file, and figures by name on the command line.
+"""Options of ``harness run`` from a file, and tables of numbers on the command line.
 
-A plan file is TOML with the names of the options as keys, or the ``plan.json`` of an earlier run (of which everything
-but the seed's consequences is taken: seed, faults, cluster, load)::
+A plan file is TOML with option names as keys, or the ``plan.json`` of an earlier run.  From a ``plan.json``, everything
+is used but what follows from the seed: seed, faults, cluster, load::
 
     nemesis = ["kill-leader", "bridge+packet-loss", "hammer-time@all/!leader"]
     interval = 8
@@ -36,7 +36,7 @@ else:  # not generic at run time before click 8.4
 
 
 class Figures(FiguresType):
-    """``name=number,name=number`` as a mapping."""
+    """The parameter type of ``name=number,name=number``, which becomes a mapping."""
 
     name = "name=number,…"
 
@@ -57,13 +57,13 @@ FIGURES: Final = Figures()
 
 
 def take_defaults(ctx: click.Context, param: click.Parameter, path: Path | None) -> None:  # noqa: ARG001 (click's shape)
-    """Make the file's values the defaults of all other options."""
+    """Use the file's values as the defaults of all other options."""
     if path is not None:
         ctx.default_map = {**(ctx.default_map or {}), **read_defaults(path)}
 
 
 def read_defaults(path: Path) -> dict[str, Any]:
-    """The options in a plan file, by parameter.  Raises UsageError that names file and key."""
+    """Return the options in a plan file by parameter.  Raises UsageError that names the file and the key."""
     where = f"--plan {path}"
     try:
         content = read_toml_or_object(path)
@@ -79,7 +79,7 @@ def read_defaults(path: Path) -> dict[str, Any]:
 
 
 def defaults_of(content: Mapping[str, Any], where: str) -> dict[str, Any]:
-    """The options in a table, by parameter.  Raises UsageError that names ``where`` and the key."""
+    """Return the options in a table by parameter.  Raises UsageError that names ``where`` and the key."""
     own = _values_of_file(content)
     _check_chosen(content, where)
     written = {option_of(field_of(name)).removeprefix("--"): name for name in content if name not in own}
@@ -103,12 +103,12 @@ def defaults_of(content: Mapping[str, Any], where: str) -> dict[str, Any]:
     return found
 
 
-#: What every system has names of its own for.
+#: Fields whose possible values depend on the system.
 _CHOSEN: Final = ("version", "workload", "planted_bug")
 
 
 def _check_chosen(content: Mapping[str, Any], where: str) -> None:
-    """Check that a table's system has the version, workload and planted bug that it chooses.  Raises UsageError."""
+    """Check that a table's system has the version, workload and planted bug that it names.  Raises UsageError."""
     if not isinstance(named := content.get("system"), str):
         return
     chosen = {name: content[name] for name in _CHOSEN if name in content}
@@ -119,7 +119,10 @@ def _check_chosen(content: Mapping[str, Any], where: str) -> None:
 
 
 def _values_of_file(content: Mapping[str, Any]) -> dict[str, Any]:
-    """The choices and options of the system that the table names, if that is a file: no type of ours knows them."""
+    """Return a table's values for choices and options of a system defined in a file.
+
+    They need separate treatment because no type of ours includes them.
+    """
     name = split_version(str(content.get("system", "")))[0]
     if not name.endswith(FILE):
         return {}

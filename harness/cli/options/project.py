@@ -1,4 +1,4 @@
-"""Defaults from the project file, ``harness.toml`` in the working directory: a table for each verb.
+"""Defaults from the project file, ``harness.toml`` in the working directory, with a table for each verb.
 
 ::
 
@@ -32,15 +32,15 @@ from history.safe_open import require_plain_if_any
 from history.schema import hint
 from history.toml_file import read_toml
 
-#: Options of ``harness run`` that are not the plan's.
+#: Options of ``harness run`` that do not belong to the plan.
 _OF_A_RUN: Final = frozenset({"store", "test-count", "keep-cluster"})
 
 
 def take_project_defaults(ctx: click.Context, named: Path | None) -> None:
-    """Let the verbs of this group take defaults from the project file, or from the file that the user ``named``.
+    """Give the verbs of this group defaults from the project file, or from the file that the user ``named``.
 
-    Raises UsageError for what is wrong in the tables of the verb that is called, and for a file that another user can
-    write while we are root: it may name programs, which would then run as root.
+    Raises UsageError for mistakes in the table of the verb being called.  Also raises it if we are root and another
+    user can write the project file: it may name programs, which would then run as root.
     """
     group = ctx.command
     assert isinstance(group, click.Group)
@@ -84,7 +84,7 @@ def _defaults(ctx: click.Context, command: click.Command, table: Any, place: str
 
 
 def _of_params(ctx: click.Context, command: click.Command, table: Mapping[str, Any], where: str) -> dict[str, Any]:
-    """The values by parameter, each as its option takes it."""
+    """Return the values of a table by parameter, checked against the type of each option."""
     params = {name: param for param in command.params for name in _names(param)}
     found: dict[str, Any] = {}
     for name, value in table.items():
