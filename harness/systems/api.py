@@ -1,7 +1,7 @@
-"""The seam between the harness and what it tests: one :class:`System`, in one place, found by its name.
+"""The interface between the harness and what it tests: a :class:`System`, defined in one place and found by its name.
 
 A system is a value: declarations (versions, options, planted bugs, workloads, promises, alarms) and a few functions of
-a :class:`Setup`, which is what a plan chose of them and the machines it runs on::
+a :class:`Setup`, which has the plan's choices and the machines to run on::
 
     SYSTEM = System(
         name="toy", summary="a register that one node holds", versions=("1",),
@@ -10,15 +10,15 @@ a :class:`Setup`, which is what a plan chose of them and the machines it runs on
         workloads=(REGISTER,),
     )
 
-What is left out is not asked for: a system without probes has no charts or checks of terms, one without a transfer
-request refuses the fault that needs it.  A package announces such a value by an entry point of the group
-``harness.systems`` (``toy = "my_package.toy:SYSTEM"``); nothing else in the harness knows it.
+Parts that are left out are not used: a system without probes has no charts or checks of terms, and one without a
+function to transfer leadership refuses the fault that needs it.  A package announces its system with an entry point of
+the group ``harness.systems`` (``toy = "my_package.toy:SYSTEM"``); nothing else in the harness knows it.
 
 =====================  =================================================================================================
 declarations           :class:`Option`, :class:`PlantedBug`, :class:`Alarm`, :class:`Surface` (what faults may rely on)
 what runs              :class:`Artifact` (files, fetched once), :class:`Role` (one process on one node), :data:`Ready`
 what clients see       :class:`Client`, :class:`Outcome`, :class:`Law` (which answer proves what), :class:`Workload`
-what nodes say         :class:`Prober`; :data:`FIGURES` and :data:`COUNTS` are the names that everything understands
+what nodes report      :class:`Prober`; :data:`FIGURES` and :data:`COUNTS` are the names that everything understands
 what must hold         :class:`Evidence`, :data:`Invariant`, :data:`Recovered`
 =====================  =================================================================================================
 """
@@ -47,11 +47,12 @@ Say: TypeAlias = Callable[[str], None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Option:
-    """An option of a system: ``-o name=value``, ``--name value`` where the name is free, a key in plans and suites.
+    """An option of a system: ``-o name=value``, a key in plans and suites, and ``--name value`` if the name is free.
 
-    Its type is that of ``default``.  ``choices`` are all values, of a text only; ``least`` and ``most`` are bounds of a
-    figure, ``reason`` why no run can make use of more.
-    With ``marks_runs`` a value other than the default makes another system of it: runs with it are named, grouped and
+    Its type is that of ``default``.  ``choices`` are all possible values of a text option; ``least`` and ``most`` are
+    the bounds of a number, and ``reason`` is why no run can use more.
+
+    With ``marks_runs``, any value but the default effectively makes another system: runs are named, grouped and
     compared by it.
     """
 
@@ -67,9 +68,9 @@ class Option:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlantedBug:
-    """A bug that the system can be ordered to have, so that a harness that finds nothing is found out itself.
+    """A bug that the system can be told to have, so that a harness that finds nothing is itself found out.
 
-    ``found_by`` are the checks that must find it, the surest first; without ``options`` it does nothing.
+    ``found_by`` are the checks that must find it, the most certain first.  It does nothing unless ``options`` are set.
     """
 
     name: str
@@ -80,10 +81,11 @@ class PlantedBug:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Alarm:
-    """A text in a node's log, its meaning, and what follows: a line that has the text ``unless`` too is none.
+    """A text in a node's log, its meaning, and what follows from it.  Lines that also contain ``unless`` do not count.
 
-    A ``violation``: no healthy system writes it.  A ``note``: worth knowing, no proof of anything.  A failure of the
-    ``harness``: the set-up is wrong; but a note on nodes that a fault named in ``wanted_by`` struck: it was for that.
+    A ``violation``: no healthy system writes it.  A ``note``: worth knowing, but proves nothing.  ``harness``: the
+    set-up is wrong, which is a failure of the harness.  On nodes that were struck by a fault named in ``wanted_by``,
+    that is only a note, because the fault meant to cause it.
     """
 
     pattern: str
@@ -98,7 +100,7 @@ class Alarm:
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """A node: its name, the address at which the others reach it, and the directory of its data filesystem."""
+    """A node: its name, the address at which the other nodes reach it, and the directory of its data filesystem."""
 
     name: str
     address: str
@@ -106,19 +108,19 @@ class Machine:
 
     @property
     def home(self) -> str:
-        """The directory below which everything of the system lies.
+        """The directory that contains everything of the system.
 
-        Relative paths of a :class:`Role` are below it, and logs in ``<home>/log``.  The place of an artifact is given
-        by ``harness.systems.artifacts.on_node``.
+        Relative paths of a :class:`Role` are below it, and logs are in ``<home>/log``.  For the place of an artifact,
+        see ``harness.systems.artifacts.on_node``.
         """
         return f"{self.data_dir}/{HOME}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Setup:
-    """The choices for a run: version, options (all of them), planted bug (empty: none), machines, name of the workload.
+    """The choices for a run: version, all options, planted bug (empty for none), machines and workload name.
 
-    ``nodes`` is empty where a plan is only read or validated.  ``client_timeout`` is in seconds, for one operation.
+    ``nodes`` is empty if a plan is only read or validated.  ``client_timeout`` is in seconds, for one operation.
     """
 
     version: str
@@ -140,9 +142,9 @@ class Setup:
 
 
 class Artifact(Protocol):
-    """Files that a version needs on every node; see ``harness.systems.artifacts`` for files and Maven.
+    """Files that a version needs on every node; see ``harness.systems.artifacts`` for local files and Maven.
 
-    They are fetched when they are first needed and kept by ``key``: the same key means the same bytes.
+    They are fetched when first needed and kept by ``key``: the same key means the same bytes.
     """
 
     @property
@@ -154,37 +156,43 @@ class Artifact(Protocol):
         ...
 
     def fetch(self, into: Path, say: Say) -> None:
-        """Put the files into an empty directory.  Raises HarnessError with the mend."""
+        """Put the files into an empty directory.  Raises HarnessError that says how to fix the problem."""
         ...
 
 
 class Shell(Protocol):
-    """One machine, where something is to be found out by a command; blocks, as readiness and probes may do."""
+    """A way to run commands on one machine, for readiness checks and probes, which may block."""
 
     @property
     def machine(self) -> Machine: ...
 
     def run(self, command: Command) -> Completed:
-        """Run it there as root.  An exit code is a result; raises HarnessError when the machine cannot be reached."""
+        """Run a command on the machine as root.
+
+        A non-zero exit code is a result, not an error.  Raises HarnessError if the machine cannot be reached.
+        """
         ...
 
 
-#: Whether a process answers by now, asked again and again until the plan's ``ready_timeout``; no exception for "not
-#: yet".  ``harness.systems.ready`` has those by port, command and log line.
+#: Returns whether a process is ready, without raising if it is not.  It is called repeatedly until the plan's
+#: ``ready_timeout``.  ``harness.systems.ready`` has functions for ports, commands and log lines.
 Ready: TypeAlias = Callable[[Shell], bool]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Role:
-    """One process on one node.  ``name`` is unique there.  Faults of processes hit the first role of a node,
-    or the one that :class:`Surface` names.
+    """One process on one node.
 
-    ``command`` runs in the node's home, in a session of its own, its output in ``log/<name>-console.log``.  It is
-    found, with all that it started, by the control group that it was started in, and ends by SIGKILL.
-    ``files`` are written before each start, by their paths below the home.  Of a run's end everything in ``log/`` is
-    collected, ``data`` (directories below the home) packed, and ``keep`` (patterns of small files below the home) as
-    they are.  Roles start in the order of ``stage``, each stage when the one before is ready.  A ``task`` is a command
-    that ends, run once before its stage's processes (formatting a store).
+    ``name`` is unique on the node.  Process faults hit the first role of a node, or the one that :class:`Surface`
+    names.
+
+    ``command`` runs in the node's home, in its own session, with its output in ``log/<name>-console.log``.  The process
+    and its descendants are found by the control group in which it was started, and are ended by SIGKILL.
+
+    ``files`` are written before each start, by their paths below the home.  At the end of a run, everything in ``log/``
+    is collected, ``data`` (directories below the home) is packed, and files that match ``keep`` (patterns of small
+    files below the home) are copied.  Roles start in the order of ``stage``, each stage when the one before is ready.
+    A ``task`` is a command that ends, such as formatting a store; it runs once, before the processes of its stage.
     """
 
     node: str
@@ -201,21 +209,25 @@ class Role:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Surface:
-    """The properties that faults rely on.  Prechecks refuse faults that need what is left out, with the reason.
+    """The properties of a system that faults rely on.  Prechecks refuse faults that need a missing one, with a reason.
 
-    ``peer_ports`` are all TCP ports at which nodes talk to each other, the first of which every node listens on;
-    ``client_port`` is that of clients.  ``role`` names the role whose processes are killed and paused, on nodes that
-    lack it the first; a power cut, which ends all of a node's processes, is refused where there are several.
+    ``peer_ports`` are all TCP ports at which nodes talk to each other; every node listens on the first.
+    ``client_port`` is the port for clients.  ``role`` names the role whose processes are killed and paused; on nodes
+    that lack it, the first role is used.  A power cut ends all processes of a node, and is refused if there are
+    several.
+
     ``members`` names the roles that store data or vote: faults draw from the nodes on which one of them runs, and count
-    majorities over these; without any, from all on which something runs.  ``store`` is the directory of ``role`` below
-    a node's home, and ``store_files`` sorts what it reads there when it starts into classes (``data``, ``index``,
-    ``snapshot``, ``term``), each with patterns below the store; what no pattern matches is never damaged.
-    ``snapshot_entries``: how many entries make a snapshot, 0 where none is made.  ``clock``: it may run under
-    libfaketime, and its probes report ``clock_ms``.  ``transfer_leader`` asks the first node to hand over to the
-    second; it raises OSError or ValueError when that is refused.  ``memory_only`` is why nothing outlives the end of
-    all processes, with the mend.  ``heartbeat`` is text that only heartbeats contain among the packets of a leader.
-    ``notices_s``: an election, and clients that find the new leader, take so long (seconds); of a shorter fault the
-    gates ask nothing.  ``refused`` maps faults that it cannot take to the reason.
+    majorities of these.  If it is empty, all nodes with any role count.  ``store`` is the directory of ``role`` below a
+    node's home.  ``store_files`` sorts the files that the role reads there at start-up into classes (``data``,
+    ``index``, ``snapshot``, ``term``), each with patterns below the store; files that match no pattern are never
+    damaged.
+
+    ``snapshot_entries`` is the number of entries that trigger a snapshot, 0 if there are none.  ``clock``: the role may
+    run under libfaketime, and its probes report ``clock_ms``.  ``transfer_leader`` asks the first node to hand over to
+    the second; it raises OSError or ValueError if that is refused.  ``memory_only`` says why nothing survives the end
+    of all processes, and how to fix that.  ``heartbeat`` is text that, among the packets of a leader, only heartbeats
+    contain.  ``notices_s`` is how long an election takes, until clients have found the new leader (seconds); the gates
+    demand nothing of shorter faults.  ``refused`` maps faults that the system cannot take to the reason.
     """
 
     peer_ports: tuple[int, ...]
@@ -237,24 +249,24 @@ class Surface:
 
 
 class Client(Protocol):
-    """One worker's way to the system; one operation at a time, in one event loop.
+    """One worker's connection to the system, for one operation at a time, in one event loop.
 
-    ``home`` is where it sends to, for the history: a node, a gateway, or anything else.
+    ``home`` says in the history where it sends requests: a node, a gateway, or anything else.
     """
 
     @property
     def home(self) -> str: ...
 
     async def open(self) -> None:
-        """Connect, if that is done ahead; may be called again.  A system that is down is no error here."""
+        """Connect, if the client connects ahead.  May be called again.  It is not an error if the system is down."""
         ...
 
     async def perform(self, invocation: Invocation) -> Outcome:
-        """Ask the system once, and return by the setup's ``client_timeout``.
+        """Send one request to the system, and return within the setup's ``client_timeout``.
 
-        Never raises for anything that the system or the network does: that is an outcome, by the system's law.  Nothing
-        that may have had an effect is sent twice.  With ``invocation.final`` the cluster is whole: any node may be
-        asked, in the strongest mode.
+        Never raises for anything that the system or the network does: that is an outcome, by the system's law.  A
+        request that may have had an effect is never sent again.  With ``invocation.final`` the cluster is whole: any
+        node may be asked, in the strongest mode.
         """
         ...
 
@@ -263,9 +275,9 @@ class Client(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scale:
-    """The sizes that a workload is made for: the plan's number of ``keys`` and of workers, and the system's setup.
+    """The sizes that a workload is built for: the plan's number of ``keys`` and of workers, and the system's setup.
 
-    ``used`` are the keys that have had operations, in the order of their first.
+    ``used`` are the keys that have had operations, in the order of their first one.
     """
 
     keys: int
@@ -278,12 +290,12 @@ class Scale:
 class Workload:
     """The operations of clients, and the checks that judge them.
 
-    ``generator`` makes the operations of warm-up and main phase, ``final`` the reads that close a run (marked
-    ``final``), each repeated by a worker of each node until it was answered by one that had applied it.  ``model`` is
-    the name of a model of the checker, or a check of its own, from the evidence; ``checks`` come on top of it.
-    ``level`` is the isolation level that a model of transactions is asked for, by what the setup chose.
-    ``kinds`` are the ``f`` of which the gates ask for completions, ``reads`` those that show what others did.
-    ``written_once``: no value is written twice to a register, so that ``--stop-on-violation`` can follow.
+    ``generator`` makes the operations of the warm-up and the main phase.  ``final`` makes the reads that close a run
+    (marked ``final``); for each node, a worker repeats each of them until a node that had applied it answered.
+    ``model`` is the name of a model of the checker, or a function that checks the evidence; ``checks`` are applied in
+    addition.  ``level`` returns the isolation level for a model of transactions, given the setup.  ``kinds`` are the
+    ``f`` for which the gates demand completions, ``reads`` those that show what others did.  ``written_once``: no value
+    is written twice to a register, so that ``--stop-on-violation`` can follow the run.
     """
 
     name: str
@@ -298,7 +310,7 @@ class Workload:
     checks: tuple[Invariant, ...] = ()
 
     def model_of(self, setup: Setup) -> str | None:
-        """The name of the model, with its level if it has one; None for a check of its own."""
+        """Return the name of the model, with its level if it has one, or None for a workload with its own check."""
         if not isinstance(self.model, str) or self.level is None:
             return self.model if isinstance(self.model, str) else None
         return f"{self.model}:{self.level(setup)}"
@@ -306,9 +318,9 @@ class Workload:
 
 # -- what nodes say ---------------------------------------------------------------------------------------------------
 
-#: The figures of a probe that everything understands, with their units.  Everything else that a prober returns, but for
-#: :data:`COUNTS`, is the system's own: numbers, of which there is a plot, and texts; conditions of scripts and checks
-#: ask for both by name.
+#: The figures of a probe that everything understands, with their meaning.  Whatever else a prober returns, except
+#: :data:`COUNTS`, belongs to the system: numbers, which are plotted, and texts.  Conditions of scripts and checks use
+#: both by name.
 FIGURES: Final[Mapping[str, str]] = {
     "role": "leader, follower, candidate or unknown",
     "term": "number of the term, epoch or ballot",
@@ -324,8 +336,8 @@ FIGURES: Final[Mapping[str, str]] = {
     "fault": "the first thing that went wrong in it, in words",
 }
 
-#: What a node has counted since its process began.  The prefix keeps a system's own counts apart: one that is called
-#: ``undecodable`` means nothing to us.
+#: Events that a node has counted since its process started.  The prefix separates them from a system's own counts: a
+#: count that is just called ``undecodable`` means nothing to us.
 COUNTS: Final[Mapping[str, str]] = {
     "count.snapshots_saved": "snapshots that it has written",
     "count.snapshots_loaded": "snapshots that it has installed from another node",
@@ -337,10 +349,10 @@ COUNTS: Final[Mapping[str, str]] = {
 
 
 class Prober(Protocol):
-    """Asks one node about itself, about four times a second."""
+    """A source of one node's figures, which is asked about four times a second."""
 
     async def ask(self, timeout: float) -> Mapping[str, Any]:
-        """The node's figures by name.  Raises OSError or ValueError, with the reason, when there are none."""
+        """Return the node's figures by name.  Raises OSError or ValueError, with the reason, if there are none."""
         ...
 
     async def close(self) -> None: ...
@@ -353,9 +365,9 @@ class Prober(Protocol):
 class Evidence:
     """The record of a run, for checks.  Times are nanoseconds since the run's start.
 
-    ``operations`` are all that were recorded, also those without any effect.
-    ``moments`` are when phases began (``healed``, ``quiet``, ``final-reads``, ``restarting``, …).  ``recovered`` are
-    the nodes that caught up after the last heal.  ``files`` is the directory of what was collected, ``<node>/…``.
+    ``operations`` are all recorded operations, including those without effect.  ``moments`` are the starts of phases
+    (``healed``, ``quiet``, ``final-reads``, ``restarting``, …).  ``recovered`` are the nodes that caught up after the
+    last heal.  ``files`` is the directory of collected files, ``<node>/…``.
     """
 
     setup: Setup
@@ -368,9 +380,9 @@ class Evidence:
     files: Path | None = None
 
 
-#: A check of the system, as a pure function of what was recorded.
+#: A check of the system, as a pure function of the recorded evidence.
 Invariant: TypeAlias = Callable[[Evidence], Check]
-#: Whether these nodes have caught up since this time (ns) by these probes, which are still coming in.
+#: Returns whether these nodes have caught up since this time (ns), by the probes so far; more are still coming in.
 Recovered: TypeAlias = Callable[[Sequence[Probe], Sequence[str], int], bool]
 
 
@@ -382,15 +394,19 @@ class System:
     """A system under test.
 
     The first of ``versions`` and of ``workloads`` is the default.  ``refuse`` returns why a combination of version,
-    options and planted bug cannot be run, with the mend, or None.  ``leads`` is asked again and again after the start
-    until it returns who leads, or another word for "the cluster serves".  ``clients`` makes all clients of a run at
-    once, so that they can share a process.  ``describe`` adds facts to what the results record of the environment.
-    Without ``recovered`` the nodes' ``committed`` and ``applied`` decide where probes report them, else that
-    operations succeed again. A node may answer damage to files of the classes in ``may_refuse`` by not starting.
-    ``every_node_serves``: clients of any node must be served once all faults are healed, by it or through it. False:
-    they need not be, as where a backup refuses. None: it is not known, so a run in which some are not is unknown.
-    ``promises``: what it claims.  ``epoch_bits``: so many lower bits of an index count within an epoch, which the
-    upper ones are (0: no epochs).  ``log_words`` say what lines of its logs mean.
+    options and planted bug cannot run, with the remedy, or None.  ``leads`` is called repeatedly after the start until
+    it returns the leader, or another word that means "the cluster serves".  ``clients`` makes all clients of a run at
+    once, so that they can share a process.  ``describe`` adds facts to the environment in the results.  ``recovered``
+    decides whether nodes have caught up; without it, that depends on the nodes' ``committed`` and ``applied`` if probes
+    report them, or else on whether operations succeed again.  A node may answer damage to files of the classes in
+    ``may_refuse`` by not starting.
+
+    ``every_node_serves``: clients of any node must be served once all faults are healed, by the node or through it.
+    False: they need not be, for example if backups refuse requests.  None: it is not known, so a run in which some
+    clients are not served is unknown.
+
+    ``promises`` are the system's claims.  ``epoch_bits`` is the number of lower bits of an index that count within an
+    epoch; the upper bits are the epoch (0: no epochs).  ``log_words`` say what lines of its logs mean.
     """
 
     name: str

@@ -1,7 +1,7 @@
-"""Files that systems run from: fetched when they are first needed, and kept by the identity of their content.
+"""Files that systems run from: fetched when first needed, and kept by the identity of their content.
 
-They are kept in ``$XDG_CACHE_HOME/harness`` (``~/.cache/harness``), each in a folder of its own that appears when it is
-complete; the same folder's name is used on the nodes, so that another version never meets another's files.
+They are kept in ``$XDG_CACHE_HOME/harness`` (``~/.cache/harness``), each artifact in its own folder, which appears when
+it is complete.  Nodes use the same folder name, so that files of different versions never mix.
 """
 
 from __future__ import annotations
@@ -30,7 +30,10 @@ _DEPENDENCY = (
 
 @dataclass(frozen=True, slots=True)
 class LocalFiles:
-    """Files that are on this machine already; ``missing`` is said behind the name of one that is not, with the mend."""
+    """Files that are already on this machine.
+
+    ``missing`` completes the error message for a missing file, after its name, and gives the remedy.
+    """
 
     name: str
     paths: tuple[Path, ...]
@@ -38,7 +41,7 @@ class LocalFiles:
 
     @property
     def key(self) -> str:
-        """The digest of the files.  Raises UsageError when one is missing."""
+        """The digest of the files.  Raises UsageError if one is missing."""
         for path in self.paths:
             if not path.is_file():
                 raise UsageError(f"{path.name} {self.missing}")
@@ -51,9 +54,9 @@ class LocalFiles:
 
 @dataclass(frozen=True, slots=True)
 class MavenJars:
-    """Jars of these coordinates (``group:artifact:version``), and those that they need to run.
+    """The jars with these coordinates (``group:artifact:version``), and the jars that they need to run.
 
-    ``sha256`` is :func:`digest_of` all of them: what a repository serves instead is refused.
+    ``sha256`` is the digest of them all (:func:`digest_of`).  Other content from a repository is refused.
     """
 
     name: str
@@ -81,8 +84,8 @@ class MavenJars:
 def maven(pom: Path, *words: str, missing: str, failed: str) -> None:
     """Run Maven on a project.
 
-    Raises UsageError, which begins with ``missing``, where there is no Maven; ArtifactError, with ``failed`` and what
-    Maven said first, when it fails.
+    Raises UsageError starting with ``missing`` if Maven is not installed, or ArtifactError with ``failed`` and Maven's
+    first error if it fails.
     """
     try:
         done = subprocess.run(("mvn", "-q", "-B", "-f", str(pom), *words), capture_output=True, text=True, check=False)
@@ -94,7 +97,7 @@ def maven(pom: Path, *words: str, missing: str, failed: str) -> None:
 
 
 def digest_of(paths: Iterable[Path]) -> str:
-    """A hash of the files' names and contents."""
+    """Return a hash of the files' names and contents."""
     content = hashlib.sha256()
     for path in paths:
         content.update(path.name.encode() + b"\0" + hashlib.sha256(path.read_bytes()).digest())
@@ -102,10 +105,7 @@ def digest_of(paths: Iterable[Path]) -> str:
 
 
 def cached(artifact: Artifact, say: Say) -> Path:
-    """The folder on this machine with the artifact's files; they are fetched if they are not there yet.
-
-    Raises HarnessError.
-    """
+    """Return the folder on this machine with the artifact's files, fetching them if necessary.  Raises HarnessError."""
     place = _root() / folder(artifact)
     try:
         if not place.is_dir():
@@ -125,17 +125,17 @@ def _fetch(artifact: Artifact, place: Path, say: Say) -> None:
         try:
             arriving.rename(place)
         except OSError:
-            if not place.is_dir():  # another run was quicker
+            if not place.is_dir():  # else another run was faster
                 raise
 
 
 def folder(artifact: Artifact) -> str:
-    """The name of the artifact's folder, in the cache and on the nodes."""
+    """Return the name of the artifact's folder, in the cache and on the nodes."""
     return f"{artifact.name}-{hashlib.sha256(artifact.key.encode()).hexdigest()[:16]}"
 
 
 def on_node(machine: Machine, artifact: Artifact) -> str:
-    """The directory of the artifact's files on a node."""
+    """Return the directory of the artifact's files on a node."""
     return f"{machine.home}/programs/{folder(artifact)}"
 
 

@@ -1,4 +1,4 @@
-"""The options of a system as types: files and command lines are checked by them, schemas are made of them."""
+"""The options of a system as types, which check files and command lines, and from which schemas are made."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from msgspec import Meta, Struct
 from harness.systems.api import Option, OptionValue, System
 from history.schema import convert, hint, table
 
-# The values of these are types, which a type checker cannot follow.
+# Types built at run time, which a type checker cannot follow.
 _literal: Final[Any] = Literal
 _annotated: Final[Any] = Annotated
 
 
 def type_of(option: Option) -> Any:
-    """The type of an option's values, with its choices or bounds."""
+    """Return the type of an option's values, with its choices or bounds."""
     if option.choices:
         return _literal[option.choices]
     kind = type(option.default)
@@ -30,7 +30,7 @@ def type_of(option: Option) -> Any:
 
 
 def choices(system: System) -> type[Struct]:
-    """The type of a table of version, workload and planted bug."""
+    """Return the type of a table with version, workload and planted bug."""
     none = None if system.planted_bugs else Meta(description=f"{system.name} has no planted bugs")
     planted_bugs = _annotated[_literal["", *(bug.name for bug in system.planted_bugs)], none]
     names = tuple(workload.name for workload in system.workloads)
@@ -39,12 +39,12 @@ def choices(system: System) -> type[Struct]:
 
 
 def with_defaults(system: System, given: Mapping[str, OptionValue]) -> dict[str, OptionValue]:
-    """The values of all options: those given, else the defaults."""
+    """Return the values of all options: the given ones, else the defaults."""
     return {**{option.name: option.default for option in system.options}, **given}
 
 
 def check_options(system: System, given: Mapping[str, OptionValue], spell: Callable[[str], str]) -> None:
-    """Check that the system has each option, and takes its value.  Raises ValueError."""
+    """Check that the system has each option and accepts its value.  Raises ValueError."""
     options = {option.name: type_of(option) for option in system.options}
     for name in given:
         if name not in options:

@@ -1,8 +1,8 @@
-"""Judge a system's own code by its runs: ``harness system check`` asks for each part, and says what is missing.
+"""Judge a system's own code by its runs: ``harness system check`` looks at each part and says what is missing.
 
-Three short runs are looked at: one with a cut, a kill and a pause; a calm one on the same nodes, which must find
-nothing of the one before; and one with a planted bug.  A part that is wrong is invalid, one that the system does not
-have, or that the runs did not show, is unknown.
+It looks at three short runs: one with a network cut, a kill and a pause; a calm one on the same nodes, which must find
+nothing of the one before; and one with a planted bug.  A part that is wrong is invalid.  A part that the system lacks,
+or that the runs did not show, is unknown.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ from history.metrics.awake_clock import AwakeClock
 from history.records.finding import UnderFault
 from history.records.violations import found_in
 
-#: A cut, a kill and a pause, of which each leaves a quorum.
+#: A network cut, a kill and a pause, each of which leaves a quorum.
 FAULTS: Final = ("partition-random-node", "kill-random-processes", "hammer-time")
-#: Models of objects whose old value is gone once they are written: only a read before that shows what was left.
+#: Models of objects that lose their old value when written: only a read before that shows a leftover value.
 OVERWRITTEN: Final = frozenset({"register", "cas-register"})
-#: A client may return so much later than its timeout (s): the machine may be busy.
+#: Seconds by which a client may exceed its timeout, because the machine may be busy.
 SLACK_S: Final = 1.0
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One part of a system, and what the runs showed of it."""
+    """One part of a system, and what the runs showed about it."""
 
     part: str
     verdict: Verdict
@@ -40,8 +40,8 @@ class Finding:
 class Trial:
     """The outcome of one run: ``results.json``, moments (ns since its start), and the directory of the nodes' files.
 
-    ``clock`` leaves out the times in which the harness itself stood still: no client could return then.  ``model`` is
-    that of the workload, and ``reads`` are the ``f`` of its reads.
+    ``clock`` excludes the times in which the harness itself stood still, because no client could return then.
+    ``model`` is the workload's model, and ``reads`` are the ``f`` of its reads.
     """
 
     results: Mapping[str, Any]
@@ -55,20 +55,20 @@ class Trial:
     reads: frozenset[str] = frozenset()
 
     def check(self, name: str) -> Mapping[str, Any]:
-        """The check or gate of this name; an unknown one if there is none."""
+        """Return the check or gate with this name, or an unknown one if there is none."""
         missing = {"name": name, "verdict": "unknown", "seen": "not judged"}
         return next((one for one in self.results.get("checks", ()) if one["name"] == name), missing)
 
     @property
     def of_clients(self) -> Mapping[str, Any]:
-        """The check of what clients saw, which is the first."""
+        """The check of what clients saw, which comes first in the results."""
         checks = self.results.get("checks") or [self.check("")]
         first: Mapping[str, Any] = checks[0]
         return first
 
 
 def findings(system: System, faulty: Trial, calm: Trial, planted: Trial | None, client_timeout: float) -> list[Finding]:
-    """The parts of a system by its runs; ``planted`` is None where it has no planted bug."""
+    """Judge the parts of a system by its runs; ``planted`` is None if it has no planted bug."""
     return [
         _starts(faulty),
         _outcomes(faulty, client_timeout),
@@ -93,7 +93,7 @@ def _starts(trial: Trial) -> Finding:
 
 
 def _outcomes(trial: Trial, client_timeout: float) -> Finding:
-    """A client returns in time whatever happens; only what never came back may have no end."""
+    """Check that clients return in time and give a reason whenever an operation does not succeed."""
     counts = Counter(op.outcome for op in trial.operations)
     took = [
         (op.returned - op.invoked) / 1e9 for op in trial.clock.operations(trial.operations) if op.returned is not None
@@ -108,7 +108,7 @@ def _outcomes(trial: Trial, client_timeout: float) -> Finding:
 
 
 def _under(trial: Trial, fault: str) -> Finding:
-    """Whether the fault bit, and clients were answered beside it."""
+    """Check that the fault took effect, and that clients were still answered meanwhile."""
     states = Counter(one["state"] for one in trial.results.get("receipts", ()) if one["fault"] == fault)
     bitten = ", ".join(f"{number} {state}" for state, number in sorted(states.items())) or "never tried"
     under = found_in(trial.results, UnderFault)
@@ -147,7 +147,7 @@ def _collect(trial: Trial) -> Finding:
 
 
 def _wipe(earlier: Trial, trial: Trial) -> Finding:
-    """A run on nodes of an earlier one, whose values it must not find: no history would explain them."""
+    """Check that a run on the nodes of an earlier one found none of its values, which no history would explain."""
     of_clients = trial.of_clients
     seen = f"a second run on the same nodes: {of_clients['name']}: {of_clients['seen']}"
     verdict: Verdict = of_clients["verdict"] if "main" in trial.moments else "invalid"
@@ -157,7 +157,7 @@ def _wipe(earlier: Trial, trial: Trial) -> Finding:
 
 
 def _looked_for_leftovers(earlier: Trial, trial: Trial) -> bool:
-    """Whether a value that an earlier run left would have been seen."""
+    """Return whether a value that an earlier run left would have been seen."""
     if trial.model not in OVERWRITTEN:
         return True
     before = {op.key for op in earlier.operations if op.f not in earlier.reads}

@@ -1,4 +1,4 @@
-"""What a system declares, checked where it is found: a mistake is said in one line before anything relies on it."""
+"""Checks of what a system declares, made when it is loaded, so that mistakes are reported in one line."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from harness.systems.api import Option, Setup, System, Workload
 from harness.systems.law import Law
 from history.schema import hint
 
-#: What a command line, a file and a name of a run can hold.
+#: Names that can be used on a command line, in a file and in the name of a run.
 _NAME: Final = re.compile(r"[a-z][a-z0-9_-]*")
 _VERSION: Final = re.compile(r"\S+")
 
 
 def check_declared(system: System) -> None:
-    """Check all declarations.  Raises ValueError for a wrong one, with its place: ``options.colour.default``."""
+    """Check all declarations.  Raises ValueError for a mistake, with its place, such as ``options.colour.default``."""
     for place in ("versions", "workloads"):
         if not getattr(system, place):
             raise ValueError(f"{place} is empty: the first is the default")
@@ -74,7 +74,7 @@ def _check_planted_bug(place: str, needs: Mapping[str, Any], options: Mapping[st
 
 
 def require_able(system: System, setup: Setup) -> None:
-    """Check that this setup of the system can be run.  Raises UsageError with the reason, and the mend."""
+    """Check that this setup of the system can run.  Raises UsageError with the reason and the remedy."""
     for workload in system.workloads:
         if workload.name == setup.workload and (model := workload.model_of(setup)) is not None:
             from checker.models.registry import model_named  # it imports numpy, which no list needs

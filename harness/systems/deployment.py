@@ -1,8 +1,8 @@
-"""A system on its nodes: install, start, ready, kill, wipe, collect, for any :class:`System`.
+"""Any :class:`System` on its nodes: install, start, wait until ready, kill, wipe, collect.
 
-On a node everything lives under its home: ``programs/`` (artifacts, by their content), ``run/`` (process ids, by
-role), ``log/``, and the data of the roles.  A process is started in the control group of its role, by which it is
-found, with all that it starts (see ``nemesis.core.roles``).
+On a node everything is below its home: ``programs/`` (artifacts, by their content), ``run/`` (process ids, by role),
+``log/``, and the data of the roles.  A process is started in the control group of its role, by which it is found with
+all its descendants (see ``nemesis.core.roles``).
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ from nemesis.faults.power import POWER
 if TYPE_CHECKING:
     from harness.remote.node import Node
 
-#: How often it is looked whether what is waited for has died meanwhile (s).
+#: Seconds between checks whether a process that is being waited for has died.
 LOOK_AGAIN_S: Final = 1.0
 
 
 class RemoteNodes(Protocol):
-    """The methods of nodes that this module needs; ``harness.remote.nodes.Remote`` is one."""
+    """The methods of nodes that this module needs; ``harness.remote.nodes.Remote`` has them."""
 
     def run(self, commands: Mapping[str, Command]) -> dict[str, Completed]: ...
 
@@ -43,7 +43,7 @@ class RemoteNodes(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class NodeShell:
-    """Commands on one node; see ``harness.systems.api.Shell``."""
+    """A shell on one node; implements ``harness.systems.api.Shell``."""
 
     machine: Machine
     remote: RemoteNodes
@@ -53,14 +53,14 @@ class NodeShell:
 
 
 def machines(nodes: Iterable[Node]) -> tuple[Machine, ...]:
-    """The nodes of a cluster, as a system sees them."""
+    """Return the nodes of a cluster as a system sees them."""
     return tuple(Machine(node.name, node.address, node.data_dir) for node in nodes)
 
 
 def members_of(system: System, setup: Setup) -> tuple[str, ...]:
-    """The nodes of a setup on which a role of the surface's ``members`` runs, or any role when it names none.
+    """Return the nodes that run one of the surface's ``members`` roles, or any role if it names none.
 
-    Raises HarnessError when none of these roles runs anywhere.
+    Raises HarnessError if none of these roles runs anywhere.
     """
     wanted = system.surface(setup).members
     having = {role.node for role in system.roles(setup) if not role.task and (not wanted or role.name in wanted)}
@@ -70,7 +70,7 @@ def members_of(system: System, setup: Setup) -> tuple[str, ...]:
 
 
 def fetch(system: System, setup: Setup, say: Say) -> dict[str, Path]:
-    """Make sure that every artifact is on this machine; where it is, by its folder's name.  Raises HarnessError."""
+    """Fetch artifacts that this machine lacks, and return the places of all by folder name.  Raises HarnessError."""
     return {folder(one): cached(one, say) for one in system.artifacts(setup)}
 
 
@@ -86,7 +86,7 @@ class Deployment:
         ready_timeout: float = 60.0,
         say: Say = lambda _line: None,
     ) -> None:
-        """``clock`` reads seconds; ``ready_timeout`` (s) is for every wait of its own."""
+        """Make a deployment; ``clock`` reads seconds, and ``ready_timeout`` limits every wait (seconds)."""
         self.system = system
         self.setup = setup
         self.names = tuple(node.name for node in setup.nodes)
@@ -97,12 +97,12 @@ class Deployment:
         self._environments: dict[str, Mapping[str, str]] = {}
         self._stages: list[list[Role]] | None = None
         self._done: set[tuple[str, str]] = set()
-        #: The nodes on which a process ended while it was started.
+        #: The nodes on which a process ended while it was being started.
         self.died_starting: set[str] = set()
 
     @property
     def stages(self) -> list[list[Role]]:
-        """The roles, those that start together in one list."""
+        """The roles in the order of their stages, with one list for each stage."""
         if self._stages is None:
             roles = sorted(self.system.roles(self.setup), key=lambda role: role.stage)
             self._stages = [list(same) for _, same in groupby(roles, key=lambda role: role.stage)]
@@ -110,7 +110,10 @@ class Deployment:
 
     @property
     def surface(self) -> Surface:
-        """The properties that faults rely on.  One process of several on a node cannot lose power alone."""
+        """The properties that faults rely on.
+
+        Power cuts are refused if a node has several processes, because one of them cannot lose power alone.
+        """
         surface = self.system.surface(self.setup)
         several = next((name for name in self.names if len(self._processes(name)) > 1), None)
         if several is None:
@@ -128,7 +131,7 @@ class Deployment:
 
     @property
     def members(self) -> tuple[str, ...]:
-        """The nodes where the system keeps its data or votes, by its surface; all on which something runs without."""
+        """The nodes that store data or vote according to the surface, or else all nodes on which something runs."""
         return members_of(self.system, self.setup)
 
     @property
@@ -138,7 +141,7 @@ class Deployment:
 
     @property
     def hit(self) -> dict[str, Role]:
-        """The role that faults hit, by node: the one that the surface names, on nodes that lack it the first."""
+        """The role that faults hit on each node: the one that the surface names, or the first if the node lacks it."""
         wanted = self.system.surface(self.setup).role
         found = {name: sorted(self._processes(name), key=lambda role: role.name != wanted) for name in self.serving}
         return {name: roles[0] for name, roles in found.items()}
@@ -149,11 +152,11 @@ class Deployment:
     # -- programs --------------------------------------------------------------------------------------------------
 
     def install(self) -> None:
-        """Put the artifacts on every node where they are missing.  Raises HarnessError."""
+        """Put the artifacts on every node that lacks them.  Raises HarnessError."""
         self._run_all({name: _script("mkdir", 'mkdir -p "$1/log"', self._home(name)) for name in self.names})
         for artifact in self.system.artifacts(self.setup):
             self._install(artifact, cached(artifact, self._say))
-        # A power cut in the first seconds must not lose the program: that would be our failure.
+        # Sync, because a power cut in the first seconds must not lose the program: that would be our failure.
         self._run_all({node.name: Command(("sync", "-f", node.data_dir)) for node in self.setup.nodes})
 
     def _install(self, artifact: Artifact, local: Path) -> None:
@@ -176,7 +179,7 @@ class Deployment:
         self._environments = dict(environments)
 
     def start(self, nodes: Iterable[str]) -> None:
-        """Start what does not run there, stage by stage; return when all is ready.
+        """Start the processes that are not running, stage by stage, and return when all are ready.
 
         Raises NotReadyError with the last lines of the logs.
         """
@@ -192,7 +195,7 @@ class Deployment:
             self._wait(running)
 
     def start_command(self, role: Role) -> Command:
-        """Start in a session and process group of its own, unless it is running."""
+        """Return the command that starts a role in its own session and process group, unless it is running."""
         variables = {**role.environment, **self._environments.get(role.node, {})}
         words = (*(("env", *(f"{name}={value}" for name, value in variables.items())) if variables else ()),)
         return _script("start", START, self._home(role.node), mark_of(role), role.name, *words, *role.command)
@@ -205,7 +208,7 @@ class Deployment:
                 self._run_all({role.node: Command(words, stdin=text)})
 
     def _perform(self, role: Role) -> None:
-        """Run a task that has not been run yet on these nodes since the last wipe."""
+        """Run a task, unless it has run on its node since the last wipe."""
         if (role.node, role.name) in self._done:
             return
         self._write_files([role])
@@ -217,7 +220,7 @@ class Deployment:
         self._done.add((role.node, role.name))
 
     def pids(self, nodes: Iterable[str]) -> dict[str, int | None]:
-        """The process ids, inside the nodes, of the role that faults hit; None where it is not running."""
+        """Return the pid, inside each node, of the role that faults hit, or None where it is not running."""
         found: dict[str, int | None] = dict.fromkeys(nodes)
         hit = self.hit
         asked = {name: self._pid_command(hit[name]) for name in found if name in hit}
@@ -229,18 +232,18 @@ class Deployment:
         return _script("pid", PID, self._home(role.node), role.name)
 
     def kill(self, nodes: Iterable[str]) -> None:
-        """SIGKILL to whatever of a system runs on the nodes, and wait until it is gone."""
+        """Send SIGKILL to every process of a system on the nodes, and wait until they are gone."""
         self._run_all({name: _script("kill", KILL, self._home(name), SIGNAL) for name in nodes})
 
     def wipe(self) -> None:
-        """Remove what an earlier run left, of this or another system; programs stay.  The processes must be gone."""
+        """Remove what an earlier run left, of this or another system, except programs.  No process may be running."""
         self._done.clear()
         self._run_all({name: _script("wipe", WIPE, self._home(name)) for name in self.names})
 
     # -- readiness -------------------------------------------------------------------------------------------------
 
     def await_leader(self) -> str:
-        """Wait until the cluster serves; return the leader.  Raises NotReadyError when it does not in time."""
+        """Wait until the cluster serves, and return the leader.  Raises NotReadyError after the timeout."""
         leader: list[str] = []
 
         def served() -> bool:
@@ -281,8 +284,8 @@ class Deployment:
             raise NotReadyError(f"the {role.name} on {role.node} ended while starting; {words}")
 
     def _refuse_the_absent(self, roles: Sequence[Role]) -> None:
-        """Refuse a program that serves, and is not the process that was started: no fault could hit it."""
-        deadline = self._clock() + LOOK_AGAIN_S  # the process may be about to write down its id
+        """Refuse a program that serves but is not the process that was started, because no fault could hit it."""
+        deadline = self._clock() + LOOK_AGAIN_S  # the process may be about to write its pid file
         while dead := self._dead(roles):
             if self._clock() > deadline:
                 raise NotReadyError(
@@ -292,7 +295,7 @@ class Deployment:
             time.sleep(0.05)
 
     def _dead(self, roles: Sequence[Role]) -> list[Role]:
-        """The roles whose process does not run."""
+        """Return the roles whose process is not running."""
         dead = []
         for together in _one_a_node(roles):
             answers = self._remote.run({role.node: self._pid_command(role) for role in together})
@@ -300,7 +303,7 @@ class Deployment:
         return dead
 
     def ended(self) -> dict[str, list[str]]:
-        """The names of the roles that do not run, by node; empty when all do."""
+        """Return the names of the roles that are not running, by node; empty if all are."""
         found: dict[str, list[str]] = {}
         for role in self._dead([role for stage in self.stages for role in stage if not role.task]):
             found.setdefault(role.node, []).append(role.name)
@@ -321,7 +324,7 @@ class Deployment:
         return {} if prober is None else {name: prober(self.setup, self.shell(name)) for name in self.serving}
 
     def describe(self) -> dict[str, Any]:
-        """The facts about the system that the results record."""
+        """Return the facts about the system that the results record."""
         first = self.setup.nodes[0].name
         return dict(self.system.describe(self.setup, self.shell(first)))
 
@@ -330,7 +333,7 @@ class Deployment:
     def collect(self, into: Path) -> list[str]:
         """Collect logs, kept files and all data (packed, sparse) of every node into ``into/<node>/``.
 
-        Returns a line for each that failed; never raises.
+        Returns a line for each failure.  Never raises.
         """
         with ThreadPoolExecutor(len(self.names)) as pool:
             missing = pool.map(lambda name: self._collect_node(name, into / name), self.names)
@@ -378,7 +381,7 @@ def _name(role: Role) -> str:
 
 
 def _one_a_node(roles: Sequence[Role]) -> list[list[Role]]:
-    """The roles in groups of which each has one a node at most, in their order."""
+    """Split the roles into groups with at most one role per node, keeping their order."""
     groups: list[list[Role]] = []
     for role in roles:
         home = next((group for group in groups if all(one.node != role.node for one in group)), None)

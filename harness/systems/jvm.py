@@ -1,4 +1,4 @@
-"""Options and logs that all servers on a JVM share."""
+"""The log alarm that all servers on a JVM have in common."""
 
 from __future__ import annotations
 

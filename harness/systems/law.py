@@ -1,7 +1,7 @@
 """The law of outcomes: a table of what each kind of answer proves about an operation.
 
 Only an answer that proves that the operation had no effect makes it ``fail``; every doubt is ``info``.  A client sorts
-what it got into a *case* and takes the outcome from the table, so the table is what is run, printed and tested::
+each answer into a *case* and takes the outcome from the table, so the table is what is run, printed and tested::
 
     LAW = Law(
         Rule("acknowledged", "acknowledged", "ok"),
@@ -10,8 +10,8 @@ what it got into a *case* and takes the outcome from the table, so the table is 
     )
     LAW.outcome("failed", invocation, node, "disk full")
 
-Two cases are in every law, and a law that softens them is refused: ``NOT_SENT`` (the request never left this machine)
-and ``LOST`` (it was sent, and no answer came).  Operations in ``reads`` have no effect: without an answer they are
+Every law has two more cases, and one that redefines them is refused: ``NOT_SENT`` (the request never left this machine)
+and ``LOST`` (it was sent, and no answer came).  Operations in ``reads`` have no effect, so without an answer they are
 ``fail``.
 """
 
@@ -42,7 +42,7 @@ class Outcome:
 
 
 class Rule:
-    """One row of a law: a case, the answer in words, and the outcome, of all operations or by their ``f``."""
+    """One row of a law: a case, the answer in words, and the outcome, with exceptions by ``f``."""
 
     def __init__(self, case: str, answer: str, outcome: Type, **by_f: Type) -> None:
         self.case = case
@@ -54,12 +54,12 @@ class Rule:
         return self.by_f.get(f, self.outcome)
 
     def words(self) -> str:
-        """The outcomes as text: ``info; read fail``."""
+        """Return the outcomes as text, such as ``info; read fail``."""
         return "; ".join([self.outcome, *(f"{f} {outcome}" for f, outcome in self.by_f.items())])
 
 
 class Law:
-    """All rules of a system, by case.  Raises ValueError for a case that comes twice, and for one that is unsound."""
+    """All rules of a system, by case.  Raises ValueError if a case has more than one rule."""
 
     def __init__(self, *rules: Rule, reads: Iterable[str] = ("read",)) -> None:
         self.reads: Final = frozenset(reads)
@@ -74,15 +74,15 @@ class Law:
             raise ValueError(f"more than one rule for {', '.join(sorted({c for c in cases if cases.count(c) > 1}))}")
 
     def type_of(self, case: str, f: str) -> Type:
-        """Look up the outcome of an operation by the rule of the case.  Raises KeyError for a case without a rule."""
+        """Return the outcome of an operation by the rule of the case.  Raises KeyError for a case without a rule."""
         return self.rules[case].type_of(f)
 
     def outcome(
         self, case: str, invocation: Invocation, node: str | None, error: str | None = None, *, value: Any = _SAME
     ) -> Outcome:
-        """The outcome of an operation by the rule of this case.
+        """Return the outcome of an operation by the rule of this case.
 
-        ``value`` is what was answered, else what was asked for; a read that failed has none.
+        ``value`` is the value in the answer, by default the requested one; a read has none by default.
         """
         type_ = self.type_of(case, invocation.f)
         if value is _SAME:

@@ -6,8 +6,8 @@ from typing import Final
 
 from nemesis.core.roles import FIND
 
-#: Starts a role unless it runs: in a session and a control group of its own, under the marks by which it is found where
-#: there is no group, with pid and start time in a file.
+#: Starts a role unless it is running, in its own session and control group.  It gets marks in its environment, by which
+#: it is found if there is no group, and its pid and start time are written to a file.
 START: Final = (
     FIND
     + r"""home=$1 mark=$2 role=$3; shift 3
@@ -23,7 +23,7 @@ echo "$$ $started" >"$pid_file"
 exec "$@" >>"$log" 2>&1 </dev/null' "$group" "$home/run/$role.pid" "$home/log/$role-console.log" "$@"
 """
 )
-#: Prints the pid of the process that was started for a role, nothing when it has ended.
+#: Prints the pid of the process that was started for a role, or nothing if it has ended.
 PID: Final = FIND + 'main_of "$1" "$2"; exit 0'
 #: Ends all processes of all roles of a home.
 KILL: Final = (
@@ -37,7 +37,8 @@ exit 0
 WIPE: Final = """mkdir -p "$1/log" && cd "$1" || exit 1
 find . -mindepth 1 -maxdepth 1 ! -name programs ! -name log -exec rm -rf {} +
 rm -rf log/* log/.[!.]*"""
-#: A namespace shares our disk, and copying takes a tenth of what sending to five nodes takes.
+#: Copies files if the node is a namespace, which shares our disk: for five nodes, that takes a tenth of the time that
+#: sending takes.
 COPY: Final = """mkdir -p "${2%/*}" || exit 1
 [ -d "$2" ] && exit 0
 [ -d "$1" ] && rm -rf "$2.part" && cp -r "$1" "$2.part" && mv "$2.part" "$2" || echo missing"""

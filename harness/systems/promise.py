@@ -1,4 +1,4 @@
-"""The promises of a system: of which operations, which checks show one broken, and by which source."""
+"""The promises of a system: which operations they cover, which checks show one broken, and where they are stated."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ from dataclasses import dataclass
 from typing import Final
 
 RAFT_PAPER: Final = "Ongaro, Ousterhout: In Search of an Understandable Consensus Algorithm, 2014"
-#: Where it is said that a state machine on Raft is linearizable to its clients.
+#: The source for the claim that a state machine on Raft is linearizable to its clients.
 RAFT: Final = f"{RAFT_PAPER}, section 8"
 
 
 @dataclass(frozen=True, slots=True)
 class Promise:
-    """What a system claims, and the ``source`` that says so, if any.
+    """A claim of a system, and the ``source`` that states it, if any.
 
-    ``of``: the operations that it is about.  ``checks``: the checks that fail where it is broken, beside that of what
-    clients saw of these operations; ``kinds``: the only kinds of violation of theirs that break it (none named: all).
-    A promise that names neither operations nor checks is of everything.
+    ``of`` are the operations that the claim covers.  ``checks`` are the checks that fail if it is broken, in addition
+    to the check of what clients saw of these operations.  ``kinds`` are the only kinds of violation in those checks
+    that break it; if empty, all do.  A promise that names neither operations nor checks covers everything.
     """
 
     claim: str
@@ -29,7 +29,7 @@ class Promise:
         return self.claim
 
 
-#: What Raft promises of the nodes; the properties have the names of the paper's figure 3.
+#: Raft's promises about the nodes.  The properties have the names of the paper's figure 3.
 RAFT_PROMISES: Final = (
     Promise(
         "Election Safety: at most one leader is elected in a term",

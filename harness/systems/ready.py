@@ -1,4 +1,4 @@
-"""Readiness of a process: by its port, by a command on its node, or by a line in its log."""
+"""Ways to tell that a process is ready: by its port, by a command on its node, or by a line in its log."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _TIMEOUT_S = 3.0
 
 
 def listening(port: int) -> Ready:
-    """It accepts connections on this TCP port."""
+    """Make a check that the process accepts connections on this TCP port."""
 
     def ready(shell: Shell) -> bool:
         try:
@@ -24,7 +24,7 @@ def listening(port: int) -> Ready:
 
 
 def succeeds(*command: str) -> Ready:
-    """This command, run in the node's home, ends with 0."""
+    """Make a check that this command, run in the node's home, ends with 0."""
 
     def ready(shell: Shell) -> bool:
         words = ("sh", "-c", 'cd "$0" && exec "$@"', shell.machine.home, *command)
@@ -34,5 +34,5 @@ def succeeds(*command: str) -> Ready:
 
 
 def logged(pattern: str, file: str) -> Ready:
-    """A line of this file below the node's home matches an extended regular expression."""
+    """Make a check that a line of this file below the node's home matches an extended regular expression."""
     return succeeds("grep", "-qsE", "-e", pattern, file)

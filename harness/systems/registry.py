@@ -1,6 +1,6 @@
-"""The systems that are there: those that packages announce, this one among them (``history.system_entry_points``).
+"""The systems that exist: those that packages announce, including this one (``history.system_entry_points``).
 
-A file that ends in ``.toml`` is a system as well.
+A file whose name ends in ``.toml`` is a system as well.
 """
 
 from __future__ import annotations
@@ -18,22 +18,22 @@ from history.schema import hint
 from history.system_entry_points import system_entry_points
 from history.toml_file import read_text, read_toml
 
-#: What is tested where nothing is said.
+#: The system that is tested if none is named.
 DEFAULT: Final = "dledger"
-#: How a file ends that is a system.
+#: The suffix of files that describe a system.
 FILE: Final = ".toml"
 
 
 def system_names() -> tuple[str, ...]:
-    """The names of all systems, the default one first."""
+    """Return the names of all systems, the default one first."""
     return tuple(sorted(system_entry_points(), key=lambda name: (name != DEFAULT, name)))
 
 
 @cache
 def find_system(name: str) -> System:
-    """The system of this name, or in this file (``….toml``).
+    """Return the system with this name, or the one in this file (``….toml``).
 
-    Raises UsageError when there is none, when its package cannot be loaded, or when a declaration of it is wrong.
+    Raises UsageError if there is none, if its package cannot be loaded, or if a declaration of it is wrong.
     """
     if name.endswith(FILE):
         mine = system_of(Path(name))
@@ -58,13 +58,13 @@ def find_system(name: str) -> System:
 def _checked(system: System, where: str) -> System:
     try:
         check_declared(system)
-    except (ValueError, TypeError, AttributeError) as error:  # of a third party's value nothing is sure
+    except (ValueError, TypeError, AttributeError) as error:  # a third party may have declared anything
         raise UsageError(f"{where}: {error}") from None
     return system
 
 
 def usable_systems() -> tuple[list[System], dict[str, str]]:
-    """All systems that can be loaded, the default one first; and why each of the others cannot, by its name."""
+    """Return all systems that can be loaded, the default one first, and the reason for each of the others by name."""
     found, unusable = [], {}
     for name in system_names():
         try:
@@ -75,15 +75,18 @@ def usable_systems() -> tuple[list[System], dict[str, str]]:
 
 
 def installed(name: str) -> System | None:
-    """The system of this name or in this file, None when there is none here.  Raises UsageError if it is unusable."""
+    """Return the system with this name or in this file, or None if there is none here.
+
+    Raises UsageError if it is unusable.
+    """
     there = Path(name).is_file() if name.endswith(FILE) else name in system_entry_points()
     return find_system(name) if there else None
 
 
 def kept_text(name: str) -> str | None:
-    """The text of a system's file as a run keeps it, with its name, which is else that of the file; None without one.
+    """Return the text of a system's file as a run keeps it, or None for a system without a file.
 
-    Raises UsageError when it cannot be read.
+    If the file names no system, a name is added, which is the file's.  Raises UsageError if the file cannot be read.
     """
     if not name.endswith(FILE):
         return None
@@ -95,9 +98,9 @@ def kept_text(name: str) -> str | None:
 
 
 def split_version(text: str) -> tuple[str, str]:
-    """Name and version of ``NAME`` or ``NAME@VERSION``; no version is empty.  In a file's path @ is a letter.
+    """Split ``NAME`` or ``NAME@VERSION`` into name and version.  Without a version, that part is empty.
 
-    Raises UsageError when nothing comes after the @.
+    In a file's path, an @ has no special meaning.  Raises UsageError if nothing comes after the @.
     """
     if text.endswith(FILE):
         return text, ""

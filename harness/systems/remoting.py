@@ -1,4 +1,4 @@
-"""RocketMQ's remoting protocol, which DLedger speaks too: frames with a JSON header, blocking and asynchronous.
+"""RocketMQ's remoting protocol, which DLedger also uses: frames with a JSON header, blocking and asynchronous.
 
 A frame is a length (4 bytes, big endian, of all that follows), the header's length with the serialization in the top
 byte (0: JSON), the header, and the body.  An answer has the ``opaque`` of its request.
@@ -17,7 +17,7 @@ from typing import Any, Final
 
 from harness.clients.wire import Link
 
-#: The library's own limit, of netty's decoder.
+#: The limit that the library sets for netty's decoder, in bytes.
 LARGEST_FRAME: Final = 16 << 20
 
 Address = tuple[str, int]
@@ -34,12 +34,12 @@ class Answer:
     opaque: int
 
     def json(self) -> Any:
-        """The body as JSON, None without one.  Raises ValueError when it is none."""
+        """Return the body as JSON, or None if it is empty.  Raises ValueError if it is not JSON."""
         return json.loads(self.body or b"null")
 
 
 def frame(code: int, body: object = None, opaque: int = 1, ext: Mapping[str, object] | None = None) -> bytes:
-    """One request; what is in ``ext`` travels as text, a body of bytes as it is, and any other as JSON."""
+    """Return one request as bytes.  Values in ``ext`` are sent as text, and a body as JSON unless it is bytes."""
     header: dict[str, object] = {"code": code}
     if ext is not None:
         header["extFields"] = {name: _text(value) for name, value in ext.items()}
@@ -51,7 +51,7 @@ def frame(code: int, body: object = None, opaque: int = 1, ext: Mapping[str, obj
 
 
 def parse(rest: bytes) -> Answer:
-    """The answer in a frame without its length.  Raises ValueError when it is malformed."""
+    """Return the answer in a frame without its length.  Raises ValueError if it is malformed."""
     if len(rest) < 4:
         raise ValueError(f"a frame of {len(rest)} bytes")
     length = struct.unpack(">I", rest[:4])[0] & 0xFFFFFF
@@ -65,7 +65,10 @@ def parse(rest: bytes) -> Answer:
 def ask(
     address: Address, code: int, body: object = None, ext: Mapping[str, object] | None = None, timeout: float = 3.0
 ) -> Answer:
-    """Ask on a connection of its own.  Raises OSError (a timeout too) without an answer, ValueError for a bad one."""
+    """Send one request on a new connection and return the answer.
+
+    Raises OSError without an answer (also for a timeout), ValueError for a malformed one.
+    """
     deadline = time.monotonic() + timeout
     with socket.create_connection(address, timeout=timeout) as connection:
         connection.sendall(frame(code, body, ext=ext))
@@ -74,7 +77,7 @@ def ask(
 
 
 class Connection(Link):
-    """RocketMQ's frames on a lazily made connection."""
+    """A connection for RocketMQ's frames that is made when first needed."""
 
     def __init__(self, address: Address) -> None:
         super().__init__(*address)
@@ -83,7 +86,7 @@ class Connection(Link):
     async def ask(
         self, code: int, body: object = None, ext: Mapping[str, object] | None = None, *, timeout: float
     ) -> Answer:
-        """Send one request and wait for its answer; see :meth:`Link.exchange`."""
+        """Send one request and wait for its answer.  Raises the errors of :meth:`Link.exchange`."""
         self._opaque += 1
         return await self.exchange(frame(code, body, self._opaque, ext), self._answer, timeout)
 

@@ -121,7 +121,10 @@ BANK: Final = Workload(
 def one_object(
     name: str, summary: str, model: str, add: str, read: str, checks: tuple[Invariant, ...] = ()
 ) -> Workload:
-    """Unique elements go into one object; one operation in twenty reads it, and so do clients at the end."""
+    """Make a workload that adds unique elements to one object.
+
+    One operation in twenty reads the object, and so do clients at the end.
+    """
     return Workload(
         name=name, summary=summary, model=model, kinds=(add, read), reads=frozenset({read}), checks=checks,
         generator=lambda _: seeded("operations", lambda rng: operations(_unique_elements(rng, name, add, read))),

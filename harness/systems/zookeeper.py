@@ -1,12 +1,13 @@
-"""Apache ZooKeeper: znodes as registers, locks, a set, a sequence.  One server a node, clients through kazoo.
+"""Apache ZooKeeper: znodes as registers, locks, a set, a sequence.  One server per node, clients through kazoo.
 
-What it promises is what is judged: its writes are linearizable; a session sees its own writes and never goes back.  A
-plain read may be old, and so may one after ``sync``: a leader that was deposed and does not know it answers that alone.
-So a ``read`` follows a write of its own session (to a znode of no meaning), through a quorum, which makes it
-linearizable, and a ``peek``, made as the option ``peeks`` says, is judged by the order within its session.
+The checks follow ZooKeeper's promises: its writes are linearizable; a session sees its own writes and never goes back.
+A plain read may be stale, and so may one after ``sync``, which a deposed leader answers alone if it does not know that
+it was deposed.  So a ``read`` comes after a write of its own session (to a znode without meaning), which goes through a
+quorum and makes the read linearizable.  A ``peek`` is done as the option ``peeks`` says, and judged by the order within
+its session.
 
-A lock is a znode that outlives sessions.  It holds its holder's token, which is the version that it then had, or null.
-Only a set that names the version before changes it, so that no token comes again, and only a release ends a lock.
+A lock is a znode that outlives sessions.  It holds its holder's token, which is the version that the znode had then, or
+null.  Only a set that names the version before changes it, so that no token recurs, and only a release ends a lock.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ BROADCAST: Final = f"{DOCS}/zookeeperInternals.html#sc_guaranteesPropertiesDefin
 GUARANTEES: Final = f"{DOCS}/zookeeperProgrammers.html#ch_zkGuarantees"
 ROOT: Final = "/harness"
 BARRIER: Final = f"{ROOT}/barrier"
-#: Objects that are a znode's children.
+#: Znodes whose children are the elements of an object.
 PARENTS: Final = (f"{ROOT}/set", f"{ROOT}/sequence")
 SESSION_S: Final = 6.0
 LAW: Final = Law(
@@ -53,7 +54,7 @@ LAW: Final = Law(
     Rule("error", "any other error", "info", read="fail", peek="fail", list="fail"),
     reads=("read", "peek", "list"),
 )
-#: What an exception proves.
+#: The case for each exception.
 CASES: Final[Mapping[type[Exception], str]] = {
     BadVersionError: "other-version", NoNodeError: "no-node", TimeoutError: LOST, ConnectionLoss: LOST, Expired: LOST,
 }  # fmt: skip
@@ -72,14 +73,14 @@ def session(addresses: str) -> KazooClient:
 
 
 def end(zk: KazooClient) -> None:
-    """Give up a session; this may wait for its server, and fail in many ways."""
+    """Close a session.  This may wait for its server, and fail in many ways."""
     with suppress(Exception):
         zk.stop()
         zk.close()
 
 
 def leads(setup: Setup) -> str | None:
-    """Whether a quorum has taken the znodes that all others lie below."""
+    """Return a word once a quorum has created the znodes that contain all others, else None."""
     zk = session(",".join(f"{node.address}:{PORT}" for node in setup.nodes))
     try:
         zk.start(3.0)
@@ -93,9 +94,9 @@ def leads(setup: Setup) -> str | None:
 
 
 def figures(srvr: str) -> dict[str, Any]:
-    """The figures in an answer to ``srvr``.  Raises ValueError when the server does not serve.
+    """Return the figures in an answer to ``srvr``.  Raises ValueError if the server does not serve.
 
-    It applies a transaction when it learns that it is committed, and reports no other index.
+    A server applies a transaction when it learns that it is committed, and reports no other index.
     """
     fields = dict(line.split(": ", 1) for line in srvr.splitlines() if ": " in line)
     if not {"Mode", "Zxid"} <= fields.keys():
@@ -105,10 +106,11 @@ def figures(srvr: str) -> dict[str, Any]:
 
 
 class Prober:
-    """Asks one server by a four-letter word.
+    """A prober that asks one server with a four-letter word.
 
-    A server reports the epoch of its last transaction, and the one it leads in before that has any.  So one that led
-    and was killed goes back by its word and not by its disk: the highest that it has answered counts.
+    A server reports the epoch of its last transaction, or before the new epoch has one, the epoch in which it leads.
+    So the epoch reported by a leader goes back if it is killed, although the one on its disk does not: the highest
+    epoch that it has reported counts.
     """
 
     def __init__(self, address: str) -> None:
@@ -127,11 +129,14 @@ class Prober:
         return {**fields, "term": self._epoch}
 
     async def close(self) -> None:
-        """Do nothing: every question has a connection of its own."""
+        """Do nothing: every request has its own connection."""
 
 
 def content(data: bytes) -> Any:
-    """What a znode holds.  What no client of ours can have written there is a text, which the judge finds."""
+    """Return what a znode holds.
+
+    Data that no client of ours can have written is returned as text, which the judge will find.
+    """
     try:
         return json.loads(data)
     except ValueError:
@@ -139,18 +144,18 @@ def content(data: bytes) -> Any:
 
 
 def numbers(names: Iterable[str]) -> list[Any]:
-    """The numbers that are the names of znodes, in their order; then those that are none, as texts."""
+    """Return the numbers among the names of znodes, in order, and then the names that are not numbers."""
     found = [int(name) if name.isascii() and name.isdigit() else name for name in names]
     return sorted(found, key=lambda one: (isinstance(one, str), one))
 
 
 async def answer(asked: Any) -> Any:
-    """Await the answer to a request of kazoo, which a thread of its own delivers.  Raises KazooException.
+    """Await the answer to a request of kazoo, which another thread delivers.  Raises KazooException.
 
-    One that kazoo cannot read, or that has the number of another request, is none.
+    An answer that kazoo cannot read, or that has the number of another request, counts as a lost connection.
     """
     answered: Future[Any] = Future()
-    answered.set_running_or_notify_cancel()  # who waits may give up; the thread may still deliver
+    answered.set_running_or_notify_cancel()  # the waiter may give up, but the thread may still deliver
     asked.rawlink(answered.set_result)
     await asyncio.wrap_future(answered)
     try:
@@ -164,7 +169,7 @@ async def answer(asked: Any) -> Any:
 class Client:
     """Sessions with one server.  Nothing is sent twice, or later than its operation.
 
-    Kazoo keeps what it is asked while it reconnects, and sends it then.  So it is asked nothing without a connection,
+    Kazoo queues requests while it reconnects, and sends them afterwards.  So no request is made without a connection,
     and a session that owes an answer is given up.
     """
 
@@ -194,7 +199,7 @@ class Client:
         for _ in range(10):
             if not self._zk.connected:
                 await asyncio.sleep(0.02)
-        # One look: a session that comes to be between two of them would be taken for the one before.
+        # Read the id only once: a session that starts between two reads would be mistaken for the one before.
         now: Any = self._zk.client_id
         if now is None:
             return outcome(NOT_SENT, ConnectionError(f"no session with {self.home}"))
@@ -232,7 +237,10 @@ class Client:
         return self._zk.set_async(BARRIER, b"")
 
     async def _found(self, path: str, before: Any = None) -> Any:
-        """The content of a znode with its figures, or the names of those below it, after ``before``; or None."""
+        """Return a znode's content with its figures, or the names of its children, or None if it does not exist.
+
+        ``before`` is a request whose answer is awaited first.
+        """
         asked = self._zk.get_children_async(path) if path in PARENTS else self._zk.get_async(path)
         if before is not None:
             await answer(before)
@@ -253,7 +261,7 @@ class Client:
         return [value, found[1].version] if weak else value
 
     async def _write(self, path: str, data: bytes) -> None:
-        """Set, or create; a step is taken when the one before had no effect."""
+        """Set a znode, or create it.  Each further attempt is made only if the one before had no effect."""
         for ask in (self._zk.set_async, self._zk.create_async, self._zk.set_async):
             with suppress(NoNodeError, NodeExistsError):
                 await answer(ask(path, data))
@@ -261,7 +269,7 @@ class Client:
         raise NoNodeError
 
     async def _replace(self, path: str, found: Any, data: bytes) -> int:
-        """Set what is still as it was found, or create what was not there.  Returns its version."""
+        """Set a znode that is still as it was found, or create one that did not exist, and return its version."""
         if found is not None:
             return int((await answer(self._zk.set_async(path, data, found[1].version))).version)
         with suppress(NodeExistsError):
@@ -339,7 +347,8 @@ SYSTEM: Final = System(
                 "this harness asks for it within one", source=BROADCAST, checks=("recovery",)),
     ),
     alarms=(
-        # A server that is sent a snapshot applies again what that may hold already: until it is through, they differ.
+        # A server that receives a snapshot reapplies transactions that the snapshot may contain.  Until it is done, its
+        # tree may differ.
         Alarm(pattern="First digest mismatch on txn", follows="violation", unless="[QuorumPeer[",
               meaning="the node's tree and the leader's differ, and either may be the wrong one"),
         Alarm(pattern="Unable to load database on disk", meaning="its server did not start", follows="note"),

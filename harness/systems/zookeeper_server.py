@@ -1,4 +1,4 @@
-"""A ZooKeeper server as a role, for ZooKeeper itself and for what keeps its metadata there: jars, settings, command."""
+"""A ZooKeeper server as a role, for ZooKeeper itself and for systems that keep their metadata in it."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from harness.systems.artifacts import MavenJars, on_node
 from harness.systems.ready import listening
 
 PORT: Final = 2181
-#: Followers reach the leader at the second; leaders are elected at the first, on which every server listens.
+#: The port for leader elections, on which every server listens, and the port at which followers reach the leader.
 PEER_PORTS: Final = (3888, 2888)
 STORE: Final = "zookeeper"
-#: The releases, with the slf4j that each is made for: the plain jars have no binding of it, hence no logs.
+#: The releases, each with its version of slf4j.  The plain jars contain no binding for it, and so would log nothing.
 SLF4J: Final = {"3.9.3": "1.7.30", "3.9.4": "2.0.13", "3.9.5": "2.0.13"}
 
 _FLAGS: Final = (
@@ -31,7 +31,7 @@ admin.enableServer=false
 """
 
 
-#: The digest of all jars of each version.
+#: The digest of each version's jars.
 _JARS: Final = {
     "3.9.3": "df900633732ed8ffbbea4ddf28194ee27b2e9fe6cefc32197c7990b6a0b6a58d",
     "3.9.4": "c67ff3aa3e9341a44807a11b5badb5c3d10632c4e7ed323d4e45ffc98637dab6",
@@ -48,7 +48,7 @@ def server_jars(version: str) -> MavenJars:
 def server(
     node: Machine, version: str, ensemble: Sequence[Machine] = (), *, name: str = "server", flags: Sequence[str] = ()
 ) -> Role:
-    """One server of an ensemble, or one that is alone; ``flags`` are more words for Java."""
+    """Return one server of an ensemble, or a standalone one; ``flags`` are more options for Java."""
     elect, follow = PEER_PORTS
     peers = [f"server.{number}={one.address}:{follow}:{elect}\n" for number, one in enumerate(ensemble, 1)]
     own = {f"{STORE}/myid": f"{number}\n" for number, one in enumerate(ensemble, 1) if one.name == node.name}

@@ -1,14 +1,14 @@
-"""Apache BookKeeper: ledgers, which have one writer until a recovery ends them.
+"""Apache BookKeeper: ledgers, each with one writer until a recovery ends it.
 
 ================== =====================================================================================================
-``options``        versions, options, planted bugs, and how many bookies a quorum wants
+``options``        versions, options, planted bugs, and how many bookies a quorum needs
 ``gateway_jar``    the gateway, a client of BookKeeper that speaks JSON lines, built from ``bookkeeper_gateway/``
 ``processes``      what runs on which node: jars, command lines, configuration, ports
 ``outcomes``       the law: what an answer of a gateway proves
-``client``         a worker's way to its gateway
+``client``         a worker's connection to its gateway
 ``workload``       the workload: ledgers that are fenced while adds are in flight
 ``late_writers``   writers that add again long after the end of their ledger
-``fenced_ledgers`` promises of ledgers of one writer that a recovery ends, as comparisons of what was recorded
+``fenced_ledgers`` checks of ledgers with one writer that a recovery ends, by comparing recorded operations
 ``promises``       what BookKeeper promises, judged by ``fenced_ledgers``
 ================== =====================================================================================================
 """
@@ -59,7 +59,7 @@ SYSTEM: Final = System(
             reads=frozenset({"tail", "read"}),
         ),
     ),
-    every_node_serves=True,  # its gateway does, with whichever bookies are up
+    every_node_serves=True,  # through its gateway, which uses whichever bookies are up
     promises=PROMISES,
     alarms=(OUT_OF_MEMORY,),
 )

@@ -1,4 +1,4 @@
-"""A worker's way to its node's gateway: ledgers are created, added to, followed, recovered and read."""
+"""A worker's connection to its node's gateway: creates, adds to, follows, recovers and reads ledgers."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from harness.systems.law import NOT_SENT, Outcome
 from harness.workloads import Invocation
 from history.records.operations import NEVER_MADE
 
-#: Entries that one question brings; an answer must fit into a line.
+#: Entries per read request: an answer must fit into one line.
 CHUNK: Final = 2000
-#: A gateway must answer this long before the client gives up (s).
+#: Seconds by which the gateway's deadline is earlier than the client's.
 AHEAD_S: Final = 0.2
 
 _Key: TypeAlias = str | int | None
@@ -27,14 +27,14 @@ _Key: TypeAlias = str | int | None
 
 @dataclass(slots=True)
 class Known:
-    """The ids of ledgers and their writers' handles, which all workers of a run share."""
+    """The ids of ledgers and their writers' handles, shared by all workers of a run."""
 
     ids: dict[_Key, int] = field(default_factory=dict)
     writers: dict[_Key, int] = field(default_factory=dict)
 
 
 class CodeError(Exception):
-    """The gateway answered without a value."""
+    """The gateway answered with an error code."""
 
     def __init__(self, code: int, text: str) -> None:
         super().__init__(f"{name_of(code)}: {text}")
@@ -42,7 +42,7 @@ class CodeError(Exception):
 
 
 class Client:
-    """One worker; its operations on a ledger go to one gateway, as the handles that they need are there."""
+    """The client of one worker.  All its operations go to one gateway, which has the handles that they need."""
 
     def __init__(self, node: Machine, setup: Setup, known: Known) -> None:
         self.home = node.name
@@ -54,7 +54,7 @@ class Client:
         self._reader: tuple[_Key, int] | None = None
 
     async def open(self) -> None:
-        """The first operation connects."""
+        """Do nothing: the first operation connects."""
 
     async def close(self) -> None:
         self._wire.close()
@@ -76,7 +76,7 @@ class Client:
             return LAW.outcome(CASES.get(error.code, "error"), invocation, self.home, str(error))
 
     async def _ask(self, op: str, **words: Any) -> dict[str, Any]:
-        """The gateway's value.  Raises NoAnswerError or CodeError."""
+        """Return the gateway's value for a request.  Raises NoAnswerError or CodeError."""
         left = self._deadline - asyncio.get_running_loop().time()
         if left <= AHEAD_S:
             raise LostError("no time is left")
@@ -87,7 +87,7 @@ class Client:
         return value
 
     async def _never_created(self, invocation: Invocation) -> Outcome:
-        """There is nothing to ask for; but a read is answered only by a gateway that answers."""
+        """Answer for a ledger that was never created, if the gateway responds at all."""
         try:
             await self._ask("status")
         except (NoAnswerError, CodeError) as error:
@@ -120,7 +120,7 @@ class Client:
         return LAW.outcome("answered", invocation, self.home, value=_end(value))
 
     async def _tail(self, invocation: Invocation) -> Outcome:
-        """The LastAddConfirmed, and the entries up to it from the first that is asked for."""
+        """Read LastAddConfirmed, and the entries up to it from the requested one on."""
         first, handle = invocation.value, await self._follow(invocation.key)
         try:
             lac = (await self._ask("readLAC", handle=handle))["lac"]
@@ -132,7 +132,7 @@ class Client:
         return LAW.outcome("answered", invocation, self.home, value=value)
 
     async def _follow(self, key: _Key) -> int:
-        """The handle of this worker's reader of a ledger, opened without recovery."""
+        """Return the handle of this worker's reader of a ledger, opened without recovery."""
         if self._reader is None or self._reader[0] != key:
             if self._reader is not None:
                 await self._release(self._reader[1])
@@ -142,7 +142,7 @@ class Client:
         return self._reader[1]
 
     async def _read(self, invocation: Invocation) -> Outcome:
-        """The whole ledger after recovery, and what the metadata say of its end."""
+        """Read the whole ledger after recovery, and the end that its metadata record."""
         ledger = self._known.ids[invocation.key]
         try:
             opened = await self._ask("openRecover", ledger=ledger)
@@ -160,7 +160,10 @@ class Client:
         return LAW.outcome("answered", invocation, self.home, value=value)
 
     async def _entries(self, handle: int, first: int, last: int, *, each: bool = False) -> tuple[list[Any], int]:
-        """The payloads with these ids, both included, and their bytes; with ``each`` None for one that none has."""
+        """Return the payloads with ids from ``first`` to ``last``, both included, and their total size in bytes.
+
+        With ``each``, an entry that no replica has is None instead of an error.
+        """
         entries: list[Any] = []
         size = 0
         for begin in range(first, last + 1, CHUNK):
@@ -171,7 +174,7 @@ class Client:
         return entries, size
 
     async def _release(self, handle: int) -> None:
-        """Give up a reader's handle; the ledger does not notice."""
+        """Close a reader's handle, which does not affect the ledger."""
         try:
             await self._ask("close", handle=handle)
         except (NoAnswerError, CodeError):
@@ -183,7 +186,7 @@ def _end(value: dict[str, Any]) -> dict[str, Any]:
 
 
 class Prober:
-    """Asks a node's gateway how many bookies it can write to, and how many handles it keeps."""
+    """A prober that asks a node's gateway how many bookies it can write to, and how many handles it has."""
 
     def __init__(self, node: Machine) -> None:
         self._wire = Wire(node.address, GATEWAY_PORT)
@@ -200,6 +203,6 @@ class Prober:
 
 
 def clients(setup: Setup, number: int) -> Sequence[Client]:
-    """Clients whose gateways take turns."""
+    """Make this many clients, distributed over the gateways in turn."""
     known = Known()
     return [Client(node, setup, known) for node in islice(cycle(setup.nodes), number)]

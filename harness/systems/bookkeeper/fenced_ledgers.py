@@ -1,7 +1,7 @@
-"""Ledgers that end by a fence: one writer adds entries, until a recovery or its own close settles the last one.
+"""Ledgers that end by a fence: one writer adds entries, until a recovery or its own close determines the last one.
 
-Nothing is searched: ids say where an entry is, and payloads are added once.  So the promises are comparisons of
-sequences and sets, in time linear in what was recorded.  Operations, by ledger (their ``key``):
+No search is needed: ids say where an entry is, and each payload is added once.  So checking the promises only compares
+sequences and sets, in time linear in the number of operations.  Operations, by ledger (their ``key``):
 
 ===========  =============================  ==========================================================================
 ``f``        value                          result
@@ -15,22 +15,22 @@ sequences and sets, in time linear in what was recorded.  Operations, by ledger 
                                             ``bytes`` of these; ``closed``, ``length``: its metadata.  None: it is gone
 ===========  =============================  ==========================================================================
 
-The windows of a ledger are one worker's, and their payloads are counted up.
+All windows of a ledger belong to one worker, and their payloads count up.
 
-What is judged, and the kinds of violations:
+What is checked, and the kinds of violations:
 
-- An acknowledged add is readable for ever, by its id and with its payload: ``lost-add``, ``unreadable-entry``,
+- An acknowledged add is readable forever, by its id and with its payload: ``lost-add``, ``unreadable-entry``,
   ``other-payload``, ``ledger-gone``.
-- After the end of a ledger was answered no add beyond it is acknowledged: ``acknowledged-beyond-end``.  Ids are
-  compared and not times, as the acknowledgement may have been under way.  What is acknowledged beyond several ends is
-  held against the first that was answered: a later reader of the ledger only repeats it.
+- Once the end of a ledger was answered, no add beyond it is acknowledged: ``acknowledged-beyond-end``.  This compares
+  ids rather than times, because the acknowledgement may have been under way.  An add acknowledged beyond several ends
+  is held against the first that was answered: a later reader of the ledger only repeats it.
 - Every recovery, close and reader sees the same end: ``ends-differ``.
 - Ids are dense, payloads unique, in the order of the adds, and only what was added: ``hole``, ``duplicate``, ``order``,
   ``never-added``, ``failed-add-found``.
-- What was read once at or below LastAddConfirmed stays, and the ledger does not end before it: ``read-then-gone``,
-  ``confirmed-beyond-end``.
-- The length in the metadata is the sum of the payloads: ``wrong-length``; ``length-beyond-end`` if it is the sum of
-  those and of the adds that follow, up to one of them, so that it counts what is behind the end.
+- An entry that was read once at or below LastAddConfirmed stays, and the ledger does not end before it:
+  ``read-then-gone``, ``confirmed-beyond-end``.
+- The length in the metadata is the sum of the payloads: ``wrong-length``.  It is ``length-beyond-end`` if the length is
+  that sum plus the sizes of the next adds, up to one of them, so that it counts adds after the end.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ from checker.core.wording import who
 from history import Counterexample, Operation, Verdict
 from history.records.text import counted
 
-#: Every kind of violation, the gravest first, and what it means.
+#: Every kind of violation and its meaning, most serious first.
 KINDS: Final[Mapping[str, str]] = {
     "lost-add": "an acknowledged add is behind the end that was settled, so that no reader gets it",
     "acknowledged-beyond-end": "an entry was acknowledged beyond the end that a reader had settled before",
@@ -65,7 +65,7 @@ KINDS: Final[Mapping[str, str]] = {
     "wrong-length": "the length in a ledger's metadata is not that of its entries",
     "length-beyond-end": "the length in a ledger's metadata counts adds behind its end",
 }
-#: Those by which something acknowledged or confirmed is gone.
+#: The kinds in which something acknowledged or confirmed is gone.
 LOST: Final = ("lost-add", "acknowledged-beyond-end", "unreadable-entry", "ledger-gone", "read-then-gone")
 
 _Key = str | int | None
@@ -73,11 +73,11 @@ _Key = str | int | None
 
 @dataclass(frozen=True, slots=True)
 class LedgerReport:
-    """The violations, at most one of each kind and ledger, the gravest first.
+    """The violations, at most one per kind and ledger, most serious first.
 
-    ``unread`` are the ledgers that no client read whole: of them nothing is known.  ``counts``: ledgers, acknowledged
-    adds, adds in doubt, those of them that were kept, ends that were answered.  ``logged``: by kind of violation, the
-    ledgers by the numbers that stand in the nodes' logs.
+    ``unread`` are the ledgers that no client read completely, so that nothing is known about them.  ``counts`` has the
+    numbers of ledgers, acknowledged adds, adds in doubt, those of them that were kept, and ends that were answered.
+    ``logged`` has, for each kind of violation, the numbers by which the nodes' logs name the ledgers.
     """
 
     violations: tuple[Counterexample, ...]
@@ -94,7 +94,10 @@ class LedgerReport:
 
 @dataclass(slots=True)
 class LedgerHistory:
-    """One ledger's operations, and what they say.  ``acknowledged``: id -> payload and the window's operation."""
+    """One ledger's operations, and what follows from them.
+
+    ``acknowledged`` maps an id to the payload and the operation of its window.
+    """
 
     key: _Key
     operations: list[Operation]
@@ -108,7 +111,7 @@ class LedgerHistory:
 
     @property
     def number(self) -> int | None:
-        """The system's own number, by which the nodes' logs name the ledger."""
+        """The system's own number for the ledger, which the nodes' logs use."""
         number = next((one.result for one in self.of("create") if one.outcome == "ok"), None)
         return number if isinstance(number, int) else None
 
@@ -118,7 +121,7 @@ class LedgerHistory:
 
 
 def check_fenced_ledgers(operations: Iterable[Operation], size_of: Callable[[int], int]) -> LedgerReport:
-    """Judge every ledger by its own operations; ``size_of`` is the bytes of a payload."""
+    """Judge every ledger by its own operations; ``size_of`` returns the size of a payload in bytes."""
     by_key: defaultdict[_Key, list[Operation]] = defaultdict(list)
     for one in operations:
         by_key[one.key].append(one)
@@ -172,7 +175,7 @@ def _judge(ledger: LedgerHistory) -> Iterator[Counterexample]:
                 yield ledger.broken("ledger-gone", text, *created, (one, "finds no such ledger"))
             else:
                 ledger.wholes.append(one)
-    # Of each kind the first is shown: in the order of the answers, so that it is the first answer that contradicts.
+    # Only the first violation of each kind is shown.  Sort by answer, so that it is the first contradictory answer.
     ledger.ends.sort(key=lambda end: end[1].end_index)
     ledger.wholes.sort(key=lambda op: op.end_index)
     yield from _ends(ledger)
@@ -203,7 +206,7 @@ def _acknowledgements(ledger: LedgerHistory) -> Iterator[Counterexample]:
 
 
 def _ends(ledger: LedgerHistory) -> Iterator[Counterexample]:
-    """Check that all see one end, and that nothing beyond it is acknowledged or confirmed."""
+    """Check that all operations see the same end, and that nothing beyond it is acknowledged or confirmed."""
     if not ledger.ends:
         return
     first, earliest = min(ledger.ends, key=lambda end: end[1].end_index)
@@ -234,7 +237,7 @@ _End = tuple[int, Operation]
 
 
 class _Shortest:
-    """Of the ends that leave an id out, the one that was answered first."""
+    """An index of ends, to find the first answered one of those that exclude an id."""
 
     def __init__(self, ends: Iterable[_End]) -> None:
         by_last = sorted(ends, key=lambda end: end[0])
@@ -264,7 +267,7 @@ def _contents(ledger: LedgerHistory) -> Iterator[Counterexample]:
 
 
 def _sequence(ledger: LedgerHistory, whole: Operation, windows: dict[int, Operation]) -> Iterator[Counterexample]:
-    """Check that payloads are unique, were added, and stand in the order of their adds."""
+    """Check that payloads are unique, were added, and are in the order of their adds."""
     place: dict[int, int] = {}
     highest = -1
     highest_of: dict[int, int] = {}
@@ -310,7 +313,7 @@ def _against_acknowledged(ledger: LedgerHistory, whole: Operation) -> Iterator[C
 
 
 def _tails(ledger: LedgerHistory) -> Iterator[Counterexample]:
-    """Check that reads without recovery agree for ever with those of the whole ledger."""
+    """Check that reads without recovery always agree with reads of the whole ledger."""
     seen: dict[int, tuple[int, Operation]] = {}
     for one in ledger.of("tail"):
         if one.outcome != "ok":
@@ -350,7 +353,7 @@ def _lengths(ledger: LedgerHistory) -> Iterator[Counterexample]:
     for whole in ledger.wholes:
         entries = whole.result["entries"]
         if None in entries:
-            continue  # what is missing is a violation of another kind
+            continue  # a missing entry is a violation of another kind
         first = complete.setdefault(len(entries), whole)
         if first.result["entries"] != entries:
             text = f"{_who(first)} and {_who(whole)} read other entries"
@@ -358,7 +361,7 @@ def _lengths(ledger: LedgerHistory) -> Iterator[Counterexample]:
 
 
 def _lengths_beyond(ledger: LedgerHistory, whole: Operation) -> Iterator[int]:
-    """The lengths that the ledger would have with one more of the adds behind its last entry, with two, and so on."""
+    """Yield the lengths that the ledger would have with one, two and more of the adds after its last entry."""
     last = max(whole.result["entries"], default=-1)
     added = (payload for one in ledger.of("window") if one.outcome != "fail" for payload in _payloads(one))
     return accumulate((ledger.size_of(payload) for payload in added if payload > last), initial=whole.result["bytes"])
@@ -373,7 +376,7 @@ def _payloads(window: Operation) -> range:
 
 
 def _acknowledged(window: Operation) -> Iterator[tuple[int, int]]:
-    """Payload and id of each add that was acknowledged."""
+    """Yield payload and id of each acknowledged add."""
     if window.outcome == "ok":
         yield from ((p, id_) for p, id_ in zip(_payloads(window), window.result, strict=True) if id_ is not None)
 
@@ -389,14 +392,14 @@ def _before(one: Operation, other: Operation) -> bool:
 
 
 def _who(one: Operation) -> str:
-    """The operation in words: ``the recovery of process 9 on n5 (3.162-3.401 s)``."""
+    """Describe an operation: ``the recovery of process 9 on n5 (3.162-3.401 s)``."""
     noun = {"window": "the window", "recover": "the recovery", "close": "the close", "tail": "the reader",
             "read": "the last read", "create": "the create"}.get(one.f, one.f)  # fmt: skip
     until = "" if one.returned is None else f"-{one.returned / 1e9:.3f}"
     return f"{noun} of {who(one)} ({one.invoked / 1e9:.3f}{until} s)"
 
 
-# -- what an operation has to do with a violation, in a few words -----------------------------------------------------
+# -- an operation's part in a violation, in a few words ---------------------------------------------------------------
 
 
 def _acked(payload: int, id_: int) -> str:

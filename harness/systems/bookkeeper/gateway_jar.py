@@ -1,4 +1,4 @@
-"""The gateway's jar: built from its Maven project when it is first needed, and kept by the content of its sources."""
+"""The gateway's jar: built from its Maven project when first needed, and kept by the content of its sources."""
 
 from __future__ import annotations
 
@@ -16,7 +16,10 @@ PROJECT: Final = Path(__file__).resolve().parents[3] / "bookkeeper_gateway"
 
 
 class GatewayJar:
-    """The artifact; see ``harness.systems.api.Artifact``.  It holds no jar of BookKeeper, so it suits all versions."""
+    """The gateway as an artifact (``harness.systems.api.Artifact``).
+
+    It contains no jars of BookKeeper, so it works with all versions.
+    """
 
     name: Final = "bookkeeper-gateway"
 
@@ -25,14 +28,17 @@ class GatewayJar:
 
     @property
     def key(self) -> str:
-        """The digest of the sources.  Raises UsageError where there are none."""
+        """The digest of the sources.  Raises UsageError if there are none."""
         sources = [self._project / "pom.xml", *sorted((self._project / "src" / "main").rglob("*.java"))]
         if not sources[0].is_file():
             raise UsageError(f"{self._project} is missing: BookKeeper's gateway is built in a source tree of harness")
         return digest_of(sources)
 
     def fetch(self, into: Path, say: Say) -> None:
-        """Build it in a copy: what root builds in the tree, its owner cannot remove."""
+        """Build the jar in a copy of the project.
+
+        Files that root builds in the source tree could not be removed by its owner.
+        """
         say("building BookKeeper's gateway with Maven (the first time it downloads what it needs)")
         with tempfile.TemporaryDirectory() as scratch:
             copy = Path(scratch) / "project"

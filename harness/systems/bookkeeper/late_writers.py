@@ -1,8 +1,8 @@
-"""Writers that add again long after their ledger was recovered, as they have heard nothing of it.
+"""Writers that add again long after their ledger was recovered, because they have not noticed.
 
-A client learns that its ledger was fenced by an add that is refused.  A writer that had nothing in flight then keeps
-its handle, and adds when it next has something to say: every bookie must refuse that, for ever.  Meanwhile its worker
-plays its part in other ledgers.
+A client learns that its ledger was fenced when an add is refused.  A writer that had nothing in flight keeps its
+handle, and adds when it next has something to write: every bookie must refuse that, forever.  Meanwhile its worker
+takes part in other ledgers.
 """
 
 from __future__ import annotations
@@ -14,19 +14,19 @@ from msgspec import Struct, structs
 from harness.generators import PENDING, Context, Generator, Invocation, Op, Pending
 from history import Event
 
-#: Payloads of one ledger are numbered from its own multiple of this.
+#: The payloads of ledger N are numbered from N times this.
 APART: Final = 1_000_000
-#: Adds of a late writer, in one window.
+#: The number of adds in a late writer's window.
 ADDS: Final = 4
 
 
 def key_of(number: int) -> str:
-    """The key of the ledger with this number."""
+    """Return the key of the ledger with this number."""
     return f"l{number}"
 
 
 class Writer(Struct, frozen=True):
-    """A ledger's writer, all of whose adds were acknowledged, so many; it adds again at ``due`` (ns)."""
+    """A ledger's writer, with the number of its adds, all acknowledged; it adds again at ``due`` (ns)."""
 
     worker: int
     added: int
@@ -34,11 +34,13 @@ class Writer(Struct, frozen=True):
 
 
 class LateWriters(Struct, frozen=True):
-    """A last window of adds by each writer that met no fence.
+    """A generator that adds a last window for each writer that met no fence.
 
-    It comes ``after`` (ns) to three times that after the end of the ledger was answered.  The moments are spread
-    because it is not known how long a bookie takes to come back: an add to one that is still down ends the handle.
-    ``writers`` are those that may come, by the number of their ledger; ``gone`` the ledgers of all others.
+    It comes between ``after`` (ns) and three times that after the end of the ledger was answered.  The moments are
+    spread because nobody knows how long a bookie takes to come back: an add to a bookie that is still down ends the
+    handle.
+
+    ``writers`` are the possible late writers, by the number of their ledger; ``gone`` are all other ledgers.
     """
 
     after: int

@@ -1,4 +1,4 @@
-"""Versions, options and planted bugs of BookKeeper, and what a cluster of this size can take."""
+"""Versions, options and planted bugs of BookKeeper, and the quorums that a cluster's size allows."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from harness.errors import UsageError
 from harness.systems.api import Machine, Option, PlantedBug, Setup
 
 VERSIONS: Final = ("4.17.3", "4.18.0")
-#: Ensemble, write quorum, ack quorum.
+#: Possible values of ensemble, write quorum and ack quorum.
 QUORUMS: Final = ("3-3-2", "3-3-3", "3-2-2", "3-3-1", "3-2-1", "3-1-1", "2-2-2", "2-2-1", "5-3-2")
 
 
@@ -61,9 +61,9 @@ def quorum(setup: Setup) -> Quorum:
 
 
 def bookies(setup: Setup) -> tuple[Machine, ...]:
-    """The nodes of the bookies: all but the first, which has the metadata server.
+    """Return the nodes that run bookies: all but the first, which has the metadata server.
 
-    Raises UsageError when they are fewer than an ensemble and one to spare, without which the first dead bookie ends
+    Raises UsageError unless there is a bookie more than an ensemble needs: otherwise the first dead bookie would end
     every add.
     """
     found, ensemble = setup.nodes[1:], quorum(setup).ensemble

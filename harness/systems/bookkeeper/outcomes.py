@@ -1,7 +1,7 @@
-"""The law: what an answer of a gateway proves, and the codes that it comes with.
+"""The law: what an answer of a gateway proves, and the codes that come with it.
 
-An add that failed is in doubt, whatever it failed with: recovery kept entries whose adds had ended as ``LedgerFenced``
-or by a timeout of their quorum.  Only a handle that has said once that it takes no more sends nothing any more.
+An add that failed is in doubt, whatever the error: recovery has kept entries whose adds had ended with ``LedgerFenced``
+or a quorum timeout.  Only a handle that has already said that it accepts no more adds certainly sends nothing.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ LAW: Final = Law(
 LEDGER_CLOSED: Final = -11
 NO_HANDLE: Final = 404
 DEADLINE: Final = 408
-#: What a code of BookKeeper's, or of the gateway's own, proves; all others are ``error``.  One of them is -7, by which
-#: a bookie says that it holds nothing of a ledger: that is no word of the metadata server's, which says -25.
+#: The case for each code of BookKeeper or of the gateway; all other codes are ``error``.  That includes -7, by which a
+#: bookie says that it has nothing of a ledger: only the metadata server's -25 says that the ledger does not exist.
 CASES: Final[Mapping[int, str]] = {-25: "no-ledger", NO_HANDLE: "no-handle", DEADLINE: LOST}
 NAMES: Final[Mapping[int, str]] = {
     -6: "NotEnoughBookies", -7: "NoSuchLedger", -8: "BookieHandleNotAvailable", -9: "ZKException",
@@ -40,7 +40,7 @@ def name_of(code: int) -> str:
 
 
 def case_of_window(value: Mapping[str, Any]) -> tuple[str, str | None]:
-    """The case of a window of adds by the gateway's answer, and what the adds without an acknowledgement ended with."""
+    """Return the case of a window of adds, by the gateway's answer, and a text that counts its errors, if any."""
     codes = {int(code): number for code, number in value["codes"].items()}
     text = ", ".join(f"{number} of {len(value['ids'])}: {name_of(code)}" for code, number in codes.items()) or None
     if any(one is not None for one in value["ids"]):

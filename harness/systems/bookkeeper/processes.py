@@ -15,19 +15,19 @@ from harness.systems.zookeeper_server import server, server_jars
 
 BOOKIE_PORT: Final = 3181
 GATEWAY_PORT: Final = 4181
-#: The release of the metadata server: BookKeeper 4.17 brings ZooKeeper 3.9.3, which loses what it acknowledged
+#: The version of the metadata server.  BookKeeper 4.17 comes with ZooKeeper 3.9.3, which loses acknowledged writes
 #: (ZOOKEEPER-4925).
 ZOOKEEPER: Final = "3.9.4"
 GATEWAY: Final = GatewayJar()
 STORE: Final = "bookie"
-#: A gateway that has just started takes long for its first add, on a busy machine (s).
+#: Seconds to wait for an answer: on a busy machine, the first add of a new gateway takes long.
 ASK_S: Final = 6.0
 
 _FLAGS: Final = ("-Xms32m", "-Xss512k", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:+ExitOnOutOfMemoryError")
 _BOOKIE_FLAGS: Final = ("-Xmx192m", "-XX:MaxDirectMemorySize=192m")
 _GATEWAY_FLAGS: Final = ("-Xmx160m", "-XX:MaxDirectMemorySize=96m")
 
-#: A bookie logs every add that it refuses, so the files are capped.
+#: A bookie logs every add that it refuses, so the size of log files is limited.
 _LOGGING: Final = """status = error
 appender.file.type = RollingFile
 appender.file.name = file
@@ -66,22 +66,22 @@ addEntryQuorumTimeoutSec=5
 clientConnectTimeoutMillis=1000
 zkTimeout=4000
 """
-#: The planted bug ``wiped-bookies``: from its second start on a bookie finds nothing, and no other process knows that
-#: it had had anything.
+#: The planted bug ``wiped-bookies``: from its second start on, a bookie has lost its data, and nothing in the cluster
+#: records that it had any.
 _WIPED: Final = """if [ -e "$1/journal" ]; then
   rm -rf "$1"; shift
   java "$@" org.apache.bookkeeper.bookie.BookieShell -conf bookie.conf bookieformat \
     -nonInteractive -force -deleteCookie || exit 1
 else shift; fi
 exec java "$@" org.apache.bookkeeper.server.Main -c bookie.conf"""
-#: The planted bug ``replaced-bookies``: the same with the cookie in its place again, for a second program to delete it
-#: would keep the bookie away for longer than late writers wait, on a busy machine.
+#: The planted bug ``replaced-bookies``: the same, but the cookie stays.  Running another program to delete the cookie
+#: would, on a busy machine, keep the bookie away for longer than late writers wait.
 _REPLACED: Final = """[ ! -e "$1" ] || find "$1" -type f ! -name VERSION -delete; shift
 exec java "$@" org.apache.bookkeeper.server.Main -c bookie.conf"""
 _EMPTIED: Final = {"wiped-bookies": _WIPED, "replaced-bookies": _REPLACED}
 
 
-#: The digest of all jars of each version.
+#: The digest of each version's jars.
 _JARS: Final = {
     "4.17.3": "4e02e3f0442818303f02e8f3271ae4db859515bb9f5023573c5cbf451fffc878",
     "4.18.0": "807a07fe4817653b8a618414ad3d70b5f23e9751ae8c68cd1f5c7192c1869ffb",
@@ -98,7 +98,7 @@ def artifacts(setup: Setup) -> tuple[MavenJars, MavenJars, GatewayJar]:
 
 
 def roles(setup: Setup) -> list[Role]:
-    """The metadata server, which is formatted once; bookies; gateways, each a client of its own."""
+    """Return the roles: the metadata server, a task that formats it, the bookies and the gateways."""
     first = setup.nodes[0]
     slow = {node.name for node in bookies(setup)[: int(setup.options["slow_bookies"])]}
     format_metadata = ("java", *_java(setup, first, "format", _GATEWAY_FLAGS),
@@ -141,7 +141,7 @@ def _gateway(setup: Setup, node: Machine) -> Role:
 
 
 def _java(setup: Setup, node: Machine, name: str, flags: tuple[str, ...]) -> tuple[str, ...]:
-    """The words between ``java`` and a class of BookKeeper or of the gateway."""
+    """Return the words between ``java`` and the main class."""
     path = f"{on_node(node, GATEWAY)}/*:{on_node(node, jars(setup))}/*"
     return (*_FLAGS, *flags, f"-Dlog4j2.configurationFile={name}.properties", "-cp", path)
 
@@ -151,7 +151,7 @@ def _uri(setup: Setup) -> str:
 
 
 def leads(setup: Setup) -> str | None:
-    """Whether every gateway sees every bookie, and has added an entry to a ledger of no other use."""
+    """Return a word once every gateway sees every bookie and has added an entry to a throwaway ledger, else None."""
     wanted = len(bookies(setup))
     served = all((ask(node, {"op": "status"}) or {}).get("writable_bookies") == wanted for node in setup.nodes)
     return "the cluster" if served and all(_adds(setup, node) for node in setup.nodes) else None
@@ -168,7 +168,7 @@ def _adds(setup: Setup, node: Machine) -> bool:
 
 
 def ask(node: Machine, request: dict[str, Any], timeout: float = ASK_S) -> dict[str, Any] | None:
-    """The gateway's value for one request, blocking; None when it has none."""
+    """Send the gateway one request, blocking, and return its value, or None if there is none."""
     try:
         answer = BlockingWire(node.address, GATEWAY_PORT).ask({"timeout_ms": round(timeout * 1000), **request}, timeout)
     except (OSError, ValueError):
@@ -177,7 +177,7 @@ def ask(node: Machine, request: dict[str, Any], timeout: float = ASK_S) -> dict[
 
 
 def surface(setup: Setup) -> Surface:
-    """The properties that faults rely on."""
+    """Return the properties that faults rely on."""
     digests = "what a damaged bookie lacks comes back by autorecovery, which does not run here"
     return Surface(
         peer_ports=(BOOKIE_PORT, ZOOKEEPER_PORT),

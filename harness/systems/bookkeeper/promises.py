@@ -1,4 +1,4 @@
-"""Check the promises of BookKeeper over a run."""
+"""The promises of BookKeeper, and the check of a run against them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from history import Check
 from history.records.finding import Finding, Kind, contradictions
 from history.records.text import counted
 
-#: Its own pages: the protocol and what it guarantees, what a ledger is, and the calls.
+#: BookKeeper's documentation of the protocol and its guarantees, and of ledgers.
 PROTOCOL: Final = "https://bookkeeper.apache.org/docs/development/protocol/"
 CONCEPTS: Final = "https://bookkeeper.apache.org/docs/getting-started/concepts/"
 _LEDGERS: Final = ("ledgers",)
@@ -58,7 +58,7 @@ PROMISES: Final = (
 )
 _ASKED: Final = "each ledger has one end, holds every acknowledged add up to it, and nothing is acknowledged beyond it"
 _NAMED: Final = 10
-#: What readers of a run meet, of the operations and of what the check counts.
+#: Explanations of the words that readers of a run's results meet.
 WORDS: Final = {
     "window": "adds of one writer that are in flight at once, each acknowledged on its own with an id",
     "tail": "a read by a follower, without recovery: entries up to LastAddConfirmed",
@@ -71,7 +71,7 @@ WORDS: Final = {
 
 
 class Ledgers(Finding, frozen=True, kw_only=True):
-    """What became of ledgers and adds, by the names that the check gives it, and some that were not read at the end."""
+    """The check's counts of ledgers and adds, and some of the ledgers that were not read at the end."""
 
     check: str = "ledgers"
     kind: str = "ledgers"
@@ -80,7 +80,7 @@ class Ledgers(Finding, frozen=True, kw_only=True):
 
 
 def size_of(payload: int) -> int:
-    """The bytes of an entry, by its number: as the gateway makes it (``Payload.java``)."""
+    """Return the size in bytes of an entry by its number, as the gateway makes it (``Payload.java``)."""
     return 24 + payload * 7919 % 241
 
 

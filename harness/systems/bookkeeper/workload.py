@@ -1,9 +1,9 @@
 """The workload: short-lived ledgers, each with a writer, a reader that follows, and recoverers that end it.
 
-A group of workers has one ledger at a time.  The writer adds windows of entries; a recoverer opens the ledger at a
-drawn moment after the first add, so that it is fenced while adds are in flight; some ledgers are closed by their writer
-at the same time.  The reader asks for LastAddConfirmed without a pause, and reads up to it.  Where writers may be late,
-half of them fall silent before the recovery; ``late_writers`` has what they add long after it.
+A group of workers has one ledger at a time.  The writer adds windows of entries.  A recoverer opens the ledger at a
+random moment after the first add, so that the ledger is fenced while adds are in flight; some ledgers are closed by
+their writer at the same time.  The reader keeps asking for LastAddConfirmed, and reads up to it.  With late writers,
+half of the writers fall silent before the recovery; ``late_writers`` makes the adds that they send long after it.
 """
 
 from __future__ import annotations
@@ -31,28 +31,29 @@ from harness.generators import (
 from harness.systems.bookkeeper.late_writers import APART, LateWriters, key_of
 from history import Event
 
-#: Workers of a ledger: its writer, its reader, and up to three recoverers.
+#: The number of workers per ledger: its writer, its reader, and up to three recoverers.
 GROUP: Final = 5
-#: A recoverer comes so long after the first add, at most (s), and most of them early: the square of a uniform draw.
-#: With uniform moments 4701 (docs/bookkeeper.md) never showed, as it wants a fence beside a bookie's first add.
+#: A recoverer comes at most this many seconds after the first add.  Most come early, because the moment is the square
+#: of a uniform draw: with uniform moments, issue 4701 (docs/bookkeeper.md), which needs a fence at the time of a
+#: bookie's first add, never showed.
 MOMENT_S: Final = 0.4
-#: A recovery that failed is tried again after so long (s), so often; after that it is left to the end of the run.
+#: A failed recovery is retried after this many seconds, up to this many times, and then left to the end of the run.
 AGAIN_S: Final = 0.3
 TRIES: Final = 4
-#: Windows of one ledger, at most: what is added must be read by all at the end.
+#: The largest number of windows per ledger: at the end, everything that was added must be read.
 WINDOWS: Final = 40
-#: This share of the ledgers is closed by the writer, if no client recovers it before.
+#: The fraction of ledgers that their writers close, unless a client recovers them first.
 CLOSES: Final = 0.3
-#: A writer that was refused goes on for so many windows in this share: it does not know that it was fenced.
+#: The fraction of writers that go on for some windows after a refusal, as if they did not know of the fence.
 STUBBORN: Final = 0.3
-#: This share of the writers falls silent after its first window, where writers may be late; recoverers come so much
-#: later (s), when nothing is in flight any more.
+#: With late writers, the fraction of writers that fall silent after their first window.  Their recoverers come this
+#: many seconds later, when nothing is in flight any more.
 SILENT: Final = 0.5
 SILENT_S: Final = 1.0
 
 
 class Recoverer(Struct, frozen=True):
-    """The worker at ``place`` recovers the ledger so long (ns) after the first add, or at ``due`` once it failed."""
+    """The worker at ``place``, which recovers the ledger ``after`` ns after the first add, or retries at ``due``."""
 
     place: int
     after: int
@@ -61,11 +62,12 @@ class Recoverer(Struct, frozen=True):
 
 
 class LedgerScript(Struct, frozen=True):
-    """What is left to do on one ledger.
+    """The operations that are left to do on one ledger.
 
-    ``began`` is when the first window was issued (ns), ``unread`` the first id that was not read.  ``windows`` are the
-    numbers of adds that are left, ``stubborn`` how many windows follow the first refused one, and ``closes``: the
-    writer closes it after the last.  ``open`` is None until the create is answered.
+    ``began`` is when the first window was issued (ns), ``unread`` the first id that has not been read.  ``windows`` are
+    the sizes of the remaining windows of adds, and ``stubborn`` is how many windows follow the first refused one.
+    ``closes`` says whether the writer closes the ledger after its last window.  ``open`` is None until the create is
+    answered.
     """
 
     number: int
@@ -106,7 +108,7 @@ class LedgerScript(Struct, frozen=True):
         return one.due if one.due is not None else None if self.began is None else self.began + one.after
 
     def _of(self, place: int, now: int) -> tuple[Invocation, LedgerScript] | None:
-        """The next operation of the worker at this place; None for none now."""
+        """Return the next operation of the worker at this place, or None if it has none now."""
         if not self.open:
             if place != self.writer or self.asked:
                 return None
@@ -157,10 +159,10 @@ class LedgerScript(Struct, frozen=True):
 
 
 def ledger_workload(workers: int, window: int, most: int, late_s: int = 0) -> Generator:
-    """Ledgers one after the other in each group of workers.
+    """Generate ledgers, one after the other in each group of workers.
 
-    Writers have up to ``window`` adds in flight, and up to ``most`` clients recover a ledger.  With ``late_s`` some of
-    the writers add again that long (s) after the end was answered.
+    Writers have up to ``window`` adds in flight, and up to ``most`` clients recover a ledger.  With ``late_s``, some of
+    the writers add again that many seconds after the end was answered.
     """
     size = min(GROUP, workers)
 
@@ -191,7 +193,7 @@ def _drawn(rng: random.Random, number: int, size: int, window: int, recoverers: 
 
 
 def _silenced(rng: random.Random, script: LedgerScript) -> LedgerScript:
-    """Half of the ledgers with a writer that adds little and then nothing: it meets no fence."""
+    """Make the writer of half of the ledgers fall silent after its first window, so that it meets no fence."""
     if rng.random() >= SILENT:
         return script
     return replace(

@@ -1,4 +1,4 @@
-"""The register on OpenMessaging DLedger: our Java server, one process a node.
+"""The register on OpenMessaging DLedger: our Java server, one process per node.
 
 ===============  =======================================================================================================
 ``options``      versions, options, planted bugs, and which of them go together
@@ -6,10 +6,10 @@
 ``outcomes``     the law: what an answer of the server proves
 ``objects``      requests and answers by the kind of object, which the key names
 ``client``       the register's client, which may follow the leader
-``status``       the server's word about itself, as probes
+``status``       what the server reports about itself, as probes
 ``remoting``     the library's own wire protocol, for a transfer of leadership
 ``workloads``    what clients do with the registers
-``alarms``       lines of the library's log
+``alarms``       lines of the library's log that have a meaning
 ===============  =======================================================================================================
 """
 
@@ -28,7 +28,7 @@ from harness.systems.dledger.status import prober
 from harness.systems.dledger.workloads import WORKLOADS
 from harness.systems.promise import RAFT, RAFT_PAPER, RAFT_PROMISES, Promise
 
-#: What makes Raft's properties promises of DLedger.
+#: Why Raft's properties are promises of DLedger.
 README: Final = "DLedger's README: a raft-based library"
 
 SYSTEM: Final = System(

@@ -1,4 +1,4 @@
-"""Lines of the library's log that mean something."""
+"""Lines of the library's log that have a meaning."""
 
 from __future__ import annotations
 
@@ -32,7 +32,8 @@ ALARMS: Final = (
     Alarm(pattern="Unable to access jarfile", meaning=_LOST_JAR, follows="harness"),
 )  # fmt: skip
 
-#: A dispatcher is the leader's to one follower: it goes over to comparing, truncating or sending a snapshot.
+#: ``replication`` matches a dispatcher, which serves one follower, when it starts to compare, truncate or send a
+#: snapshot.
 LOG_WORDS: Final = LogWords(
     noise=r"Complete closure|advance failed, status=Status\{code=\S*SUCCESS|Compare data to index failed",
     milestones=r"ChangeRole|VOTE_RESULT|INCREASE_TERM|HeartBeatTimeOut|TRUNCATE|PushFallBehind|\[BUG\]",

@@ -1,4 +1,4 @@
-"""The register's client: prefers its node, can follow leader hints, never repeats what may have had an effect."""
+"""The register's client: prefers its node, can follow leader hints, and never repeats what may have had an effect."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from harness.systems.dledger.status import CLIENT_PORT
 from harness.workloads import Invocation
 
 MAX_HOPS: Final = 3
-#: For how long (s) a client avoids a node that did not answer.  Long enough not to hang on a paused node with
-#: every operation, short enough to notice within a fault that it came back.
+#: Seconds for which a client avoids a node that did not answer.  Long enough not to hang on a paused node with every
+#: operation, short enough to notice while a fault lasts that the node came back.
 AVOID_S: Final = 2.0
 
 
 class RegisterClient:
-    """One worker's way to the cluster; for one task at a time.
+    """One worker's connection to the cluster, for one task at a time.
 
-    ``follows="node"`` asks the home node only.  With ``"leader"``, and when everything was healed, an operation that
-    provably had no effect at one node (it answered before the append, or could not be reached) goes on to the leader
-    that the node named, at most three hops, within one timeout.
+    ``follows="node"`` only asks the home node.  With ``"leader"``, and once everything was healed, an operation that
+    provably had no effect at one node (the node answered before the append, or could not be reached) goes on to the
+    leader that the node named.  It makes at most three hops within one timeout.
     """
 
     def __init__(
@@ -48,10 +48,10 @@ class RegisterClient:
         self._avoid_until: dict[str, float] = {}
 
     async def open(self) -> None:
-        """Do nothing: each connection is made when it is first needed."""
+        """Do nothing: each connection is made when first needed."""
 
     async def perform(self, invocation: Invocation) -> Reply:
-        """Ask the system once; never raises for anything that the system or the network does."""
+        """Perform one operation.  Never raises for anything that the system or the network does."""
         deadline = self._clock() + self._timeout
         follow = invocation.final or self._follows == "leader"
         tried: list[str] = []
@@ -102,7 +102,7 @@ class RegisterClient:
 
 
 def clients(setup: Setup, number: int) -> list[RegisterClient]:
-    """Make this many clients, each at a node of its own as far as there are nodes."""
+    """Make this many clients, distributed over the nodes in turn."""
     endpoints = {node.name: (node.address, CLIENT_PORT) for node in setup.nodes}
     follows, read_mode = str(setup.options["client_follows"]), str(setup.options["read_mode"])
     return [

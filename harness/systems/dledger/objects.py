@@ -1,6 +1,6 @@
 """Translate the operations of each kind of object into requests, and answers into outcomes.
 
-The kind is the beginning of the key: ``set-3`` is a set, ``counter-0`` a counter, ``lock-1`` a lock, ``bank-0`` a bank,
+The kind is the start of the key: ``set-3`` is a set, ``counter-0`` a counter, ``lock-1`` a lock, ``bank-0`` a bank,
 ``log-0`` a log; every other key is a register.
 """
 
@@ -11,13 +11,13 @@ from typing import Any, Final
 
 from harness.workloads import Invocation
 
-#: The answer names no value, or one that it cannot have.
+#: Stands for a value that the answer does not contain, or that is impossible.
 UNSEEN: Final = object()
 Answer = dict[str, Any]
 
 
 def request_of(invocation: Invocation, read_mode: str) -> dict[str, Any]:
-    """The server's request, without its id."""
+    """Return the server's request for an operation, without its id."""
     f, key, value = invocation.f, invocation.key, invocation.value
     mode = "log" if invocation.final else read_mode
     match f:
@@ -43,7 +43,7 @@ def request_of(invocation: Invocation, read_mode: str) -> dict[str, Any]:
 
 
 def value_read(invocation: Invocation, answer: Answer) -> Any:
-    """The value that an acknowledged read has seen; ``UNSEEN`` if it does not say so."""
+    """Return the value that an acknowledged read has seen, or ``UNSEEN`` if the answer does not contain it."""
     return _READ.get(_kind(invocation), _register)(answer)
 
 
@@ -52,13 +52,13 @@ def _kind(invocation: Invocation) -> str:
 
 
 def balances_left(answer: Answer) -> list[list[int]] | None:
-    """The balances that a transfer left; None if the answer does not say so."""
+    """Return the balances that a transfer left, or None if the answer does not contain them."""
     found = _pairs(answer)
     return None if found is UNSEEN else found
 
 
 def _register(answer: Answer) -> Any:
-    return answer.get("value", UNSEEN)  # null means absent, which is a statement; a missing field is none
+    return answer.get("value", UNSEEN)  # null says that the value is absent; a missing field says nothing
 
 
 def _counter(answer: Answer) -> Any:
@@ -67,7 +67,7 @@ def _counter(answer: Answer) -> Any:
 
 
 def _set(answer: Answer) -> Any:
-    """The elements, each as often as it was added."""
+    """Return the elements, each as often as it was added."""
     numbers = _numbers(answer)
     if numbers is None:
         return UNSEEN
@@ -75,12 +75,12 @@ def _set(answer: Answer) -> Any:
 
 
 def _log(answer: Answer) -> Any:
-    """The entry that was got, or all entries as [index, value]."""
+    """Return the entry that a get found, or all entries as [index, value]."""
     return _pairs(answer) if "values" in answer else _register(answer)
 
 
 def _lock(answer: Answer) -> Any:
-    """The holder's token; a lock that was given back holds its last token below zero."""
+    """Return the holder's token.  A released lock stores its last token as a negative number."""
     value = answer.get("value", UNSEEN)
     if value is None:
         return None
@@ -88,13 +88,13 @@ def _lock(answer: Answer) -> Any:
 
 
 def _pairs(answer: Answer) -> Any:
-    """The registers of one object as [number, value]."""
+    """Return the registers of one object as [number, value] pairs."""
     numbers = _numbers(answer)
     return UNSEEN if numbers is None else [[place, value] for place, value in sorted(numbers.items())]
 
 
 def _numbers(answer: Answer) -> dict[int, int] | None:
-    """The registers of one object by the numbers that their keys end in."""
+    """Return the values of one object's registers by the numbers at the end of their keys."""
     values = answer.get("values")
     if not isinstance(values, dict) or any(type(value) is not int for value in values.values()):
         return None

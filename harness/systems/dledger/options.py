@@ -74,7 +74,7 @@ PLANTED_BUGS: Final = (
 
 
 def refuse(setup: Setup) -> str | None:
-    """The reason why these cannot be run together, with the mend."""
+    """Return why this combination cannot run, with the remedy, or None."""
     if setup.options["snapshot"] and setup.version == "0.3.2":
         return "--snapshot needs --dledger-version 0.4.0: 0.3.2 is run without snapshots only"
     return None

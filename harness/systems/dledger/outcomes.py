@@ -1,15 +1,15 @@
 """The law of outcomes: what an answer of the register server proves about an operation.
 
 A write or read that was acknowledged without having been applied is ``ok`` and marked ``UNAPPLIED``: its client got
-that answer, and in case of a read that value.  A cas so acknowledged has no result, hence ``info``.
+that answer, and for a read that value.  A cas, acquire or release acknowledged that way has no result, so it is
+``info``; a transfer is ``ok``, and only the balances that it left are unknown.  An append that was acknowledged always
+has its index.
 
-An append that was acknowledged has its index in any case.  An acquire or a release that was acknowledged without having
-been applied has no result, hence ``info``; a transfer is ``ok``, and only the balances that it left are unknown.
 A get that finds nothing is ``fail``: the library promises nothing about what is not committed yet.
 
-An ok cas that took place has the value ``[old, new]``; a refused one ``[old, new, seen]``: it read ``seen``, null for
-absent, where it expected ``old``.  An ok acquire has ``["acquired", token]`` or ``["held", token]``, an ok release
-``["released", token]``, ``["held", token]`` or ``["free", null]``: refused, it saw that.
+An ok cas that took place has the value ``[old, new]``.  A refused one has ``[old, new, seen]``: it read ``seen`` (null
+for absent) where it expected ``old``.  An ok acquire has ``["acquired", token]`` or ``["held", token]``.  An ok release
+has ``["released", token]``; a refused one has what it saw, ``["held", token]`` or ``["free", null]``.
 """
 
 from __future__ import annotations
@@ -43,9 +43,9 @@ _DONE: Final = {"acquire": "acquired", "release": "released"}
 
 @dataclass(frozen=True, slots=True)
 class Reply(Outcome):
-    """An outcome, and where the client may go on.
+    """An outcome, and where the client may try next.
 
-    ``hint`` is the leader that the answer named; ``reached``: the node answered.
+    ``hint`` is the leader that the answer named; ``reached`` says whether the node answered.
     """
 
     hint: str | None = None
@@ -54,7 +54,7 @@ class Reply(Outcome):
 
 
 def completion_of(invocation: Invocation, answer: dict[str, Any], node: str) -> Reply:
-    """The outcome that ``answer`` proves for ``invocation``."""
+    """Return the outcome that an answer proves for an operation."""
     if answer.get("ok") is True:
         return _acknowledged(invocation, answer, node)
     hint = answer.get("leader")
@@ -66,7 +66,7 @@ def completion_of(invocation: Invocation, answer: dict[str, Any], node: str) -> 
 
 
 def completion_of_error(invocation: Invocation, error: NoAnswerError, node: str) -> Reply:
-    """The outcome of an operation that got no answer."""
+    """Return the outcome of an operation that got no answer."""
     return _reply(error.case, invocation, node, str(error), reached=False)
 
 

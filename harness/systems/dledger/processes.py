@@ -17,22 +17,22 @@ from nemesis.core.ports import Command
 RAFT_PORT: Final = 20911
 #: The servers' store, below a node's home.
 STORE: Final = "register"
-#: What the library reads again when it starts, by class, below the server's store.  Left out are the copies that it
-#: writes and never reads (``currterm.bak``, ``checkpoint.bak``), and ``checkpoint``, which only saves it work.
+#: The files that the library reads at start-up, by class, below the server's store.  Left out are the copies that it
+#: writes but never reads (``currterm.bak``, ``checkpoint.bak``), and ``checkpoint``, which only saves it work.
 STORE_FILES: Final = {
     "data": ("dledger-*/data/*",),
     "index": ("dledger-*/index/*",),
     "snapshot": ("dledger-*/snapshot/snapshot_*/*",),
     "term": ("dledger-*/currterm",),
 }
-#: Where they lie in an installed package, and in a source tree.
+#: The jars' directory in an installed package, and in a source tree.
 JAR_DIRECTORIES: Final = (
     Path(__file__).resolve().parents[1] / "jars",
     Path(__file__).resolve().parents[3] / "dledger_register" / "dist",
 )
 
-#: Without the module opens a mapped file cannot be released and snapshots stop a healthy cluster; the memory figures
-#: are those with which five nodes fit on a laptop.
+#: Without the module opens, a mapped file cannot be released, and snapshots stop a healthy cluster.  The memory limits
+#: are chosen so that five nodes fit on a laptop.
 JVM_FLAGS: Final = (
     "--add-opens=java.base/sun.nio.ch=ALL-UNNAMED",
     "--add-opens=java.base/jdk.internal.ref=ALL-UNNAMED",
@@ -56,7 +56,7 @@ def artifacts(setup: Setup) -> tuple[LocalFiles, ...]:
 
 
 def _jar(version: str) -> LocalFiles:
-    """The server's jar on this machine."""
+    """Return the server's jar on this machine."""
     name = f"dledger-register-{version}.jar"
     found = [path for directory in JAR_DIRECTORIES if (path := directory / name).is_file()]
     path = found[0] if found else JAR_DIRECTORIES[-1] / name
@@ -64,7 +64,7 @@ def _jar(version: str) -> LocalFiles:
 
 
 def roles(setup: Setup) -> list[Role]:
-    """One server a node."""
+    """Return one server for each node."""
     return [
         Role(node=node.name, command=java_command(setup, node.name), data=(STORE,),
              keep=(f"{STORE}/*/currterm",), ready=listens)
@@ -73,7 +73,7 @@ def roles(setup: Setup) -> list[Role]:
 
 
 def java_command(setup: Setup, name: str) -> tuple[str, ...]:
-    """The server's own command line on a node."""
+    """Return the server's command line on a node."""
     node, options, jar = setup.node(name), setup.options, _jar(setup.version)
     heartbeat, vote_min, vote_max = TIMERS[str(options["timers"])]
     peers = ";".join(f"{node.name}-{node.address}:{RAFT_PORT}" for node in setup.nodes)
@@ -93,7 +93,7 @@ def java_command(setup: Setup, name: str) -> tuple[str, ...]:
 
 
 def leads(setup: Setup) -> str | None:
-    """The node that serves a read that went through a quorum."""
+    """Return a node that serves a read through a quorum, or None."""
     for node in setup.nodes:
         answer = ask(node.address, {"op": "read", "key": "ready", "mode": "log"})
         if answer is not None and answer.get("ok") is True and answer.get("applied") is not False:
@@ -102,10 +102,10 @@ def leads(setup: Setup) -> str | None:
 
 
 def surface(setup: Setup) -> Surface:
-    """The properties that faults rely on."""
+    """Return the properties that faults rely on."""
 
     def transfer(leader: str, to: str) -> None:
-        """Hand over the leadership by the library's own request, in the term of the leader's status."""
+        """Transfer leadership with the library's own request, in the term of the leader's status."""
         address = setup.node(leader).address
         term = int(BlockingWire(address, CLIENT_PORT).ask({"op": "status"})["term"])
         transfer_leadership((address, RAFT_PORT), leader, to, term)
@@ -128,7 +128,7 @@ def surface(setup: Setup) -> Surface:
 
 
 def describe(setup: Setup, shell: Shell) -> Mapping[str, str]:
-    """The jar, the Java that runs it, and the timers."""
+    """Return the jar's digest, the version of Java that runs it, and the timers."""
     java = shell.run(Command(("sh", "-c", "java -version 2>&1 | head -n 1"))).stdout.strip()
     jar = hashlib.sha256(_jar(setup.version).paths[0].read_bytes()).hexdigest()
     return {"jar_sha256": jar, "java": java, "timers": str(setup.options["timers"])}

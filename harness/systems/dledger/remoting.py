@@ -1,4 +1,4 @@
-"""DLedger's own requests, as far as the harness uses them, in RocketMQ's frames.
+"""DLedger's own requests that the harness uses, in RocketMQ's frames.
 
 The codes are those of ``DLedgerRequestCode``.
 """
@@ -14,12 +14,15 @@ METADATA: Final = 50000
 LEADERSHIP_TRANSFER: Final = 51005
 GROUP: Final = "harness"
 SUCCESS: Final = 200
-#: How the header of a heartbeat names its code.
+#: The code of a heartbeat, as its header contains it.
 HEARTBEAT: Final = '"code":51002'
 
 
 def ask(address: Address, code: int, body: dict[str, Any]) -> dict[str, Any]:
-    """The body of the answer.  Raises OSError (a timeout too) when none comes, ValueError when it is malformed."""
+    """Send a request and return the body of the answer.
+
+    Raises OSError if none comes (also for a timeout), ValueError if it is malformed.
+    """
     answer = remoting.ask(address, code, body)
     found = answer.json()
     if not isinstance(found, dict):
@@ -28,17 +31,16 @@ def ask(address: Address, code: int, body: dict[str, Any]) -> dict[str, Any]:
 
 
 def metadata(address: Address, node: str) -> dict[str, Any]:
-    """The leader that a node knows (``leaderId``, absent while it knows none) and the members (``peers``)."""
+    """Return the leader that a node knows (``leaderId``, absent if it knows none) and the members (``peers``)."""
     return ask(address, METADATA, {"group": GROUP, "remoteId": node})
 
 
 def transfer_leadership(address: Address, leader: str, to: str, term: int) -> None:
-    """Request a leadership transfer from the leader.
+    """Ask the leader to transfer its leadership.
 
-    A leader that steps down at once may not answer: a request that was accepted and not answered is no error here,
-    since the probes show whether the other node came to lead.  Raises ValueError with the library's code when the
-    leader refuses (it no longer leads, the term is another, the other node is too far behind), OSError when it cannot
-    be reached.
+    A leader that steps down at once may not answer.  An unanswered request is not an error here, because the probes
+    show whether the other node becomes the leader.  Raises ValueError with the library's code if the leader refuses (it
+    no longer leads, the term differs, the other node is too far behind), OSError if it cannot be reached.
     """
     body = {"group": GROUP, "remoteId": leader, "transferId": leader, "transfereeId": to, "term": term}
     try:

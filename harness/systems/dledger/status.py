@@ -1,4 +1,4 @@
-"""Ask a server for its status on its client port: for readiness, and as probes."""
+"""Ask a server for its status on its client port, to see if it is ready and for probes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from harness.clients.wire import BlockingWire, Wire
 from harness.systems.api import Setup, Shell
 
 CLIENT_PORT: Final = 20912
-#: The figure's name -> the status answer's.
+#: The field of the status answer for each figure.
 _FIELDS: Final = {
     "role": "role",
     "term": "term",
@@ -33,7 +33,7 @@ _FIELDS: Final = {
 
 
 def ask(address: str, request: dict[str, object]) -> dict[str, object] | None:
-    """The answer of the server at this address, None when there is none."""
+    """Return the answer of the server at this address, or None if there is none."""
     try:
         return BlockingWire(address, CLIENT_PORT).ask(request, timeout=3.0)
     except (OSError, ValueError, TypeError):
@@ -41,20 +41,20 @@ def ask(address: str, request: dict[str, object]) -> dict[str, object] | None:
 
 
 def listens(shell: Shell) -> bool:
-    """Whether the server answers on its client port."""
+    """Return whether the server answers on its client port."""
     answer = ask(shell.machine.address, {"op": "status"})
     return answer is not None and answer.get("ok") is True
 
 
 def figures(answer: dict[str, Any]) -> dict[str, Any]:
-    """The figures in a status answer.  Raises ValueError when it is none."""
+    """Return the figures in a status answer.  Raises ValueError if it is not one."""
     if answer.get("ok") is not True:
         raise ValueError(str(answer.get("message", answer))[:200])
     return {figure: answer[name] for figure, name in _FIELDS.items() if answer.get(name) is not None}
 
 
 class StatusProber:
-    """Asks one server for its status, on a connection that is kept."""
+    """A prober that asks one server for its status, on a connection that stays open."""
 
     def __init__(self, host: str, port: int) -> None:
         self._wire = Wire(host, port)

@@ -1,8 +1,8 @@
-"""A child process that answers lines of JSON on its standard output to those on its standard input.
+"""A child process that reads lines of JSON on its standard input, and answers them on its standard output.
 
-It is trusted no further than its lines are right.  One that dies, answers what was not asked, answers twice or not in
-time is killed, with all that it started; the next request starts it anew.  What was asked of it and not answered is
-lost: it may have had its effect.  Only a request of which no byte was written certainly had none.
+It is trusted only as long as its lines are right.  If it dies, answers a request that was not sent, answers twice, or
+does not answer in time, it is killed with all its children; the next request restarts it.  Its unanswered requests are
+lost: they may have had an effect.  Only a request of which no byte was written certainly had none.
 """
 
 from __future__ import annotations
@@ -28,20 +28,20 @@ from history.json_object import load_object, nests_deeper
 
 log = logging.getLogger("harness.systems.program.child")
 
-#: One that ends at once is not started more often than this.
+#: Minimum seconds between two starts, for a program that ends at once.
 START_AGAIN_S: Final = 0.5
 LONGEST_LINE: Final = 1 << 20
-#: The levels of lists and objects in an answer.  What has some hundred more can be read here, and not where the stack
-#: is higher: when it is written, read again, judged or drawn.
+#: At most this many levels of lists and objects in an answer.  A few hundred more could be read here, but not where the
+#: stack is deeper: when the answer is written, read again, judged or drawn.
 DEEPEST: Final = 100
-#: How long (s) to wait for the exit code of one that closed its output.
+#: Seconds to wait for the exit code of a program that closed its output.
 _EXIT_CODE_S: Final = 0.02
 _LAST_WORDS: Final = 2000
 
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """A program to start: the words of its command line, its directory, and environment variables besides ours."""
+    """A program to start: the words of its command line, its directory, and additional environment variables."""
 
     argv: tuple[str, ...]
     directory: Path
@@ -49,7 +49,7 @@ class Program:
 
 
 class LineProgram:
-    """A program that is started at the first request, and again after each of its failures.
+    """A program that is started at the first request, and restarted after each of its failures.
 
     Requests may overlap; each gets the answer with its own ``id``.  For one event loop.
     """
@@ -63,7 +63,7 @@ class LineProgram:
         self.starts = 0
 
     def open(self) -> None:
-        """Start it ahead of the first request, which says why where it cannot be started."""
+        """Start the program ahead of the first request.  If that fails, the first request will report why."""
         if not self.is_running:
             with suppress(NotSentError):
                 self._start(asyncio.get_running_loop())
@@ -87,13 +87,13 @@ class LineProgram:
             raise sent.error(child.why) from None
         finally:
             child.open.pop(sent.id, None)
-            # Its answer would be one to no open request, and the rest of its line the beginning of the next one's.
+            # A late answer would match no open request, and the rest of a half-written line would corrupt the next one.
             if sent.begun and (sent.answer.cancelled() or not sent.answer.done()):
                 child.end("a request was given up")
 
     @property
     def is_running(self) -> bool:
-        """Whether it has been started and has not failed yet."""
+        """Whether the program has been started and has not failed yet."""
         return self._running is not None
 
     @property
@@ -117,12 +117,12 @@ class LineProgram:
         self._ended = [child for child in self._ended if child.process.poll() is None]
 
     def restart(self, why: str) -> None:
-        """Kill the program because an answer of it was none; the next request starts it anew."""
+        """Kill the program because its answer was unusable; the next request restarts it."""
         if self._child is not None:
             self._child.end(why)
 
     def close(self) -> None:
-        """Kill the program; a later request would start it anew."""
+        """Kill the program.  A later request would restart it."""
         if self._child is not None:
             self._child.end("closed")
         self._reap()
@@ -133,7 +133,11 @@ class LineProgram:
 
 @dataclass(slots=True, eq=False)
 class _Request:
-    """``answer`` is resolved with None when there will be none; some of it was written, or (``whole``) all."""
+    """One request to the program.
+
+    ``answer`` resolves to None if there will be none.  ``begun`` says that some of the request was written, ``whole``
+    that all of it was.
+    """
 
     id: int
     answer: asyncio.Future[dict[str, Any] | None]
@@ -182,7 +186,7 @@ class _Child:
         return answer
 
     async def _write(self, request: _Request, line: bytes) -> None:
-        """Write the line, waiting for room in the pipe.  A program that ends meanwhile resolves the answer."""
+        """Write the line, waiting for room in the pipe.  If the program ends meanwhile, the answer is resolved."""
         rest = memoryview(line)
         while rest and not self.why:
             try:
@@ -194,7 +198,7 @@ class _Child:
                 await self._room
             except OSError as error:
                 self.end(f"its standard input is closed: {error.strerror}")
-        if self.why and not request.answer.done():  # it ended before this was among the open ones
+        if self.why and not request.answer.done():  # it ended before this request was registered
             request.answer.set_result(None)
 
     def _has_room(self) -> None:
@@ -222,7 +226,7 @@ class _Child:
         if self.why:
             return
         try:
-            answer = load_object(line, msgspec.json.decode)  # strict: what it lets through can be recorded
+            answer = load_object(line, msgspec.json.decode)  # strict, so that every accepted answer can be recorded
         except ValueError as error:
             self._distrust(f"{error}: {_shown(line)}")
             return
@@ -248,7 +252,7 @@ class _Child:
         return f"it ended with exit code {code}" if code >= 0 else f"it was ended by signal {-code}"
 
     def end(self, why: str) -> None:
-        """Kill the process and its children, and resolve what is open.  The exit is waited for by the owner."""
+        """Kill the process and its children, and resolve the open requests.  The owner waits for the exit."""
         if self.why:
             return
         self.why = why
@@ -268,7 +272,7 @@ class _Child:
                 request.answer.set_result(None)
 
     def _last_words(self) -> str:
-        """The last line of its standard error, if there is one."""
+        """Return the last line of the program's standard error, in brackets, or nothing."""
         size = os.fstat(self._errors.fileno()).st_size
         words = os.pread(self._errors.fileno(), _LAST_WORDS, max(0, size - _LAST_WORDS)).decode(errors="replace")
         return f" ({words.splitlines()[-1].strip()[:200]})" if words.strip() else ""

@@ -1,9 +1,9 @@
 """The client of any program: what the answers of a client program prove about an operation.
 
 The program reads ``{"id":7,"f":"write","key":"x","value":3,"node":"n1","address":"10.0.0.1","worker":0,"timeout":4.0}``
-and answers ``{"id":7,"type":"ok","value":3}``, ``value`` and ``error`` where there are any.  What it says counts while
-it keeps to that.  An answer that does not, a missing one and a second one prove nothing and end the program; the next
-operation starts it anew.
+and answers ``{"id":7,"type":"ok","value":3}``, with ``value`` and ``error`` if there are any.  Its answers count as
+long as they follow that form.  A malformed, missing or repeated answer proves nothing and ends the program; the next
+operation restarts it.
 """
 
 from __future__ import annotations
@@ -28,16 +28,16 @@ LAW: Final = Law(
     Rule("info", "info", "info", read="fail"),
     Rule(UNUSABLE, "no known type, an ok read without a value, or the value of another operation", "info", read="fail"),
 )
-#: The program is to answer within an operation's timeout; so much (s) later it is killed.
+#: The program must answer within an operation's timeout; this many seconds later it is killed.
 GRACE_S: Final = 0.5
 _LONGEST_ERROR: Final = 300
 _ANY: Final[Mapping[str, Any]] = MappingProxyType({})
 
 
 class ProgramClient:
-    """One worker's way to the cluster, through a client program of its own or a shared one.
+    """One worker's connection to the cluster, through its own client program or a shared one.
 
-    ``answers`` is by function the type of what an ok answer returns, where not every value will do.
+    ``answers`` maps an ``f`` to the type of its ok answers, if not every value is allowed.
     """
 
     def __init__(
@@ -54,11 +54,11 @@ class ProgramClient:
         return self._home.name
 
     async def open(self) -> None:
-        """Start the program, if it can be: the first operation need not wait for that."""
+        """Start the program, if possible, so that the first operation need not wait for that."""
         self._program.open()
 
     async def perform(self, invocation: Invocation) -> Outcome:
-        """Ask the program once; never raises for anything that it does."""
+        """Send one request to the program.  Never raises for anything that the program does."""
         request = {
             "f": invocation.f, "key": invocation.key, "value": invocation.value,
             "node": self._home.name, "address": self._home.address, "worker": self._worker, "timeout": self._timeout,
@@ -77,7 +77,7 @@ class ProgramClient:
 
 
 def unusable(invocation: Invocation, answer: dict[str, Any], answers: Mapping[str, Any] = _ANY) -> str:
-    """The reason why an answer cannot be one to this operation; empty if it can."""
+    """Return why an answer cannot belong to this operation, or an empty text if it can."""
     kind, error = answer.get("type"), answer.get("error")
     if kind not in ("ok", "fail", "info"):
         return f"an answer of the type {str(kind)[:80]!r}, which is none of ok, fail and info"
@@ -85,7 +85,7 @@ def unusable(invocation: Invocation, answer: dict[str, Any], answers: Mapping[st
         return "an error that is no text"
     if kind != "ok":
         return ""
-    if invocation.f in LAW.reads and "value" not in answer:  # null means absent, which is a statement
+    if invocation.f in LAW.reads and "value" not in answer:  # null is a value: it means absent
         return "a read that is ok without a value"
     if invocation.f in answers:
         try:
@@ -98,7 +98,7 @@ def unusable(invocation: Invocation, answer: dict[str, Any], answers: Mapping[st
 
 
 def _misfit(invocation: Invocation, value: Any, *, balances: bool) -> str:
-    """The reason why a value of the right kind cannot be an answer to this operation; empty if it can."""
+    """Return why a value of the right type cannot be an answer to this operation, or an empty text if it can."""
     if invocation.f == "release" and value[0] == "released" and value[1] != invocation.value:
         return f"a release of the token {invocation.value} that is ok with another: {value[1]}"
     if balances and value is not None and len({account for account, _ in value}) < len(value):
@@ -107,7 +107,7 @@ def _misfit(invocation: Invocation, value: Any, *, balances: bool) -> str:
 
 
 def completion_of(invocation: Invocation, answer: dict[str, Any], node: str) -> Outcome:
-    """The outcome that a usable answer proves."""
+    """Return the outcome that a usable answer proves."""
     kind, error = answer["type"], answer.get("error")
     error = error[:_LONGEST_ERROR] if error is not None else None
     if kind != "ok":

@@ -1,4 +1,4 @@
-"""What may stand in the file of a system, such as ``kv.toml``::
+"""The type of the file that describes a system, such as ``kv.toml``::
 
     name = "kv"                                  # the file's name when left out
     files = ["server.py"]                        # put on every node, in {files}; relative to this file
@@ -15,7 +15,7 @@
     default = "async"
     choices = ["async", "sync"]
 
-The page docs/any-program.md says what each key means.
+The page docs/any-program.md explains each key.
 """
 
 from __future__ import annotations
@@ -52,12 +52,12 @@ CheckName: TypeAlias = Literal[
     "leader-complete", "log-order", "committed-kept",
 ]  # fmt: skip
 Value: TypeAlias = bool | int | float | str
-#: What a file of a store holds.
+#: The kinds of content that a file of a store may have.
 FileClass: TypeAlias = Literal["data", "index", "snapshot", "term"]
 
 
 class Ready(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """The sign that a process is ready: one of these, the role's port when left out."""
+    """How to tell that a process is ready: exactly one of these; by default, the role's port accepts connections."""
 
     port: Annotated[Port | None, Meta(description="it accepts connections")] = None
     command: Annotated[Command | None, Meta(description="a command on the node that ends with 0")] = None
@@ -84,20 +84,20 @@ class RoleTable(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
 
 
 class ClientTable(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """The client program, on this machine."""
+    """The client program, which runs on this machine."""
 
     command: Command
     processes: Annotated[Literal["worker", "one"], Meta(description="one a worker, or one for all of them")] = "worker"
 
 
 class ProbeTable(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """A program that answers what a node says of itself, on this machine, one process a node."""
+    """A program on this machine that reports a node's figures, one process per node."""
 
     command: Command
 
 
 class OptionTable(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """An option of the system, which is a placeholder of its commands."""
+    """An option of the system, which is a placeholder in its commands."""
 
     default: Value
     help: str = ""
@@ -111,7 +111,7 @@ class OptionTable(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True)
 
 
 class PlantedBugTable(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """A bug that the program has when {planted_bug} in its command names it."""
+    """A bug that the program has if {planted_bug} in its command names it."""
 
     help: Text
     found_by: Annotated[tuple[CheckName, ...], Meta(min_length=1, description="the checks that must find it")] = (
@@ -133,7 +133,7 @@ class AlarmTable(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
 
 
 class PromiseTable(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """A claim of the system, of some operations or of some checks; of everything when it names neither."""
+    """A claim of the system about some operations or some checks, or about everything if it names neither."""
 
     claim: Text
     of: Annotated[tuple[Text, ...], Meta(description="the operations that it is about")] = ()
@@ -143,7 +143,7 @@ class PromiseTable(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
 
 
 class LogWordsTable(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """Regular expressions of lines of its logs."""
+    """Regular expressions that classify lines of the system's logs."""
 
     noise: Annotated[str, Meta(description="left out of excerpts")] = ""
     milestones: Annotated[str, Meta(description="as good as a warning: elections and the like")] = ""
@@ -151,7 +151,7 @@ class LogWordsTable(Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
 
 
 class FaultsTable(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """The properties that faults rely on; the first role's port when left out."""
+    """The properties that faults rely on.  Ports default to the first role's."""
 
     peer_ports: Annotated[tuple[Port, ...], Meta(description="every node listens on the first")] = ()
     client_port: Port | None = None
@@ -181,7 +181,7 @@ class FaultsTable(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True)
 
 
 class SystemFile(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """A system under test: any program."""
+    """A system under test, which can be any program."""
 
     roles: Annotated[tuple[RoleTable, ...], Meta(min_length=1)]
     client: ClientTable
@@ -211,13 +211,14 @@ class SystemFile(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
 
 
 def store_files(found: SystemFile) -> dict[FileClass, tuple[str, ...]]:
-    """The patterns of the files in its store by their class: all are data where nothing is said."""
+    """Return the patterns of the files in its store by class; by default all files are data."""
     return found.faults.store_files or {"data": ("**",)}
 
 
-#: What may stand for values in a role's command, besides the options.
+#: The placeholders in a role's command, besides the options.
 OF_A_NODE: Final = ("node", "index", "address", "peers", "others", "files", "data", "home", "version", "planted_bug")
-#: The same of the client's and the probe's; where there is one process a worker, or a node, also its node's.
+#: The placeholders in the client's and the probe's command.  With one process per worker or node, those of its node are
+#: allowed as well.
 OF_A_CLIENT: Final = ("peers", "version", "planted_bug")
 OF_A_PEER: Final = ("node", "index", "address")
 

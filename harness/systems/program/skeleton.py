@@ -1,4 +1,4 @@
-"""The files that ``harness system new`` writes: the key-value server of the examples."""
+"""The files that ``harness system new`` writes: the key-value server from the examples."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Final
 from harness.errors import UsageError
 
 FILE: Final = "kv.toml"
-#: Where they lie in an installed package, and in a source tree.
+#: Their directory in an installed package, and in a source tree.
 _PACKAGED: Final = Path(__file__).resolve().with_name("example")
 _EXAMPLE: Final = Path(__file__).resolve().parents[3] / "examples" / "kv"
 
@@ -24,7 +24,7 @@ def write_skeleton(directory: Path) -> None:
             if path.is_file():
                 shutil.copy(path, directory / path.name)
         file = directory / FILE
-        # The schema lies in the source tree, and only there.
+        # Drop the reference to the schema, which only exists in the source tree.
         lines = file.read_text().splitlines(keepends=True)
         file.write_text("".join(line for line in lines if not line.startswith("#:schema ")))
     except OSError as error:

@@ -22,15 +22,15 @@ from harness.systems.promise import Promise
 from harness.systems.ready import listening, logged, succeeds
 from history.records.log_words import LogWords
 
-#: How much longer than its timeout (s) a probe may take before its program is killed: time to start in.  It must be
-#: less than the time after which a prober is given up, or a slow start would be cut off again and again.
+#: Seconds beyond its timeout that a probe may take before its program is killed, which leaves time to start.  It must
+#: be less than the time after which a prober is given up, or a slow start would be cut off again and again.
 PROBE_GRACE_S: Final = 5.0
-#: A line of Python's is to arrive when it is printed.
+#: Makes lines that a Python program prints arrive at once.
 _ENVIRONMENT = (("PYTHONUNBUFFERED", "1"),)
 
 
 def system_of(path: Path) -> System:
-    """The system in a file.  Raises UsageError that names the file, the place in it, and what is wrong."""
+    """Return the system in a file.  Raises UsageError that names the file, the place in it, and what is wrong."""
     found = read_system_file(path)
     return _FromFile(found, found.name or path.stem, path.resolve().parent).system()
 
@@ -67,7 +67,7 @@ class _FromFile:
         )
 
     def refuse(self, setup: Setup) -> str | None:
-        """Nodes that the cluster lacks, where it is known, and files and programs that this machine lacks."""
+        """Return which file or program this machine lacks, or which node the cluster lacks if it is known, or None."""
         for number, name in enumerate(self.file.files):
             if not (self.directory / name).is_file():
                 return f"--system {self.name}: files[{number}]: there is no file {self.directory / name}"
@@ -82,7 +82,7 @@ class _FromFile:
         for name, command in programs.items():
             try:
                 word = fill(words_of(command)[0], {**_options(setup), "version": setup.version, "planted_bug": ""})
-            except KeyError:  # a program by the name of a node
+            except KeyError:  # the program's name depends on the node
                 continue
             path = str(self.directory / word) if "/" in word else word
             if shutil.which(path) is None:
@@ -136,7 +136,7 @@ class _FromFile:
     # -- on this machine -------------------------------------------------------------------------------------------
 
     def clients(self, setup: Setup, number: int) -> list[ProgramClient]:
-        """A client for each worker; the workers' nodes take turns."""
+        """Make a client for each worker, distributing the workers over the nodes in turn."""
         homes = _nodes_of(setup, self.file.roles[0])
         each = self.file.client.processes == "worker"
         shared = None if each else LineProgram(self._program(setup, self.file.client.command))
@@ -176,7 +176,7 @@ class _FromFile:
 
 @dataclass(frozen=True, slots=True)
 class _Prober:
-    """Asks the probe program about one node."""
+    """A prober that asks the probe program about one node."""
 
     program: LineProgram
     node: Machine
@@ -207,7 +207,7 @@ def _peers(setup: Setup, role: RoleTable) -> list[str]:
 
 
 def _data(role: RoleTable) -> str:
-    """The role's data directory below a node's home."""
+    """Return the role's data directory below a node's home."""
     return f"data/{role.name}"
 
 
@@ -216,13 +216,13 @@ def _filled(command: Command, values: Mapping[str, str]) -> tuple[str, ...]:
 
 
 def _of_the_run(setup: Setup, role: RoleTable) -> dict[str, str]:
-    """The values that are the same on every node."""
+    """Return the values that are the same on every node."""
     peers = ",".join(_peers(setup, role))
     return {**_options(setup), "version": setup.version, "planted_bug": setup.planted_bug, "peers": peers}
 
 
 def _options(setup: Setup) -> dict[str, str]:
-    """The values of the options as words: true and false as in TOML."""
+    """Return the values of the options as words, with true and false as in TOML."""
     return {
         name: str(value).lower() if isinstance(value, bool) else str(value) for name, value in setup.options.items()
     }

@@ -1,7 +1,7 @@
 """Command lines with placeholders: ``python3 {files}/server.py --id {index} --peers {peers}``.
 
-A line is split into words as a shell does, before anything is filled in: what is filled in is never split and never
-seen by a shell.  ``{{`` and ``}}`` are braces.
+A line is split into words as by a shell before placeholders are filled in.  So values are never split and never seen by
+a shell.  ``{{`` and ``}}`` stand for braces.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from history.schema import hint
 
 
 def words_of(line: str | tuple[str, ...]) -> tuple[str, ...]:
-    """The words of a command line, a list of which is taken as it is.  Raises ValueError for one that has none."""
+    """Return the words of a command line, which may already be split.  Raises ValueError if it has none."""
     words = tuple(shlex.split(line)) if isinstance(line, str) else line
     if not words:
         raise ValueError("a command needs a word at least")
@@ -22,7 +22,7 @@ def words_of(line: str | tuple[str, ...]) -> tuple[str, ...]:
 
 
 def check(text: str, known: Iterable[str]) -> None:
-    """Check that a text has only known placeholders, and no stray braces.  Raises ValueError."""
+    """Check that a text has only known placeholders and no stray braces.  Raises ValueError."""
     names = set(known)
     try:
         parts = list(Formatter().parse(text))
@@ -38,5 +38,5 @@ def check(text: str, known: Iterable[str]) -> None:
 
 
 def fill(text: str, values: Mapping[str, str]) -> str:
-    """The text with its placeholders replaced; it has been checked."""
+    """Replace the placeholders in a text that has been checked."""
     return "".join(literal + ("" if name is None else values[name]) for literal, name, _, _ in Formatter().parse(text))

@@ -1,4 +1,4 @@
-"""The workloads that a file can name, and what the answers of a client program look like in them."""
+"""The workloads that a file can name, and the form of a client program's answers in them."""
 
 from __future__ import annotations
 
@@ -19,30 +19,30 @@ Balances: TypeAlias = list[tuple[int, int]]
 
 
 class Acquired(Struct, tag="acquired", array_like=True, forbid_unknown_fields=True):
-    """``["acquired", token]``."""
+    """The answer ``["acquired", token]``."""
 
     token: int
 
 
 class Released(Struct, tag="released", array_like=True, forbid_unknown_fields=True):
-    """``["released", token]``."""
+    """The answer ``["released", token]``."""
 
     token: int
 
 
 class Held(Struct, tag="held", array_like=True, forbid_unknown_fields=True):
-    """``["held", token of the holder]``."""
+    """The answer ``["held", token of the holder]``."""
 
     token: int
 
 
 class Free(Struct, tag="free", array_like=True, forbid_unknown_fields=True):
-    """``["free", null]``."""
+    """The answer ``["free", null]``."""
 
     token: None
 
 
-#: By workload and function, the type of the ``value`` of an ok answer, where not every value will do.
+#: The type of the ``value`` of an ok answer, by workload and ``f``, if not every value is allowed.
 ANSWERS: Final[Mapping[str, Mapping[str, Any]]] = {
     SET.name: {"read": list[int]},
     COUNTER.name: {"read": int},

@@ -1,14 +1,14 @@
 """RocketMQ's controller: the masters, sync state sets and epochs of sets of brokers, replicated by DLedger or jRaft.
 
 ===============  =======================================================================================================
-``requests``     codes and headers, and the brokers in whose name it is asked
+``requests``     codes and headers, and the brokers in whose name requests are sent
 ``controllers``  jars, configuration, command lines, readiness, ports, files on disk
-``brokers``      brokers that only beat
+``brokers``      brokers that only send heartbeats
 ``client``       the client, the law of outcomes, probes
 ``workload``     alters, elects, registers and reads; checks of epochs
 ===============  =======================================================================================================
 
-Only controllers run on the nodes.  Brokers would be a second role, beside them or on nodes of their own.
+Only controllers run on the nodes.  Real brokers would be a second role, on the same nodes or on others.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from harness.systems.rocketmq.workload import CONTROLLER
 from history import Check, Probe, Verdict
 from history.records.finding import Finding, Skipped
 
-#: What a controller in jRaft mode logs of snapshots.
+#: What a controller in jRaft mode logs about snapshots.
 SNAPSHOT_LINES: Final = {
     "saved": re.compile("Save snapshot, path="),
     "loaded": re.compile("Load snapshot from"),
@@ -36,14 +36,14 @@ SNAPSHOT_LINES: Final = {
 
 
 def one_leader(probes: Sequence[Probe], nodes: Sequence[str], since: int) -> bool:
-    """Whether every node has answered since then, the last time with the same leader."""
+    """Return whether every node has answered since then, and they all named the same leader in their last answers."""
     last = {probe.node: probe for probe in probes if probe.time >= since}
     named = {last[node].leader if node in last and last[node].answered else None for node in nodes}
     return len(named) == 1 and None not in named
 
 
 class Snapshots(Finding, frozen=True, kw_only=True):
-    """Lines about snapshots in the logs, by what they say (:data:`SNAPSHOT_LINES`)."""
+    """The number of log lines about snapshots, by their meaning (:data:`SNAPSHOT_LINES`)."""
 
     check: str = "snapshots"
     kind: str = "snapshots"
@@ -51,7 +51,7 @@ class Snapshots(Finding, frozen=True, kw_only=True):
 
 
 def snapshots(evidence: Evidence) -> Check:
-    """Count the snapshots in the logs; in DLedger mode upstream makes none, and there is nothing to judge."""
+    """Count the snapshots in the logs.  In DLedger mode, RocketMQ makes none, and there is nothing to judge."""
     asked = "in jRaft mode snapshots are saved"
     if evidence.setup.options["mode"] != "jraft":
         none = "DLedger mode makes none"
@@ -67,7 +67,7 @@ def snapshots(evidence: Evidence) -> Check:
     return Check("snapshots", "check", verdict, asked, seen, (Snapshots(verdict=verdict, counts=counts),))
 
 
-#: What RocketMQ says of epochs, and that its controller is a state machine on Raft.
+#: RocketMQ's description of epochs and of its controller, which is a state machine on Raft.
 DESIGN: Final = "https://github.com/apache/rocketmq/blob/rocketmq-all-5.3.3/docs/en/controller/design.md"
 SYSTEM: Final = System(
     name="rocketmq-controller",

@@ -1,7 +1,8 @@
-"""Brokers that only beat: to every controller, each on a connection of its own, for as long as clients are open.
+"""Brokers that only send heartbeats, each to every controller on its own connection, as long as clients are open.
 
-In DLedger mode each controller takes for alive what beats to itself.  A connection that ends is a broker that ended,
-and its leader elects another master then: so connections stay, and no broker waits less than a run takes.
+In DLedger mode, each controller considers those brokers alive that send heartbeats to it.  If a connection ends, the
+leader takes its broker for dead and elects another master: so connections stay open, and no broker's timeout is shorter
+than a run.
 """
 
 from __future__ import annotations
@@ -17,12 +18,12 @@ from harness.systems.rocketmq.controllers import NEVER_MS
 from harness.systems.rocketmq.requests import HEARTBEAT, PORT, Broker, brokers_of
 
 EVERY_S: Final = 1.0
-#: Longer than any fault: a beat that is not answered is not given up, since that would end its connection.
+#: Seconds to wait for an answer: longer than any fault, because giving up a heartbeat would end its connection.
 PATIENCE_S: Final = 600.0
 
 
 class Brokers:
-    """All brokers of a run; they belong to its event loop, and end with the last client that is closed."""
+    """All brokers of a run.  They belong to its event loop, and end when the last client is closed."""
 
     def __init__(self, setup: Setup) -> None:
         self._setup = setup
@@ -48,7 +49,7 @@ class Brokers:
 
 
 async def beat(broker: Broker, address: tuple[str, int]) -> None:
-    """Beat once a second until cancelled; what cannot be reached is tried again."""
+    """Send a heartbeat every second until cancelled, and retry if the controller cannot be reached."""
     connection = Connection(address)
     try:
         while True:

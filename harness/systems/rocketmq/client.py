@@ -1,10 +1,11 @@
 """The client of a broker, and the law of outcomes: what an answer of a controller proves.
 
-An elect that found its broker to be the master is ok, too: it is a read.
+An elect that finds its broker to be the master already is also ok: it is a read.
 
-With ``reads=local`` what changes nothing is answered from one controller's memory, which may be old and shows no
-majority that serves: a read is then a ``peek``, and an elect of the master is refused.  Final reads follow an
-application of a broker for the number that it has, which is an entry of the log and changes nothing.
+With ``reads=local``, requests that change nothing are answered from one controller's memory, which may be stale and
+does not show that a majority serves.  A read is then a ``peek``, and an elect of the present master counts as refused.
+Final reads come after an application of a broker for the number that it already has, which adds an entry to the log but
+changes nothing.
 """
 
 from __future__ import annotations
@@ -43,14 +44,14 @@ LAW: Final = Law(
     reads=("read", "peek", "register"),
 )
 REFUSED: Final = frozenset({2000, 2001, 2002, 2003, 2006, 2008, 2010, 2012, 2013, 2014})
-#: How many controllers are asked for one operation, each after the proof that nothing happened at the one before.
+#: The most controllers to ask for one operation, each after proof that nothing happened at the one before.
 HOPS: Final = 3
 
 
 class Client:
-    """One worker's way to the leader: the controller that answered last, or else the one that its home names.
+    """One worker's connection to the leader: the controller that answered last, or else the one that its home names.
 
-    It goes on only from a controller that says that it is not the leader.
+    It moves on only from a controller that cannot be reached or says that it is not the leader.
     """
 
     def __init__(self, home: Machine, setup: Setup, brokers: Brokers) -> None:
@@ -92,7 +93,7 @@ class Client:
             node = others[0]
 
     async def _ask(self, invocation: Invocation, node: str, deadline: float) -> tuple[Outcome, str]:
-        """The outcome at this node, and its case."""
+        """Return the outcome of the operation at this node, and its case."""
         code, ext, body = request(invocation.f, str(invocation.key), invocation.value)
         connection, logged = self._connections[node], invocation.final and self._local
         try:
@@ -109,7 +110,7 @@ class Client:
         return outcome_of(case, value, invocation, answer, node), case
 
     async def _leader_by(self, node: str, deadline: float) -> str | None:
-        """The leader that this node knows."""
+        """Return the leader that this node knows."""
         try:
             answer = await self._connections[node].ask(METADATA, timeout=_left(deadline))
         except NoAnswerError:
@@ -118,7 +119,7 @@ class Client:
 
 
 def outcome_of(case: str, value: Any, invocation: Invocation, answer: Answer, node: str) -> Outcome:
-    """The outcome that an answer of this case proves, with the value in it."""
+    """Return the outcome that an answer of this case proves, with the value in it."""
     if case in ("done", "exists") and LAW.type_of(case, invocation.f) == "ok":
         return LAW.outcome(case, invocation, node, value=value)
     return LAW.outcome(case, invocation, node, _said(answer))
@@ -129,7 +130,7 @@ def _said(answer: Answer) -> str:
 
 
 def case_of(invocation: Invocation, answer: Answer) -> tuple[str, Any]:
-    """The case of an answer, and the value in it."""
+    """Return the law's case for an answer, and the value in it."""
     if answer.code == NOT_LEADER:
         return "not-leader", None
     if answer.code in REFUSED:
@@ -145,9 +146,9 @@ def case_of(invocation: Invocation, answer: Answer) -> tuple[str, Any]:
 
 
 def value_of(f: str, answer: Answer) -> Any:
-    """The value in an answer.  Raises ValueError when something is missing."""
+    """Return the value in an answer.  Raises ValueError if something is missing."""
     state = state_in(answer)
-    if f == "alter":  # the epoch in the header is zero where nothing was granted, hence never read without a code 0
+    if f == "alter":  # only with code 0: the epoch in the header is zero if nothing was granted
         if str(state[3]) != answer.ext.get("newSyncStateSetEpoch"):
             raise ValueError(f"two epochs: {state[3]} and {answer.ext.get('newSyncStateSetEpoch')}")
         return state[3]
@@ -157,13 +158,13 @@ def value_of(f: str, answer: Answer) -> Any:
 
 
 def clients(setup: Setup, number: int) -> list[Client]:
-    """Make this many clients, each at a node of its own as far as there are, and the brokers that beat meanwhile."""
+    """Make this many clients, distributed over the nodes in turn, and the brokers that send heartbeats meanwhile."""
     brokers = Brokers(setup)
     return [Client(home, setup, brokers) for home in islice(cycle(setup.nodes), number)]
 
 
 class Prober:
-    """Asks one controller whether it leads, and which one leads; its answers hold no term and no index."""
+    """A prober that asks one controller whether it leads, and which one leads.  Answers have no term and no index."""
 
     def __init__(self, node: Machine, setup: Setup) -> None:
         self._connection = Connection((node.address, PORT))

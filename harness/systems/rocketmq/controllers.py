@@ -10,17 +10,17 @@ from harness.systems.dledger.remoting import HEARTBEAT
 from harness.systems.remoting import Address, ask
 from harness.systems.rocketmq.requests import APPLY_BROKER_ID, METADATA, OK, PORT, brokers_of
 
-#: In jRaft mode the controllers talk to each other at a port of their own.
+#: In jRaft mode, the controllers talk to each other at a separate port.
 RAFT_PORT: Final = 9879
 STORE: Final = "controller"
-#: Longer than any run: only the brokers of the harness say what is alive, and no controller elects by itself.
+#: Longer than any run, so that only the harness's brokers decide what is alive, and no controller elects by itself.
 NEVER_MS: Final = 1 << 30
-#: What is read again at the start, by class, below the store.
+#: The files that are read at start-up, by class, below the store.
 FILES: Final = {
     "dledger": {"data": ("dledger-*/data/*",), "index": ("dledger-*/index/*",), "term": ("dledger-*/currterm",)},
     "jraft": {"data": ("log/*",), "snapshot": ("snapshot/snapshot_*/*",), "term": ("raft_meta/*",)},
 }
-#: Without the fourth of them a controller stops at its first snapshot: hessian reads the fields of an AtomicLong.
+#: Without the fourth option, a controller stops at its first snapshot: hessian reads the fields of an AtomicLong.
 FLAGS: Final = (
     "--add-opens=java.base/sun.nio.ch=ALL-UNNAMED", "--add-opens=java.base/jdk.internal.ref=ALL-UNNAMED",
     "--add-opens=java.base/java.nio=ALL-UNNAMED", "--add-opens=java.base/java.util.concurrent.atomic=ALL-UNNAMED",
@@ -28,7 +28,7 @@ FLAGS: Final = (
     "-Xms48m", "-Xmx160m", "-Xss512k", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:MaxDirectMemorySize=128m",
     "-XX:ActiveProcessorCount=2", "-XX:+ExitOnOutOfMemoryError", "-Dtls.server.mode=disabled",
 )  # fmt: skip
-#: One log with milliseconds in UTC, in place of five with whole seconds of another zone.
+#: One log with milliseconds in UTC, instead of five with whole seconds in another time zone.
 LOGBACK: Final = """<configuration>
 <appender name="file" class="ch.qos.logback.core.FileAppender"><file>{file}</file>
 <encoder><pattern>%d{{yyyy-MM-dd HH:mm:ss.SSS,UTC}} %p %t - %m%n</pattern></encoder></appender>
@@ -37,7 +37,7 @@ LOGBACK: Final = """<configuration>
 """
 
 
-#: The digest of all jars of each version.
+#: The digest of each version's jars.
 _JARS: Final = {
     "5.3.3": "f80c2407cdfa8d240daf6ef9b759cb125b7a7896cc6f40967b13166cc4947e78",
     "5.2.0": "cb356bbf2ee09731d2a4c218111443446a2ebf148ef63c47fc05eded8e46d4b3",
@@ -57,7 +57,7 @@ def refuse(setup: Setup) -> str | None:
 
 
 def configuration(setup: Setup, name: str) -> str:
-    """The text of ``controller.conf``."""
+    """Return the text of ``controller.conf``."""
     node, options = setup.node(name), setup.options
     lines = {
         "controllerStorePath": f"{node.home}/{STORE}",
@@ -91,7 +91,7 @@ def configuration(setup: Setup, name: str) -> str:
 
 
 def roles(setup: Setup) -> list[Role]:
-    """One controller a node."""
+    """Return one controller for each node."""
     return [
         Role(
             node=node.name, data=(STORE,), ready=answers,
@@ -109,7 +109,7 @@ def roles(setup: Setup) -> list[Role]:
 
 
 def answers(shell: Shell) -> bool:
-    """Whether the controller answers at its port."""
+    """Return whether the controller answers at its port."""
     try:
         return ask((shell.machine.address, PORT), METADATA).code == OK
     except (OSError, ValueError):
@@ -117,9 +117,9 @@ def answers(shell: Shell) -> bool:
 
 
 def leads(setup: Setup) -> str | None:
-    """The node that leads and has taken the brokers of the harness, which may apply for their numbers again and again.
+    """Return the node that leads and has accepted the harness's brokers, or None.
 
-    A leader that was just elected says so before it takes requests.
+    A newly elected leader says that it leads before it takes requests.  Brokers may apply for their numbers repeatedly.
     """
     return next((node.name for node in setup.nodes if _serves((node.address, PORT), setup)), None)
 
@@ -135,9 +135,9 @@ def _serves(address: Address, setup: Setup) -> bool:
 
 
 def surface(setup: Setup) -> Surface:
-    """The properties that faults rely on.
+    """Return the properties that faults rely on.
 
-    In DLedger mode one port is for peers and clients, and heartbeats have a code of their own; in jRaft mode they are
+    In DLedger mode, peers and clients use the same port, and heartbeats have their own code; in jRaft mode they are
     appends without entries.
     """
     jraft = setup.options["mode"] == "jraft"

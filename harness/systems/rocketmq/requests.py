@@ -15,7 +15,7 @@ from harness.systems.remoting import Answer
 
 PORT: Final = 9878
 CLUSTER: Final = "harness"
-#: The brokers of a set.
+#: The numbers of the brokers in a set.
 IDS: Final = (1, 2, 3)
 
 HEARTBEAT: Final = 904
@@ -32,13 +32,13 @@ MASTER_STILL_EXISTS: Final = 2011
 
 
 def set_names(setup: Setup) -> tuple[str, ...]:
-    """The names of the broker sets, which are the keys of the workload."""
+    """Return the names of the broker sets, which are the keys of the workload."""
     return tuple(f"broker-{number}" for number in range(int(setup.options["broker_sets"])))
 
 
 @dataclass(frozen=True, slots=True)
 class Broker:
-    """One broker of a set, which exists by what is said of it."""
+    """One broker of a set.  It exists only in the requests about it."""
 
     name: str
     number: int
@@ -48,7 +48,10 @@ class Broker:
         return f"127.0.0.1:{10_000 + self.number}"
 
     def application(self) -> dict[str, object]:
-        """The fields of an application for the broker's number; it may be repeated, as the check code is the same."""
+        """Return the fields of an application for the broker's number.
+
+        The application may be repeated, because the check code stays the same.
+        """
         return {"clusterName": CLUSTER, "brokerName": self.name, "appliedBrokerId": self.number,
                 "registerCheckCode": f"{self.address};0"}  # fmt: skip
 
@@ -63,12 +66,12 @@ def brokers_of(setup: Setup) -> list[Broker]:
 
 
 def answers_from_memory(setup: Setup) -> bool:
-    """Whether what changes nothing is answered from one controller's memory, without an entry in the log."""
+    """Return whether requests that change nothing are answered from one controller's memory, without a log entry."""
     return setup.options["mode"] == "dledger" and setup.options["reads"] == "local"
 
 
 def request(f: str, name: str, value: Any) -> tuple[int, dict[str, object], object]:
-    """Code, header and body of an operation on a broker set."""
+    """Return code, header and body of an operation on a broker set."""
     now = {"invokeTime": time.time_ns() // 1_000_000}
     if f in ("read", "peek"):
         return REPLICA_INFO, {"brokerName": name}, None
@@ -83,10 +86,10 @@ def request(f: str, name: str, value: Any) -> tuple[int, dict[str, object], obje
 
 
 def state_in(answer: Answer) -> list[Any]:
-    """Master, its epoch, the members in sync, their epoch; a master that is left out is None, and so is its epoch.
+    """Return the master, its epoch, the members in sync and their epoch.
 
-    The body is not always JSON: other members of it have numbers for keys.  Raises ValueError where something is
-    missing.
+    Without a master, the master and its epoch are None.  The body is not always JSON, because some of its objects have
+    numbers as keys.  Raises ValueError if something is missing.
     """
     body = answer.body.decode()
     members = re.search(r'"syncStateSet":\[([0-9,]*)\]', body)

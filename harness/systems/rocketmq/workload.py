@@ -1,7 +1,7 @@
-"""Brokers race on one epoch at the controller, each by the last answer that it got, and ask again.
+"""Brokers race on one epoch at the controller, each acting on the last answer that it got.
 
-An alter expects what its worker read or was granted; one that is in doubt is often asked for once more, as a broker
-does it.  Beside the model there are checks in linear time (:func:`epochs_check`).
+An alter expects the state that its worker read or was granted; one in doubt is often repeated, as a broker would do.
+Besides the model, there are checks in linear time (:func:`epochs_check`).
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ from history import Check, Counterexample, Event, Operation, Verdict
 from history.records.finding import contradictions
 from history.records.text import counted
 
-#: Shares of what a worker does that knows the state of a set; the rest are alters.
+#: Fractions of the operations of a worker that knows the state of a set; the rest are alters.
 READS: Final = 0.15
 REGISTERS: Final = 0.05
 ELECTS: Final = 0.15
-#: An alter or an elect without an answer is asked for again at most this many times.
+#: The probability that an alter or an elect without an answer is repeated.
 AGAIN: Final = 0.5
-#: The kind of all violations of the check of epochs, and what it means.
+#: The kind of all violations that the check of epochs finds, and its meaning.
 KIND: Final = "wrong-epoch"
 _MEANS: Final = "an answer names an epoch that was granted to another, or went back, or holds another state"
-#: What readers of a run meet, of the operations and of what they are about.
+#: Explanations of the words that readers of a run's results meet.
 WORDS: Final = {
     "alter": "a change of the set of replicas in sync, which names the epoch it expects: granted, or refused",
     "elect": "a request to choose a master among the replicas in sync",
@@ -45,10 +45,11 @@ _ASKED: Final = (
 
 
 class Racing(Struct, frozen=True):
-    """The state of the generator: ``known`` is a broker set by the last answer that a worker got.
+    """The generator of operations by brokers that race on one epoch.
 
-    ``asked`` are the changes that workers wait for, ``again`` those in doubt, which they may ask for once more.
-    ``peeks``: what changes nothing is answered from memory, so it is read by ``peek`` alone.
+    ``known`` has the state of a broker set in the last answer to a worker.  ``asked`` are the operations that workers
+    wait for, ``again`` those in doubt, which they may repeat.  ``peeks``: requests that change nothing are answered
+    from memory, so sets are read only by ``peek``.
     """
 
     names: tuple[str, ...]
@@ -97,7 +98,7 @@ class Racing(Struct, frozen=True):
 
 
 def _change(name: str, state: Sequence[Any], stream: Stream, *, elects: bool) -> tuple[Invocation, Stream]:
-    """An elect of one that is in sync, or an alter of the set: one broker comes or goes, never the master."""
+    """Return an elect of a broker in sync, or an alter in which one broker other than the master joins or leaves."""
     master, master_epoch, members, epoch = state
     if master is None:
         broker, stream = stream.choose(IDS)
@@ -112,7 +113,7 @@ def _change(name: str, state: Sequence[Any], stream: Stream, *, elects: bool) ->
 
 
 def _state_after(operation: Invocation, answer: Any) -> Sequence[Any] | None:
-    """The state in an ok answer; None for a register that leaves out the master."""
+    """Return the state in an ok answer, or None for a register's answer without the master."""
     if operation.f == "alter":
         master, master_epoch, _, members = operation.value
         return [master, master_epoch, members, answer]
@@ -125,7 +126,7 @@ def _state_after(operation: Invocation, answer: Any) -> Sequence[Any] | None:
 
 
 def epochs_check(evidence: Evidence) -> Check:
-    """Check the epochs of each broker set: unique, no more than changes asked for, of one state, never going back."""
+    """Check the epochs of each broker set: unique, no more than changes requested, of one state, never going back."""
     sets: defaultdict[Any, list[Operation]] = defaultdict(list)
     for operation in evidence.operations:
         sets[operation.key].append(operation)
@@ -138,19 +139,19 @@ def epochs_check(evidence: Evidence) -> Check:
 
 
 def wrong_epochs(name: str, operations: Iterable[Operation]) -> list[Counterexample]:
-    """Each answer about one set that cannot be, with what it contradicts."""
+    """Return each impossible answer about one set, with what it contradicts."""
     operations = sorted(operations, key=lambda op: op.invoke_index)
     answered = [(op, state) for op in operations if (state := shown(op)) is not None]
     found = [one for rule in (_masters, _granted_twice, _two_states, _backwards) for one in rule(answered)]
     found += _too_many(operations, answered)
-    # An epoch that is wrong by itself, as one that is too low, says nothing about those after it.
+    # An epoch that is already wrong, for example too low, says nothing about the epochs after it.
     wrong = {said[-1][0].invoke_index for _, said in found}
     found += [one for one in _skipped(operations, answered) if wrong.isdisjoint(op.invoke_index for op, _ in one[1])]
     return [Counterexample.of_promise(KIND, f"{name}: {text}", *said) for text, said in found]
 
 
 def shown(op: Operation) -> tuple[Any, Any, Any, int] | None:
-    """The state that an ok operation shows, None without an answer."""
+    """Return the state that an ok operation shows, or None without an answer."""
     if op.outcome != "ok" or op.result is None:
         return None
     if op.f == "alter":
@@ -160,7 +161,7 @@ def shown(op: Operation) -> tuple[Any, Any, Any, int] | None:
 
 
 _Shown = Sequence[tuple[Operation, tuple[Any, Any, Any, int]]]
-#: A sentence, and what each operation has to do with it; the answer that cannot be is the last.
+#: A sentence, and the part of each operation in it; the impossible answer comes last.
 _Wrong = tuple[str, Sequence[tuple[Operation, str]]]
 
 
@@ -184,7 +185,7 @@ def _granted_twice(answered: _Shown) -> list[_Wrong]:
 
 
 def _two_states(answered: _Shown) -> list[_Wrong]:
-    """Compare all answers of one epoch; a register that leaves out the master is left out."""
+    """Find epochs with different states in their answers, ignoring registers without the master."""
     first: dict[int, tuple[Operation, tuple[Any, Any, Any, int]]] = {}
     found: list[_Wrong] = []
     for op, state in answered:
@@ -202,7 +203,7 @@ def _words(state: tuple[Any, Any, Any, int]) -> str:
 
 
 def _backwards(answered: _Shown) -> list[_Wrong]:
-    """An answer must be as new as all that came before it was asked for, unless it is a peek's."""
+    """Find answers older than one that ended before they were requested.  Peeks may be older."""
     ends = sorted(answered, key=lambda one: one[0].end_index)
     place, top, top_master = 0, 0, 0
     newest: list[Operation] = []
@@ -229,7 +230,10 @@ def _backwards(answered: _Shown) -> list[_Wrong]:
 
 
 def _too_many(operations: Sequence[Operation], answered: _Shown) -> list[_Wrong]:
-    """Each alter or elect makes the epoch one more at the most, and those without an answer may have."""
+    """Find epochs higher than the number of changes requested until then.
+
+    Each alter or elect raises the epoch by at most one, and those without an answer may have done so.
+    """
     asked = [op.invoke_index for op in operations if op.f in ("alter", "elect") and op.outcome != "fail"
              and not (op.outcome == "ok" and not _changed(op))]  # fmt: skip
     ends = sorted(answered, key=lambda one: one[0].end_index)
@@ -245,10 +249,12 @@ def _too_many(operations: Sequence[Operation], answered: _Shown) -> list[_Wrong]
 
 
 def _skipped(operations: Sequence[Operation], answered: _Shown) -> list[_Wrong]:
-    """Only an alter makes the epoch higher under one master and its epoch, by one, and it names the epoch before.
+    """Find epochs that no requested change explains.
 
-    So each epoch from one that was seen to the next must have been expected by a change that may have taken effect
-    before the latter was answered.  Others may have expected it too: that they did not all have an effect is not asked.
+    Under one master and its epoch, only an alter raises the epoch, by one, and it names the epoch before.  So every
+    step from one epoch that was seen to the next must have been expected by a change that may have taken effect before
+    the latter was answered.  Several changes may have expected the same epoch; this does not check that only one of
+    them took effect.
     """
     expected: dict[tuple[Any, Any, int], int] = {}
     for op in operations:
@@ -282,7 +288,7 @@ CONTROLLER: Final = Workload(
     ),
     final=lambda scale: last_reads(set_names(scale.setup)),
     model="sync-state-set",
-    # What is read depends on how; without an answer to a read nothing can be altered.
+    # Reads need no gate of their own: their ``f`` varies, and without an answer to a read nothing can be altered.
     kinds=("alter", "elect"),
     reads=frozenset({"read", "peek", "register"}),
     checks=(epochs_check,),

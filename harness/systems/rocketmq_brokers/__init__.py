@@ -1,14 +1,14 @@
-"""RocketMQ's brokers, whose queues every replica serves: on DLedger, and with masters that controllers elect.
+"""RocketMQ's brokers, whose queues can be read on every replica: on DLedger, or with masters elected by controllers.
 
 ============  ========================================================================================================
-``messages``  requests, stored messages, the bodies of ours
+``messages``  requests, stored messages, the bodies of our messages
 ``client``    the client, the law of outcomes
-``probes``    what brokers say of themselves
-``brokers``   one broker on each node: files, command line, readiness, who takes messages
+``probes``    what brokers report about themselves
+``brokers``   one broker on each node: files, command line, readiness, which one takes messages
 ``dledger``   brokers whose commit log is DLedger
-``ha``        brokers of one name, controllers and a name server
+``ha``        brokers with the same name, controllers and a name server
 ``workload``  sends, and pulls from every replica
-``queues``    what is judged: each queue is a log
+``queues``    the check: each queue is a log
 ============  ========================================================================================================
 """
 
@@ -26,9 +26,9 @@ from harness.systems.rocketmq_brokers.client import LAW, clients
 from harness.systems.rocketmq_brokers.probes import DLedgerProber, HaProber, one_master
 from harness.systems.rocketmq_brokers.workload import QUEUE_LOG
 
-#: What RocketMQ says of a broker on DLedger: the commit log is DLedger's, which is a Raft library.
+#: RocketMQ's description of a broker on DLedger, a Raft library that replicates the commit log.
 DESIGN: Final = "https://github.com/apache/rocketmq/blob/rocketmq-all-5.3.3/docs/en/dledger/quick_start.md"
-#: Where the set of replicas in sync, confirmed offsets and epochs are designed.
+#: The design of the set of replicas in sync, confirmed offsets and epochs.
 HA_DESIGN: Final = "https://github.com/apache/rocketmq/blob/rocketmq-all-5.3.3/docs/en/controller/design.md"
 _QUEUES: Final = ("queues",)
 QUEUES: Final = Option(name="queues", default=4, least=1, most=64, help="How many queues the topic has.")
@@ -47,7 +47,7 @@ DLEDGER: Final = System(
     prober=lambda _, shell: DLedgerProber(shell.machine),
     law=LAW,
     workloads=(QUEUE_LOG,),
-    every_node_serves=True,  # its own client reads the node, and sends through it or past it
+    every_node_serves=True,  # a client reads from its own node, and sends to whichever node leads
     promises=(
         Promise("a send that was acknowledged is committed: its message stays at its offset, on a majority of disks",
                 ("send",), f"{DESIGN}; {RAFT_PAPER}, section 5.3", _QUEUES,

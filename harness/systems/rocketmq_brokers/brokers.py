@@ -1,4 +1,4 @@
-"""One broker on each node, of either system: files, command lines, readiness, who takes messages."""
+"""One broker on each node, for both systems: files, command lines, readiness, which one takes messages."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ STORE: Final = "store"
 
 
 def broker(setup: Setup, node: Machine, jars: MavenJars, lines: Mapping[str, object], stage: int = 0) -> Role:
-    """The broker of a node; ``lines`` are what its configuration has beside what all have."""
+    """Return the broker of a node; ``lines`` are added to the configuration that all brokers have."""
     return Role(
         node=node.name, name="broker", stage=stage, data=(STORE,), ready=answers,
         files={
@@ -30,7 +30,7 @@ def broker(setup: Setup, node: Machine, jars: MavenJars, lines: Mapping[str, obj
 
 
 def java(node: Machine, jars: MavenJars, name: str, main: str, *flags: str) -> tuple[str, ...]:
-    """The command line of one of RocketMQ's programs, whose files begin with ``name``."""
+    """Return the command line of one of RocketMQ's programs, whose files begin with ``name``."""
     return ("java", *FLAGS, *flags, f"-Duser.home={node.home}/log/{name}", f"-Drocketmq.home.dir={node.home}",
             f"-Drmq.logback.configurationFile={node.home}/{name}-logback.xml",
             "-cp", f"{on_node(node, jars)}/*", main, "-c", f"{name}.conf")  # fmt: skip
@@ -51,9 +51,9 @@ def _lines(node: Machine) -> dict[str, object]:
         "storePathRootDir": store,
         "storePathCommitLog": f"{store}/commitlog",
         "slaveReadEnable": "true",
-        "offsetCheckInSlave": "true",  # or a slave says "ask again" of a place beyond the end, or before the begin
+        "offsetCheckInSlave": "true",  # else a slave answers "ask again" for a place beyond the end or before the start
         "autoCreateTopicEnable": "false",
-        # Small files, so that a run crosses their ends, and no clean-up by the fill of this machine's disk.
+        # Small files, so that a run crosses their ends, and no clean-up when this machine's disk is nearly full.
         "mappedFileSizeCommitLog": 16 << 20,
         "mappedFileSizeConsumeQueue": 60_000,
         "maxHashSlotNum": 1000,
@@ -65,7 +65,10 @@ def _lines(node: Machine) -> dict[str, object]:
 
 
 def topics(setup: Setup) -> str:
-    """The text of ``topics.json``: brokers must know the topics from the start, as slaves copy them late."""
+    """Return the text of ``topics.json``.
+
+    Brokers must know the topics from the start, because slaves copy them late.
+    """
     queues = {TOPIC: int(setup.options["queues"]), READY_TOPIC: 1}
     table = {
         name: {"topicName": name, "readQueueNums": number, "writeQueueNums": number, "perm": 6, "topicSysFlag": 0,
@@ -76,7 +79,7 @@ def topics(setup: Setup) -> str:
 
 
 def answers(shell: Shell) -> bool:
-    """Whether the broker answers at its port."""
+    """Return whether the broker answers at its port."""
     try:
         return ask((shell.machine.address, PORT), RUNTIME).code == OK
     except (OSError, ValueError):
@@ -84,7 +87,7 @@ def answers(shell: Shell) -> bool:
 
 
 def leads(setup: Setup) -> str | None:
-    """The node that takes a message and answers that it is committed."""
+    """Return the node that takes a message and answers that it is committed, or None."""
     for node in setup.nodes:
         try:
             if ask((node.address, PORT), SEND, b"ready", READY_HEADER).code == OK:

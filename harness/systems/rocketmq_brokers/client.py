@@ -1,12 +1,12 @@
 """The client of a broker, and the law of outcomes: what an answer of a broker proves.
 
-A send goes to the broker that took the last one, until it refuses or does not answer; a pull goes to the broker of the
-worker's own node, whatever that is at the moment, so that all replicas are read.  Nothing that may have had an effect
-is sent twice: what RocketMQ's own producers do after a timeout or an error is not done here, so a message is in its
+A send goes to the broker that took the last one, until it refuses or does not answer.  A pull goes to the broker of the
+worker's own node, whatever its role is, so that all replicas are read.  Nothing that may have had an effect is sent
+twice: unlike RocketMQ's own producers, this client does not retry after a timeout or an error, so a message is in its
 queue at most once.
 
-In DLedger mode a send waits for the entry to be committed, and gives up after 2.5 s with the entry still in the log of
-the leader: such an answer is a doubt, whichever code a version makes of it (1, or 2 with ``[PC_SYNCHRONIZED]``).
+In DLedger mode, a send waits for the entry to be committed, and gives up after 2.5 s with the entry still in the log of
+the leader.  Such an answer is a doubt, whichever code a version returns for it (1, or 2 with ``[PC_SYNCHRONIZED]``).
 """
 
 from __future__ import annotations
@@ -51,23 +51,24 @@ LAW: Final = Law(
     reads=("pull", "read"),
 )  # fmt: skip
 REFUSED: Final = frozenset({MESSAGE_ILLEGAL, NO_PERMISSION, NO_TOPIC, NO_QUEUE})
-#: A read of a whole queue asks again for a place below the end at which there is nothing, for so long (s).
+#: Seconds for which a read of a whole queue retries a place below the end at which there is nothing, and the pause
+#: between two attempts.
 PATIENCE_S: Final = 2.0
 AGAIN_S: Final = 0.1
 
 
 class Client:
-    """One worker's way to the brokers, with a connection to each that it needs."""
+    """One worker's connection to the brokers."""
 
     def __init__(self, home: Machine, setup: Setup) -> None:
         self.home = home.name
         self._timeout = setup.client_timeout
         self._connections = {node.name: Connection((node.address, PORT)) for node in setup.nodes}
-        #: The nodes in the order in which they are asked to take a message: from the one that took the last on.
+        #: The order in which nodes are asked to take a message, starting with the one that took the last.
         self._order = sorted(self._connections, key=lambda name: name != home.name)
 
     async def open(self) -> None:
-        """The first operation connects."""
+        """Do nothing: the first operation connects."""
 
     async def close(self) -> None:
         for connection in self._connections.values():
@@ -91,7 +92,7 @@ class Client:
         return LAW.outcome("done", invocation, self.home, value=value)
 
     async def _send(self, invocation: Invocation, deadline: float) -> Outcome:
-        """Send to one node after the other, each after the proof that nothing happened at the one before."""
+        """Send to one node after the other, each after proof that nothing happened at the one before."""
         for node in tuple(self._order):
             outcome, case = await self._send_to(node, invocation, deadline)
             if case in (NOT_SENT, LOST, "not-leader"):
@@ -112,7 +113,7 @@ class Client:
         return LAW.outcome(case, invocation, node, value=int(answer.ext["queueOffset"])), case
 
     async def _page(self, key: str, offset: int, deadline: float) -> Page:
-        """Raises NoAnswerError, _RefusedError, or ValueError for an answer that is malformed."""
+        """Pull one page.  Raises NoAnswerError, _RefusedError, or ValueError for a malformed answer."""
         answer = await self._connections[self.home].ask(
             PULL, ext=pull_header(key, offset), timeout=_left(deadline)
         )  # fmt: skip
@@ -121,7 +122,7 @@ class Client:
         return page_in(answer)
 
     async def _whole(self, key: str, deadline: float) -> dict[str, Any]:
-        """The queue from 0 to its end: to the first place below it at which there is nothing, if there is one."""
+        """Read the queue from 0 to its end, or to the first place below the end at which there is nothing."""
         pages = [await self._page(key, 0, deadline)]
         patience = time.monotonic() + PATIENCE_S
         while (place := sum(len(page.messages) for page in pages)) < pages[-1].end:
@@ -140,9 +141,9 @@ class _RefusedError(Exception):
 
 
 def shown(first: int, pages: list[Page]) -> dict[str, Any]:
-    """What a read saw: payloads from the place ``first`` on, and the ``end`` of the queue by the last answer.
+    """Return what a read saw: payloads from the place ``first`` on, and the queue's ``end`` by the last answer.
 
-    ``own`` are the places at which a message stands that says of itself that it has another offset, as [place, offset].
+    ``own`` lists as [place, offset] the places of messages whose stored offset differs from their place.
     """
     messages = [message for page in pages for message in page.messages]
     own = [[place, offset] for place, (offset, _) in enumerate(messages, first) if offset != place]
@@ -151,7 +152,7 @@ def shown(first: int, pages: list[Page]) -> dict[str, Any]:
 
 
 def case_of(f: str, answer: Answer) -> str:
-    """The case of an answer."""
+    """Return the law's case for an answer."""
     if f == "send":
         if answer.code == OK:
             return "done" if answer.ext.get("queueOffset", "").isdigit() else "error"
@@ -167,7 +168,7 @@ def _said(answer: Answer) -> str:
 
 
 def clients(setup: Setup, number: int) -> list[Client]:
-    """Make this many clients, each at a node of its own as far as there are."""
+    """Make this many clients, distributed over the nodes in turn."""
     return [Client(home, setup) for home in islice(cycle(setup.nodes), number)]
 
 

@@ -11,14 +11,14 @@ from harness.systems.rocketmq_brokers.brokers import STORE, broker
 from harness.systems.rocketmq_brokers.messages import PORT
 from harness.systems.rocketmq_brokers.probes import RAFT_PORT
 
-#: What is read again at the start, by class, below the store.  Consume queues are built from the log, and what a crash
-#: left of them is read.
+#: The files that are read at start-up, by class, below the store.  Consume queues are built from the log, but what a
+#: crash left of them is read as well.
 FILES: Final = {
     "data": ("dledger-*/data/*",),
     "index": ("dledger-*/index/*", "consumequeue/*/*/*"),
     "term": ("dledger-*/currterm",),
 }
-#: The digest of all jars of each version.
+#: The digest of each version's jars.
 JARS: Final = {
     "5.5.0": "772049450a626133925efc68db0f2b2e3efefdc0ffc20fceac4a506869603afa",
     "5.4.0": "6333efbb74337ea13533824071d80245bd410251f56291e31f2420f4c44821a8",
@@ -34,7 +34,7 @@ def jars(setup: Setup) -> MavenJars:
 
 
 def roles(setup: Setup) -> list[Role]:
-    """One broker a node, and nothing else."""
+    """Return one broker for each node."""
     peers = ";".join(f"{node.name}-{node.address}:{RAFT_PORT}" for node in setup.nodes)
     group = {
         "enableDLegerCommitLog": "true",
@@ -46,7 +46,7 @@ def roles(setup: Setup) -> list[Role]:
 
 
 def surface(setup: Setup) -> Surface:  # noqa: ARG001 (the same of all versions)
-    """The properties that faults rely on."""
+    """Return the properties that faults rely on."""
     return Surface(
         peer_ports=(RAFT_PORT,), client_port=PORT, store=STORE, store_files=FILES, heartbeat=HEARTBEAT, notices_s=10.0
     )

@@ -1,6 +1,6 @@
-"""Brokers of one name whose master is elected by controllers: jars, configuration, ports, files on disk.
+"""Brokers with the same name whose master is elected by controllers: jars, configuration, ports, files on disk.
 
-The name server is needed by slaves alone: they learn from it at which address the master sends its log.
+Only slaves need the name server: they learn from it at which address the master sends its log.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ FILES: Final = {
     "index": ("consumequeue/*/*/*",),
     "term": ("epochFileCheckpoint", "brokerIdentity"),
 }
-#: The digest of all jars of each version.
+#: The digest of each version's jars.
 JARS: Final[dict[str, str]] = {
     "5.5.0": "e1ad425955f3e0f55de85f02f9f1b1646725b366cd9c926d43e3cf1aefaff04d",
     "5.3.3": "9875981e5279b775b22d8581af4faf3f9ba4846db619878b9281d7f1da67eb78",
@@ -42,12 +42,12 @@ def jars(setup: Setup) -> MavenJars:
 
 
 def controllers(setup: Setup) -> tuple[Machine, ...]:
-    """The nodes on which a controller runs."""
+    """Return the nodes on which a controller runs."""
     return setup.nodes if setup.options["controllers"] == "all" else setup.nodes[:1]
 
 
 def roles(setup: Setup) -> list[Role]:
-    """The name server on the first node, controllers, and then a broker on each node."""
+    """Return the name server on the first node, the controllers, and a broker on each node."""
     first, files = setup.nodes[0], jars(setup)
     names = Role(
         node=first.name, name="namesrv", data=(), ready=listening(NAMES_PORT),
@@ -88,7 +88,7 @@ def _lines(setup: Setup) -> dict[str, object]:
         "enableControllerMode": "true",
         "controllerAddr": ";".join(f"{one.address}:{CONTROLLER_PORT}" for one in controllers(setup)),
         "namesrvAddr": f"{setup.nodes[0].address}:{NAMES_PORT}",
-        "registerNameServerPeriod": 10_000,  # the least
+        "registerNameServerPeriod": 10_000,  # the lowest possible value
         "haListenPort": HA_PORT,
         "allAckInSyncStateSet": str(setup.options["all_ack"]).lower(),
         "haMaxTimeSlaveNotCatchup": 3000,
@@ -103,7 +103,7 @@ def _lines(setup: Setup) -> dict[str, object]:
 
 
 def surface(setup: Setup) -> Surface:  # noqa: ARG001 (the same of all versions)
-    """The properties that faults rely on; those of processes hit brokers."""
+    """Return the properties that faults rely on.  Process faults hit brokers."""
     return Surface(
         peer_ports=(HA_PORT, CONTROLLER_PORT, NAMES_PORT, PORT), client_port=PORT, role="broker", members=("broker",),
         store=STORE, store_files=FILES, notices_s=8.0,

@@ -1,6 +1,6 @@
 """Requests to a broker, the messages in its answers, and the bodies of our messages.
 
-The codes are those of RocketMQ's ``RequestCode`` and ``ResponseCode``.  A pull is answered with messages as they lie in
+The codes are those of RocketMQ's ``RequestCode`` and ``ResponseCode``.  A pull is answered with messages as they are in
 the commit log, back to back, each with its own offset in its queue.
 """
 
@@ -16,7 +16,7 @@ from harness.systems.remoting import Answer
 
 PORT: Final = 10911
 TOPIC: Final = "harness"
-#: A topic of one queue, for sends that are no operations of a run.
+#: A topic with one queue, for sends that do not belong to the workload.
 READY_TOPIC: Final = "ready"
 
 SEND: Final = 10
@@ -34,27 +34,30 @@ NOT_FOUND: Final = 19
 OFFSET_MOVED: Final = 21
 NO_QUEUE: Final = 29
 
-#: Messages that one pull brings: the most that a broker gives without a change of its configuration.
+#: Messages per pull: the most that a broker returns with its default configuration.
 PAGE: Final = 32
-#: The subscription is in the request; neither is the offset to be committed, nor is the broker to wait for messages.
+#: Flags of a pull: the request has the subscription, commits no offset, and does not make the broker wait for messages.
 _SUBSCRIPTION: Final = 4
 _KEY: Final = "queue-"
-#: Bits of a stored message's flags: the addresses of its producer and of its broker are IPv6.
+#: Bits of a stored message's flags, for IPv6 addresses of its producer and of its broker.
 _BORN_V6, _STORED_V6 = 1 << 4, 1 << 5
 
 
 def queue_names(setup: Setup) -> tuple[str, ...]:
-    """The queues, which are the keys of the workload."""
+    """Return the names of the queues, which are the keys of the workload."""
     return tuple(f"{_KEY}{number}" for number in range(int(setup.options["queues"])))
 
 
 def body_of(payload: int) -> bytes:
-    """The body of a message: its number, and filling, 64 to 2063 bytes, as recovery goes by the sizes of messages."""
+    """Return the body of a message: its number, and padding of 64 to 2053 bytes.
+
+    The sizes vary because recovery goes by the sizes of messages.
+    """
     return b"%d:" % payload + b"." * (64 + payload * 7919 % 1990)
 
 
 def payload_in(body: bytes) -> int | str:
-    """The number in a body; the beginning of one that is none of ours, as text."""
+    """Return the number in a body, or the start of a body that is not ours, as text."""
     number = body.partition(b":")[0]
     if number.isdigit() and body == body_of(int(number)):
         return int(number)
@@ -86,9 +89,9 @@ def _queue(key: str) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """Messages from a place of a queue on, and the ``end`` of the queue: the offset of the next message.
+    """Messages from one place of a queue on, and the ``end`` of the queue: the offset of the next message.
 
-    ``messages`` are (the offset that the message has by its own word, payload).
+    ``messages`` are pairs of the offset stored in the message and its payload.
     """
 
     end: int
@@ -96,13 +99,13 @@ class Page:
 
 
 def page_in(answer: Answer) -> Page:
-    """The page in an answer to a pull.  Raises ValueError when it is malformed."""
+    """Return the page in an answer to a pull.  Raises ValueError if it is malformed."""
     end = int(answer.ext.get("maxOffset", ""))
     return Page(end, messages_in(answer.body) if answer.code == OK else ())
 
 
 def messages_in(stored: bytes) -> tuple[tuple[int, int | str], ...]:
-    """The own offset and the payload of each message.  Raises ValueError where a size leads beyond the bytes.
+    """Return the stored offset and the payload of each message.  Raises ValueError if a size leads beyond the bytes.
 
     The layout is that of ``MessageDecoder`` and ``MessageExtEncoder``.
     """
@@ -112,7 +115,7 @@ def messages_in(stored: bytes) -> tuple[tuple[int, int | str], ...]:
             (size,) = struct.unpack_from(">I", stored, place)
             (offset,) = struct.unpack_from(">Q", stored, place + 20)
             (flags,) = struct.unpack_from(">I", stored, place + 36)
-            # Born timestamp and host, stored timestamp and host, two counters; then the length of the body.
+            # Skip born timestamp and host, stored timestamp and host, and two counters, up to the length of the body.
             hosts = (20 if flags & _BORN_V6 else 8) + (20 if flags & _STORED_V6 else 8)
             begin = place + 40 + 16 + hosts + 12
             (length,) = struct.unpack_from(">I", stored, begin)

@@ -1,4 +1,4 @@
-"""What brokers say of themselves.  Positions are bytes of the commit log, which are the same on all nodes."""
+"""What brokers report about themselves.  Positions are bytes of the commit log, which are the same on all nodes."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from harness.systems.rocketmq_brokers.queues import BOOTED
 from history import Probe
 
 RAFT_PORT: Final = 40911
-#: Of a broker of the HA system: the last epoch in its log (no term: a slave that cuts its log goes back), how far its
-#: log goes, and how many slaves a master takes for in sync.
+#: Figures of a broker in the HA system: the last epoch in its log (not a term, because a slave that cuts its log goes
+#: back), the end of its log, and the number of slaves that a master considers in sync.
 EPOCH: Final = "epoch"
 END: Final = "log_bytes"
 IN_SYNC: Final = "in_sync_slaves"
 
 
 class DLedgerProber:
-    """Asks a broker on DLedger for the leader that it knows, and how far its log is committed and its queues are built.
+    """A prober for a broker on DLedger: the leader it knows, the end of its committed log, and the end of its queues.
 
     The end of the commit log that such a broker reports is the committed one, and queues are built up to it.
     """
@@ -41,7 +41,7 @@ class DLedgerProber:
 
 
 def on_dledger(name: str, metadata: Answer, runtime: Answer) -> dict[str, Any]:
-    """The figures in both answers.  Raises ValueError when they hold none."""
+    """Return the figures in both answers.  Raises ValueError if they have none."""
     known = metadata.json()
     if not isinstance(known, dict) or known.get("code") != SUCCESS:
         raise ValueError(f"code {metadata.code}: {metadata.remark}")
@@ -52,10 +52,10 @@ def on_dledger(name: str, metadata: Answer, runtime: Answer) -> dict[str, Any]:
 
 
 class HaProber:
-    """Asks a broker of the HA system for its role, the last epoch, and how far its log goes and queues are built.
+    """A prober for a broker of the HA system: its role, last epoch, end of the log, and how far its queues are built.
 
-    A broker tells how far its queues are behind the confirmed offset, and not that offset: ``applied`` is too high by
-    what its log holds beyond it.
+    A broker reports how far its queues are behind the confirmed offset, but not that offset.  So ``applied`` is too
+    high by the part of the log that is not confirmed.
     """
 
     def __init__(self, node: Machine) -> None:
@@ -70,7 +70,7 @@ class HaProber:
 
 
 def of_ha(status: Answer, epochs: Answer, runtime: Answer) -> dict[str, Any]:
-    """The figures in the answers.  Raises ValueError when they hold none."""
+    """Return the figures in the answers.  Raises ValueError if they have none."""
     stated, known = status.json(), epochs.json()
     if not isinstance(stated, dict) or not isinstance(known, dict) or type(stated.get("master")) is not bool:
         raise ValueError(f"codes {status.code}, {epochs.code}: {status.remark} {epochs.remark}")
@@ -82,7 +82,7 @@ def of_ha(status: Answer, epochs: Answer, runtime: Answer) -> dict[str, Any]:
 
 
 def _positions(runtime: Answer) -> tuple[int, int, int]:
-    """The end of the commit log, how far the queues are behind it, and when the process began."""
+    """Return the end of the commit log, how far the queues are behind it, and when the process started."""
     body = runtime.json()
     table = body.get("table") if isinstance(body, dict) else None
     if not isinstance(table, dict):
@@ -95,9 +95,9 @@ _FIGURES: Final = ("commitLogMaxOffset", "dispatchBehindBytes", "bootTimestamp")
 
 
 def one_master(probes: Sequence[Probe], nodes: Sequence[str], since: int) -> bool:
-    """Whether one node leads since then, and these have queues up to where its log went when it first led.
+    """Return whether a single node leads, and all nodes have queues up to the end of its log when it first led.
 
-    A deposed leader's log may be longer: what nobody confirmed is cut off.
+    Only probes since then count.  A deposed leader's log may be longer: the part that nobody confirmed is cut off.
     """
     answers = [probe for probe in probes if probe.time >= since and probe.answered and END in probe.own]
     last = {probe.node: probe for probe in answers}

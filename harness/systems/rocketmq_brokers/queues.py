@@ -1,4 +1,4 @@
-"""Judge queues: logs of unique messages, of which every replica may be read, and may be behind.
+"""Judge queues: logs of unique messages in which every replica can be read, and may be behind.
 
 Operations, by queue (their ``key``):
 
@@ -7,22 +7,21 @@ Operations, by queue (their ``key``):
 ========  ==============  =============================================================================================
 ``send``  the payload     its offset in the queue
 ``pull``  a place         ``first``: the place, ``payloads`` from there on, ``end``: the offset of the next message
-                          there, ``own``: [place, offset] of messages that say of themselves that they stand elsewhere
-``read``                  the same of the whole queue, at the end of a run
+                          there, ``own``: [place, offset] of messages whose stored offset differs from their place
+``read``                  the same for the whole queue, at the end of a run
 ========  ==============  =============================================================================================
 
-The checker's model of a log decides what it can: sends are appends, and every message that was read is a get.  That is
+The checker's model of a log decides what it can: sends are appends, and every message that was read is a get.  It finds
 two payloads at one offset, two offsets of one payload, offsets that contradict the order of sends, gaps that no send
-can fill, and messages that were never sent, or whose send failed.  What a replica does not show is no get without an
-entry, since it may be behind.  Beside it are comparisons in linear time:
+can fill, and messages that were never sent, or whose send failed.  A message that a replica does not show is not
+treated as missing from the log, because the replica may be behind.  In addition, there are comparisons in linear time:
 
-- ``lost-message``: what was acknowledged or read before the nodes came to rest, or before the restart of all brokers at
-  the end of a run, is on no replica then, when all have caught up.
-- ``missing-on-replica``: what was acknowledged or read before that is beyond the end of one replica that has caught up,
-  and not beyond another's.
-- ``hole``: a replica holds nothing at a place below the end that it names, in the read at the end, for two seconds.
-- ``misplaced``: a message stands at a place of the queue that is not its offset.
-- ``end-went-back``: a replica named an end, and then a lower one, by the same process.
+- ``lost-message``: a message was acknowledged or read before the nodes came to rest, or before all brokers were
+  restarted at the end of a run, and then no replica has it, although all have caught up.
+- ``missing-on-replica``: such a message is beyond the end of one replica that has caught up, and not beyond another's.
+- ``hole``: a replica has nothing at a place below the end that it names, in the read at the end, for two seconds.
+- ``misplaced``: a message is at a place of the queue that is not its offset.
+- ``end-went-back``: a replica named an end, and then the same process named a lower one.
 """
 
 from __future__ import annotations
@@ -61,12 +60,12 @@ _ASKED: Final = (
     "each queue is one log: an acknowledged message is at its offset on every replica, once, and no offset ever shows "
     "two messages; no replica has a hole, a message at the wrong place, or an end that goes back"
 )
-#: The figure of probes that says when a node's process began (ms since 1970).
+#: The figure of probes that says when a node's process started (ms since 1970).
 BOOTED: Final = "booted"
 
 
 def queues_check(evidence: Evidence) -> Check:
-    """Check every queue."""
+    """Check that every queue is one log, and that the replicas have what they must have."""
     queues: defaultdict[Any, list[Operation]] = defaultdict(list)
     for one in sorted(evidence.operations, key=lambda one: one.invoke_index):
         queues[one.key].append(one)
@@ -125,9 +124,10 @@ class _Seen:
 
 
 class Queue:
-    """One queue's operations in the order of their invocations.
+    """One queue's operations, in the order of their invocations.
 
-    ``last`` is each node's last read of the whole queue, ``seen`` what was first shown where.
+    ``last`` is each node's last read of the whole queue; ``seen`` has the first operation that showed each payload at a
+    place.
     """
 
     def __init__(self, key: str, operations: Sequence[Operation], evidence: Evidence) -> None:
@@ -137,7 +137,7 @@ class Queue:
         self.last = {str(one.node): one for one in self.reads if one.f == "read" and one.node in evidence.nodes}
         self.seen = self._seen()
         self._evidence = evidence
-        #: More than the gets that are made of one operation: the places of their events in the log's history.
+        #: The distance between two events in the log's history, which leaves room for the gets made from one operation.
         self._apart = 2 + max((len(one.result["payloads"]) for one in self.reads), default=0)
 
     def _seen(self) -> list[_Seen]:
@@ -150,7 +150,10 @@ class Queue:
     # -- the model of a log ------------------------------------------------------------------------------------------
 
     def as_log(self) -> Iterator[Operation]:
-        """The operations on a ``log``; of a message that was read often, the get that was answered first."""
+        """Yield the operations on a ``log``.
+
+        For a message that was read often, only the get that was answered first is used.
+        """
         for one in self.operations:
             if one.f == "send":
                 yield self._moved(one, 0, f="append")
@@ -161,12 +164,12 @@ class Queue:
                 yield self._moved(got.by, number[got.by.invoke_index], f="get", value=got.place, result=got.payload)
 
     def _moved(self, one: Operation, number: int, **changed: Any) -> Operation:
-        """An operation at a place of its own in the log's history, with the order of all kept."""
+        """Give an operation its own place in the log's history, keeping the order of all operations."""
         returned = None if one.return_index is None else one.return_index * self._apart + number
         return replace(one, invoke_index=one.invoke_index * self._apart + number, return_index=returned, **changed)
 
     def recorded(self, judged: KeyVerdict) -> Iterator[Counterexample]:
-        """The counterexamples of the log's history, by the operations as they were recorded."""
+        """Yield the counterexamples of the log's history in terms of the recorded operations."""
         by_index = {one.invoke_index: one for one in self.operations}
         for example in judged.counterexamples:
             suspect = example.completing
@@ -187,9 +190,10 @@ class Queue:
         return Counterexample.of_promise(kind, f"{self.key}: {sentence}", *said)
 
     def _settled(self, read: Operation) -> int:
-        """The time (ns) up to which all that was shown must be in this last read; 0 if its replica had not caught up.
+        """Return the time (ns) before which everything shown must be in this last read; 0 if its replica was behind.
 
-        A replica that has caught up has what was there at the heal, and after a restart of all what was there before.
+        A replica that has caught up has everything from before the heal, and after a restart of all brokers everything
+        from before that.
         """
         moments = self._evidence.moments
         if read.invoked >= moments.get("restarting", math.inf):
@@ -198,7 +202,7 @@ class Queue:
         return moments.get("healed", 0) if caught_up else 0
 
     def lost(self) -> list[_Seen]:
-        """What no replica holds at the end; nothing where one was not read then, or had not caught up."""
+        """Return what no replica has at the end; empty if some replica was not read then or had not caught up."""
         if set(self.last) != set(self._evidence.nodes):
             return []
         moments = self._evidence.moments
@@ -206,7 +210,7 @@ class Queue:
         settled = min(map(self._settled, self.last.values()))
         if settled == moments.get("healed"):  # without faults, whoever acknowledged or showed a message still has it
             settled = max(settled, moments.get("quiet", 0))
-        # A read ends at a hole: it does not show what stands behind it.
+        # A read ends at a hole, and does not show what comes after it.
         behind = [range(len(read.result["payloads"]), _end(read)) for read in self.last.values()]
         return [
             one for one in self.seen
@@ -253,7 +257,7 @@ class Queue:
             while by_end[ended].end_index < one.invoke_index:
                 before, ended = by_end[ended], ended + 1
                 node = str(before.node)
-                # One process at a time: the end of an earlier one is not compared.
+                # Compare only within one process: the end that an earlier process named does not count.
                 if (known := furthest.get(node)) is None or _end(before) >= _end(known) or not lives.one(known, before):
                     furthest[node] = before
             earlier = furthest.get(str(one.node))
@@ -263,7 +267,7 @@ class Queue:
 
 
 class Lives:
-    """The times of processes, by the probes of their nodes."""
+    """The lifetimes of processes, by the probes of their nodes."""
 
     def __init__(self, probes: Iterable[Probe]) -> None:
         self._times: defaultdict[str, list[int]] = defaultdict(list)
@@ -274,7 +278,7 @@ class Lives:
                 self._begun[probe.node].append(probe.own[BOOTED])
 
     def one(self, earlier: Operation, later: Operation) -> bool:
-        """Whether one process answered both: it answered a probe before the earlier and one after the later."""
+        """Return whether one process answered both reads, by probes before the earlier one and after the later one."""
         node = str(earlier.node)
         times, begun = self._times[node], self._begun[node]
         before, after = bisect_left(times, earlier.invoked) - 1, bisect_right(times, later.ended)
@@ -293,7 +297,7 @@ def _end(read: Operation) -> int:
     return int(read.result["end"])
 
 
-# -- what an operation has to do with a violation, in a few words ------------------------------------------------------
+# -- an operation's part in a violation, in a few words ----------------------------------------------------------------
 
 
 def _says(one: Operation) -> str:

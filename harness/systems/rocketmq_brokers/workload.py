@@ -1,8 +1,8 @@
-"""Workload ``queue-log``: messages with numbers of their own go into a few queues, and all replicas are read.
+"""Workload ``queue-log``: messages with unique numbers go into a few queues, and all replicas are read.
 
-Each worker is a sequential producer and a reader of the broker of its node: mostly it follows the ends of the queues,
-now and then it reads again what it knows.  The places from which it reads are counted by what it was given: the
-broker's own word where to go on would hide that a queue has become shorter.
+Each worker sends messages in sequence, and reads from the broker of its node: mostly it follows the ends of the queues,
+and now and then it reads again what it knows.  The next place to read is counted from the messages received: the place
+that the broker suggests would hide that a queue has become shorter.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from harness.systems.rocketmq_brokers.queues import queues_check
 from harness.workloads import last_reads
 from history import Event
 
-#: Shares of all operations; the rest are reads of places before the end that a worker knows.
+#: Fractions of all operations; the rest are reads of places before the end that a worker knows.
 SENDS: Final = 0.6
 TAILS: Final = 0.3
 _NONE: Final[Mapping[tuple[int, str], int]] = MappingProxyType({})
 
 
 class SendsAndPulls(Struct, frozen=True):
-    """``payload`` is the next to be sent; ``places``: (worker, queue) -> the first place that it has not read."""
+    """The generator: ``payload`` is the next to send, and ``places`` maps (worker, queue) to the first unread place."""
 
     queues: tuple[str, ...]
     stream: Stream
