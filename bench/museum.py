@@ -24,13 +24,13 @@ from bench.series import MAX_FAILURES, ROOT, Row, add_run, counts, known, option
 COMMAND: Final = "python -m bench.museum"
 PAGE: Final = ROOT / "docs" / "museum.md"
 
-#: By version, the rows of a piece.
+#: The rows of a piece by version.
 Rows = dict[str, list[Row]]
 
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A bug of a release: how to look for it, the checks that may name it, and what the system promises instead.
+    """A bug of a release: how to look for it, the checks that may find it, and what the system promises instead.
 
     ``name`` is that of the public report at ``link``; ``good`` is the first release without the bug.
     """
@@ -46,15 +46,15 @@ class Piece:
     found_by: tuple[str, ...] = ("linearizable",)
 
     def command(self, version: str, cluster: str) -> list[str]:
-        """The command line of one run, without the program, the seed and the store."""
+        """Return the command line of one run, without the program, the seed and the store."""
         return ["run", "--system", f"{self.system}@{version}", *self.words, "--no-spark", "--cluster", cluster]
 
     def as_it_should(self, version: str, row: Row) -> bool:
-        """Whether the bad release was found out, or nothing was said of another."""
+        """Return whether the bad release was caught, or the good one was not blamed."""
         return self.found(row) if version == self.bad else not row["invalid"]
 
     def found(self, row: Row) -> bool:
-        """Whether a check that looks for this bug said so."""
+        """Return whether a check that looks for this bug found it."""
         return bool(set(self.found_by) & set(row.get("invalid", ())))
 
 
@@ -85,7 +85,7 @@ PIECES: Final = (
 
 
 def interval(hits: int, of: int) -> tuple[float, float]:
-    """Wilson's interval of 95 % for a share."""
+    """Return Wilson's 95 % interval for a proportion."""
     z, share = 1.96, hits / of
     middle = (share + z * z / (2 * of)) / (1 + z * z / of)
     half = z / (1 + z * z / of) * math.sqrt(share * (1 - share) / of + z * z / (4 * of * of))
@@ -93,7 +93,7 @@ def interval(hits: int, of: int) -> tuple[float, float]:
 
 
 def share(hits: int, of: int) -> str:
-    """Text such as "9 of 10 (60-98 %)"."""
+    """Return text such as "9 of 10 (60-98 %)"."""
     if not of:
         return "not run"
     low, high = interval(hits, of)
@@ -101,14 +101,14 @@ def share(hits: int, of: int) -> str:
 
 
 def seconds(figures: Sequence[float]) -> str:
-    """Text such as "27 s (19 to 41)": the median, the least and the most."""
+    """Return text such as "27 s (19 to 41)": the median, the least and the most."""
     if not figures:
         return ""
     return f"{statistics.median(figures):.0f} s ({min(figures):.0f} to {max(figures):.0f})"
 
 
 def table(results: Mapping[str, Mapping[str, Sequence[Row]]]) -> str:
-    """The table of docs/museum.md."""
+    """Return the table of docs/museum.md."""
     lines = [
         "| bug | system | promised | fault | found | wrong answer after | a whole run | twin without it: blamed |",
         "| --- | --- | --- | --- | --- | --- | --- | --- |",
@@ -131,7 +131,7 @@ def _twins(piece: Piece) -> tuple[str, str]:
 
 
 def make(piece: Piece, asked: argparse.Namespace, results: dict[str, Rows]) -> None:
-    """Runs of one bug and its twin in turns, until there are as many of each as asked for."""
+    """Run a bug and its twin in turns, until there are as many runs of each as requested."""
     of_piece = results.setdefault(piece.name, {})
     failures = 0
     while failures < MAX_FAILURES:

@@ -33,7 +33,7 @@ REGISTER: Final = "register"
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """The kind of run in which a bug has to show: as short as it can be, and with the fault without which it sleeps."""
+    """The kind of run in which a bug must show: as short as possible, with the fault that the bug needs."""
 
     bug: str
     version: str = "0.3.2"
@@ -48,7 +48,7 @@ class Trial:
         return self.bug if self.workload == REGISTER else f"{self.bug}:{self.workload}"
 
     def words(self, cluster: str) -> list[str]:
-        """The command line of one run, without the program, the seed and the store."""
+        """Return the command line of one run, without the program, the seed and the store."""
         planted = ("--unsafe-test-mode", "--planted-bug", self.bug) if self.bug != NONE else ()
         turns = ("--nemesis", self.nemesis) if self.nemesis else ()
         return [
@@ -86,12 +86,12 @@ TRIALS: Final = (
 
 
 def caught(bug: str, row: Row) -> bool:
-    """Whether a check that looks for this bug said so."""
+    """Return whether a check that looks for this bug found it."""
     return bool(set(PLANTED_BUGS.get(bug, ())) & set(row.get("invalid", ())))
 
 
 def table(results: Mapping[str, Sequence[Row]]) -> str:
-    """The table of docs/planted-bugs.md."""
+    """Return the table of docs/planted-bugs.md."""
     lines = [
         "| bug | version, workload | nemesis, seconds | must name it | caught | by which checks |",
         "| --- | --- | --- | --- | --- | --- |",
@@ -112,12 +112,12 @@ def table(results: Mapping[str, Sequence[Row]]) -> str:
 
 
 def must_name(bug: str) -> str:
-    """The checks of which one has to name a bug, as the table has them."""
+    """Return the checks of which one must find a bug, as the table shows them."""
     return " or ".join(f"`{name}`" for name in PLANTED_BUGS.get(bug, ())) or "no check"
 
 
 def make(trial: Trial, asked: argparse.Namespace, results: dict[str, list[Row]]) -> None:
-    """Runs of one bug until there are as many as asked for."""
+    """Run one bug until there are as many runs as requested."""
     rows = results.setdefault(trial.name, [])
     failures = 0
     while sum(map(counts, rows)) < asked.runs and failures < MAX_FAILURES:

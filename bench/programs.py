@@ -34,7 +34,7 @@ HOLDER: Final = ROOT / "build" / "holder" / "server"
 class Wrong:
     """A planted bug, the workload and the nemesis of its runs, and the findings of which one must name it.
 
-    ``named_by`` are kinds of findings, or ``recovery``, the check.
+    ``named_by`` are kinds of findings, or ``recovery``, which is a check.
     """
 
     name: str
@@ -52,7 +52,7 @@ class Wrong:
 
 @dataclass(frozen=True, slots=True)
 class Right:
-    """A program without a bug; its runs take one nemesis after the other."""
+    """A program without a bug, whose runs use one nemesis after the other."""
 
     name: str
     file: str
@@ -99,7 +99,7 @@ RIGHT: Final = (
 
 
 def table(results: Mapping[str, Sequence[Row]]) -> str:
-    """The tables of docs/planted-bugs.md."""
+    """Return the tables of docs/planted-bugs.md."""
     lines = [
         "| bug | workload | nemesis | must be named | caught | findings and checks |",
         "| --- | --- | --- | --- | --- | --- |",
@@ -128,7 +128,7 @@ def table(results: Mapping[str, Sequence[Row]]) -> str:
 
 
 def make(program: Wrong | Right, runs: int, asked: argparse.Namespace, results: dict[str, list[Row]]) -> None:
-    """Runs of one program until there are as many as asked for."""
+    """Run one program until there are as many runs as requested."""
     rows = results.setdefault(program.name, [])
     failures = 0
     while (done := sum(map(counts, rows))) < runs and failures < MAX_FAILURES:

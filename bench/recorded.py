@@ -108,7 +108,7 @@ _HARMS: Final[dict[str, Callable[[RunFiles], object]]] = {
 
 
 def judged(name: str, put: Callable[[Path], Path]) -> dict[str, Any]:
-    """Judge one run, and draw it, and describe what came of it."""
+    """Judge and draw one run, and describe the result."""
     with tempfile.TemporaryDirectory() as directory:
         store = Path(directory).resolve() / "store"
         (store / "test").mkdir(parents=True)
@@ -136,7 +136,7 @@ def judged(name: str, put: Callable[[Path], Path]) -> dict[str, Any]:
 
 
 def _described(path: Path) -> dict[str, Any] | None:
-    """What must be the same whatever words are used; None where a run was not judged."""
+    """Return what must stay the same whatever the wording, or None if a run was not judged."""
     results = json.loads(path.read_text()) if path.exists() else None
     if not isinstance(results, dict) or "windows" not in results:
         return None
@@ -177,7 +177,7 @@ def _digest(path: Path, directory: str) -> str:
 
 
 def differences(one: Any, other: Any, place: str = "") -> Iterator[str]:
-    """Name every place in which two records differ, with what each of them holds there."""
+    """Name every place in which two records differ, with the value of each."""
     if isinstance(one, dict) and isinstance(other, dict):
         for name in {**one, **other}:
             yield from differences(one.get(name), other.get(name), f"{place}/{name}")

@@ -21,12 +21,12 @@ JUDGED: Final = (0, 1, 2)
 #: The bench gives up on a series after this many harness failures.
 MAX_FAILURES: Final = 5
 
-#: What the table needs of one run.
+#: The facts about one run that the table needs.
 Row = dict[str, Any]
 
 
 def run_once(words: Sequence[str], seed: int, store: Path, as_expected: Callable[[Row], bool]) -> Row:
-    """One run of the harness with a store of its own, which is removed when the run went as expected."""
+    """Run the harness once with a separate store, which is removed if the run went as expected."""
     shutil.rmtree(store, ignore_errors=True)
     began = time.monotonic()
     command = [sys.executable, "-m", "harness", *words, "--seed", str(seed), "--store", str(store)]
@@ -62,23 +62,23 @@ def add_run(
 
 
 def first_wrong_answer_s(results: Mapping[str, Any]) -> float | None:
-    """Return when the first answer came that leaves no legal order, in seconds of the run; None without one."""
+    """Return when the first answer came that leaves no legal order, in seconds since the run's start, or None."""
     moments = [one.example.completed_at for one in counterexamples_of(results)]
     return round(min(moments) / 1e9, 1) if moments else None
 
 
 def invalid_checks(results: Mapping[str, Any]) -> list[str]:
-    """Names of the checks of a run that say invalid."""
+    """Return the names of a run's checks that are invalid."""
     return [check["name"] for check in results.get("checks", ()) if check.get("verdict") == "invalid"]
 
 
 def counts(row: Row) -> bool:
-    """Whether the run came to a judgement of the system, whatever it is."""
+    """Return whether the run reached a verdict about the system, whatever it is."""
     return row["exit"] in JUDGED and "invalid" in row
 
 
 def save(path: Path, results: Mapping[str, Any] | Sequence[Row]) -> None:
-    """Write the results so that they are whole at any moment."""
+    """Write the results atomically."""
     path.parent.mkdir(parents=True, exist_ok=True)
     part = path.with_suffix(".part")
     part.write_text(json.dumps(results, indent=1, ensure_ascii=False) + "\n")
@@ -86,7 +86,7 @@ def save(path: Path, results: Mapping[str, Any] | Sequence[Row]) -> None:
 
 
 def write_table(page: Path, command: str, table: str, *, complete: bool = True) -> None:
-    """Write the table into the page, between the marks of the command that makes it; print one that is not complete."""
+    """Write the table into the page, between the markers of its command, or print it if it is incomplete."""
     if not complete:
         print(table)
         return
@@ -94,9 +94,9 @@ def write_table(page: Path, command: str, table: str, *, complete: bool = True) 
 
 
 def options(doc: str | None, kind: str, names: Sequence[str], *, runs: int, of: Path, page: Path) -> argparse.Namespace:
-    """The command line of such a bench: ``chosen`` is the list of series asked for by ``--kind``.
+    """Parse the command line of such a bench; ``chosen`` is the list of series given by ``--kind``.
 
-    ``of`` is the bench's module: runs and results lie in a store of its name.
+    ``of`` is the bench's module, which names the store for runs and results.
     """
     parser = argparse.ArgumentParser(description=doc)
     parser.add_argument("--runs", type=int, default=runs, help="Runs of each; with 0 only the page is written.")
@@ -114,5 +114,5 @@ def options(doc: str | None, kind: str, names: Sequence[str], *, runs: int, of: 
 
 
 def known(path: Path) -> Any:
-    """The results so far; none where there is no file."""
+    """Return the results so far; empty if there is no file."""
     return json.loads(path.read_text()) if path.exists() else {}

@@ -25,7 +25,7 @@ PAGES: Final = {"zookeeper": "museum"}
 
 
 def rows_of(store: Path) -> Iterator[Row]:
-    """One row for each judged run of every suite in the store."""
+    """Yield one row for each judged run of every suite in the store."""
     for attempts in sorted(store.glob("suites/*/*/attempts.jsonl")):
         if attempts.parent.is_symlink():
             continue
@@ -37,7 +37,7 @@ def rows_of(store: Path) -> Iterator[Row]:
 
 
 def row_of(store: Path, attempt: Mapping[str, Any]) -> Row:
-    """What the table needs of one run."""
+    """Return the facts about one run that the table needs."""
     plan = Plan.read(store / attempt["run"] / "plan.json")
     defaults = {option.name: option.default for option in plan.under_test.options if option.marks_runs}
     chosen = {name: plan.options[name] for name, default in defaults.items() if plan.options[name] != default}
@@ -59,7 +59,7 @@ def _planted_bug(plan: Plan) -> dict[str, str]:
 
 
 def table(rows: Sequence[Row]) -> str:
-    """A line for each cell with these options and faults, a column for each version, and how many runs there are."""
+    """Return a table of the cells with these options and faults, a column per version, and the number of runs."""
     versions = sorted({row["version"] for row in rows})
     lines = [f"| cell | options | faults | {' | '.join(versions)} |", "| --- " * (3 + len(versions)) + "|"]
     groups: defaultdict[tuple[str, str, str], list[Row]] = defaultdict(list)
@@ -80,7 +80,7 @@ def _line(key: Iterable[str], columns: Iterable[Sequence[Row]]) -> str:
 
 
 def _found(rows: Sequence[Row]) -> str:
-    """Text such as "2 of 5: not-linearizable 2; unknown 1"."""
+    """Return text such as "2 of 5: not-linearizable 2; unknown 1"."""
     if not rows:
         return ""
     invalid = [row for row in rows if row["verdict"] == "invalid"]

@@ -51,13 +51,13 @@ exit "$failed"
 
 
 def load(path: Path) -> dict[str, Any]:
-    """A workflow.  ``on`` is a truth value in YAML 1.1: it is found under True."""
+    """Return a workflow.  In YAML 1.1, ``on`` is a truth value, so it is found under True."""
     found: dict[str, Any] = yaml.safe_load(path.read_text())
     return found
 
 
 def evaluate(text: str, values: Mapping[str, str]) -> str:
-    """``text`` with its expressions replaced; of ``a || b`` the first that is not empty.  Raises ValueError."""
+    """Replace the expressions in a text; ``a || b`` gives the first that is not empty.  Raises ValueError."""
 
     def one(expression: str) -> str:
         for part in map(str.strip, expression.split("||")):
@@ -73,7 +73,7 @@ def evaluate(text: str, values: Mapping[str, str]) -> str:
 
 
 def steps(job: Mapping[str, Any], values: Mapping[str, str]) -> Iterator[str]:
-    """Each step as bash."""
+    """Yield each step as bash."""
     for step in job["steps"]:
         name = step.get("name") or step.get("uses")
         if "run" not in step:
@@ -89,7 +89,7 @@ def steps(job: Mapping[str, Any], values: Mapping[str, str]) -> Iterator[str]:
 
 
 def script(path: Path, job: str, values: Mapping[str, str]) -> str:
-    """The whole job.  Raises KeyError for a job that is not there, ValueError."""
+    """Return the whole job as bash.  Raises KeyError if the job does not exist, ValueError."""
     return _HEAD + "".join(steps(load(path)["jobs"][job], values)) + _TAIL
 
 

@@ -1,4 +1,4 @@
-"""Small histories for mutation testing, each with what the definition says of it and who has to say the same."""
+"""Small histories for mutation testing, each with the verdict of the definition and the engines that must agree."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ class Decided:
         return self._is_first(answer.last)
 
     def _is_first(self, last: int) -> bool:
-        """Is this the first return that nothing explains?"""
+        """Return whether this is the first return that nothing explains."""
         cut = [call if call.ret <= last else call.made_pending() for call in self.calls if call.invoke <= last]
         before = [call.made_pending() if call.ret == last else call for call in cut]
         with_it, without = ([c for c in some if not (c.pending and c.f == "read")] for some in (cut, before))
@@ -101,7 +101,7 @@ class Decided:
 
 @dataclass(frozen=True, slots=True)
 class ManyOpen:
-    """So many writes are open when one is read: up to 61 the compiled engines have room for all of them."""
+    """A read with many open writes: the compiled engines have room for up to 61."""
 
     count: int
 
@@ -119,7 +119,7 @@ class ManyOpen:
 
 @dataclass(frozen=True, slots=True)
 class First:
-    """Of the slots in a mask the one that returns first."""
+    """The slots in a mask, of which the kernel must find the one that returns first."""
 
     slots: list[int]
     returns: list[int]
@@ -131,13 +131,13 @@ class First:
 
 
 def constrain(**constants: int) -> None:
-    """Little room and small pieces, so that growing and going on are tried as well."""
+    """Make tables small and pieces short, so that growing and continuing are tried as well."""
     for module in (automaton, compiled_search, multi_register):
         module.__dict__.update(constants)
 
 
 def of_engines(random: Random, samples: int) -> list[Trial]:
-    """For the automaton and the search, and for what they share."""
+    """Return trials for the automaton and the search, and for the code they share."""
     constrain(_NARROW=2, _ROOM=2, _AHEAD=0)
     trials: list[Trial] = [
         Decided("automaton", Register(), calls_of(either_pending_write(first, both=both), Register()), 20_000, not both)
@@ -185,20 +185,20 @@ def of_engines(random: Random, samples: int) -> list[Trial]:
 
 
 def of_automaton(random: Random, samples: int) -> list[Trial]:
-    """For the automaton alone, and key after key in the same arrays."""
+    """Return trials for the automaton alone, with one key after the other in the same arrays."""
     trials = [*_without(of_engines(random, samples), "search"), *_dense(random, 4 * samples)]
     return [*trials, *_long(random, samples // 10), *of_keys(random, samples // 2)]
 
 
 def _long(random: Random, samples: int) -> Iterator[Trial]:
-    """Too long for the definition, but true: every answer is what a register answered."""
+    """Yield histories too long for the definition, but true: every answer is what a register answered."""
     for _ in range(samples):
         sampler = Sampler(random, values=random.randint(2, 6), truth=1, doubt=random.random() < 0.5)
         yield Decided("automaton", Register(), calls_of(sampler.history(80, 12), Register()), 20_000, truth=True)
 
 
 def _dense(random: Random, samples: int) -> Iterator[Trial]:
-    """Where much overlaps, interrupted now and then."""
+    """Yield histories in which much overlaps, with a few interruptions."""
     for _ in range(samples):
         history = dense_history(
             random, random.randint(5, 10), values=random.randint(2, 4), lies=0.7, doubt=random.choice([0, 0.2, 0.5])
@@ -242,7 +242,7 @@ def of_tables(random: Random, samples: int) -> list[Trial]:
 
 
 def of_multi_registers(random: Random, samples: int) -> list[Trial]:
-    """Of many values and registers, and of few, which are often alike."""
+    """Return trials with many values and registers, and with few, which are often alike."""
     constrain(_ROOM=2, _AHEAD=0)
     trials: list[Trial] = []
     for number in range(samples):
@@ -333,7 +333,7 @@ def of_zones(random: Random, samples: int) -> list[Trial]:
 
 
 def _moved(columns: OperationColumns, factor: int = 1, shift: int = 0) -> OperationColumns:
-    """The same from place 0 on, with other numbers for values."""
+    """Return the same history starting at place 0 and with other numbers as values."""
     value, old = _numbers(columns, lambda value: value * factor + shift)
     ret = np.where(columns.ret < 0, columns.ret, columns.ret - columns.invoke[0])
     return replace(columns, value=value, old=old, invoke=columns.invoke - columns.invoke[0], ret=ret)
@@ -355,7 +355,7 @@ def _zoned(operations: Sequence[Operation]) -> int:
 
 
 def _with_huge(columns: OperationColumns, value: int) -> OperationColumns:
-    """All calls write or read one number that is too large, or that lies too far from another one."""
+    """Make all calls write or read one number that is too large, or too far from another one."""
     values = columns.value.copy()
     values[-1] = value
     outcome = columns.outcome.copy()
@@ -419,7 +419,7 @@ class ManyKeys:
 
 @dataclass(frozen=True, slots=True)
 class TooFar:
-    """Numbers that are not for the automaton on many keys."""
+    """Numbers that the automaton for many keys must refuse."""
 
     columns: OperationColumns
 
@@ -454,12 +454,12 @@ def of_keys(random: Random, samples: int) -> list[Trial]:
 
 
 def _ended(some: list[Operation]) -> list[Operation]:
-    """The same, where it is known when a pending operation ended without an answer."""
+    """Return the same history, with the ends of pending operations that never answered."""
     return [replace(o, return_index=100 + o.invoke_index) if o.outcome == "info" else o for o in some]
 
 
 def _after_dead_ends() -> list[list[list[Operation]]]:
-    """Keys that leave something behind when they are given up, each with one that must not find it."""
+    """Return keys that leave something behind when they are given up, each with a key that must not find it."""
 
     def key(*spans: tuple[str, int, int, int | None]) -> list[Operation]:
         return _ended(history_of(spans))
@@ -503,7 +503,7 @@ def _repeating(random: Random) -> list[Operation]:
 
 
 def _sound(operations: Sequence[Operation]) -> set[int]:
-    """What the automaton may say of a key; where writes of two values are pending, it need not know."""
+    """Return what the automaton may say about a key.  If writes of two values are pending, it need not know."""
     made = [operation for operation in operations if operation.f != "read" and _counts(operation)]
     read = {operation.result for operation in operations if operation.f == "read" and _counts(operation)}
     if any(operation.f == "cas" for operation in made) or not read <= {None, *(o.value for o in made)}:
@@ -527,7 +527,7 @@ def _all_sound(operations: Sequence[Operation]) -> set[int]:
 
 @dataclass(frozen=True, slots=True)
 class Chained:
-    """A cas register for the chains, by the columns that gathering makes."""
+    """A cas register for the chains, in the columns that gathering makes."""
 
     columns: gathering_kernel.Gathered
     sound: int
@@ -568,7 +568,7 @@ def _chained(operations: Sequence[Operation]) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Gathering:
-    """What gathering makes of the operations of one key, worked out one by one."""
+    """The result of gathering the operations of one key, worked out one by one."""
 
     columns: OperationColumns
     rows: list[int]
@@ -600,7 +600,7 @@ class Gathering:
         )
 
     def _ordered(self, found: gathering_kernel.Gathered) -> bool:
-        """The last reads and the pending writes of each value."""
+        """Return the last reads and the pending writes of each value."""
         write, values = found.kind == WRITE, found.names.size
         calls = list(zip(write.tolist(), found.value.tolist(), found.invoke.tolist(), found.ret.tolist(), strict=True))
         last = [max((r for w, v, _, r in calls if v == x and not w), default=-1) for x in range(values)]

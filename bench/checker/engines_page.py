@@ -18,7 +18,7 @@ HEAD: Final = ("| engine | title | for | cost | tried | by columns |", "| --- | 
 
 
 def table() -> str:
-    """The engines in the order in which they are tried."""
+    """Return the engines as a table, in the order in which they are tried."""
     rows = [
         f"| `{engine.name}` | {engine.title} | {engine.about} | {engine.cost} | {_asked(engine)} | {_columns(engine)} |"
         for engine in ENGINES
@@ -36,7 +36,7 @@ def _asked(engine: Engine) -> str:
 
 
 def _columns(engine: Engine) -> str:
-    """What it decides without a call an operation."""
+    """Return what it decides without a call an operation."""
     ways = {
         "operations": engine.by_columns,
         "all registers at once": engine.by_keys,
@@ -46,7 +46,7 @@ def _columns(engine: Engine) -> str:
 
 
 def page(text: str) -> str:
-    """The page's text with the table of today."""
+    """Return the page's text with the current table."""
     return with_table(text, BEGIN, END, table())
 
 

@@ -1,4 +1,4 @@
-"""The model ``etcd`` beside that of etcd's robustness tests: the same generated histories, the same verdicts.
+"""Compare the model ``etcd`` with that of etcd's robustness tests: the same generated histories, the same verdicts.
 
 ``python -m bench.checker.etcd_model [--count 2500]`` builds the Go program in ``etcd/`` with the Go on the PATH and the
 modules of etcd's tests, which takes two minutes, and exits with 1 if a verdict differs.
@@ -21,12 +21,12 @@ from tests.support.history.etcd_report import report, spoil
 
 TESTS: Final = "go.etcd.io/etcd/tests/v3@v3.7.3"
 _SAME: Final = {"valid": "Ok", "invalid": "Illegal"}
-#: An operation that was not answered may take effect until then, as etcd's tests have it before they judge.
+#: An unanswered operation may take effect until this time, which is how etcd's tests prepare a history for judging.
 _LAST: Final = 1 << 40
 
 
 def built(directory: Path) -> Path:
-    """The program, from its source beside this file."""
+    """Build the program from its source in this directory, and return its path."""
     shutil.copy(Path(__file__).with_name("etcd") / "main.go", directory)
     for command in ("mod init model", f"get {TESTS}", "mod tidy", "build -o model ."):
         subprocess.run(["go", *command.split()], cwd=directory, check=True)
@@ -34,11 +34,11 @@ def built(directory: Path) -> Path:
 
 
 def histories(count: int) -> Iterator[list[dict[str, Any]]]:
-    """Generated reports, each with a twin in which one figure of an answer is another."""
+    """Yield generated reports, each with a twin in which one figure of an answer is changed."""
     for seed in range(count):
         whole = report(seed)
         for operations in (whole, spoil(seed, whole)):
-            # Their answers say nothing of the state.
+            # Their answers say nothing about the state.
             if judged := [one for one in operations if one["Input"]["Type"] != "defragment"]:
                 yield judged
 

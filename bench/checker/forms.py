@@ -1,4 +1,4 @@
-"""The checker by the form in which people have a history, beside porcupine v1.3.1: CPU seconds and ratios.
+"""Compare the checker with porcupine v1.3.1 by the form of the history: CPU seconds and ratios.
 
     python bench/checker/forms.py [--only WORD] [--sizes 100,1000,10000,100000] [--seconds 10]
 
@@ -45,7 +45,7 @@ ROWS: dict[str, tuple[str, int, dict[str, Any]]] = {
 
 
 def operations_and_columns(path: Path) -> tuple[list[Any], Any]:
-    """The history in the file as a list of operations, and as columns (None where it is not one of registers)."""
+    """Return the history in the file as a list of operations, and as columns (None unless it is one of registers)."""
     table = bench.table_of(path)
     if table[0].max() > bench.LIST:
         return bench.object_of(table)[0], None
@@ -56,7 +56,7 @@ def operations_and_columns(path: Path) -> tuple[list[Any], Any]:
 
 
 def measure(path: Path, model: str, limit: float) -> dict[str, Any]:
-    """The CPU seconds of a check of the list and of the columns, in this process."""
+    """Measure the CPU seconds for checking the list and the columns, in this process."""
     from checker import check, warm
 
     operations, columns = operations_and_columns(path)
@@ -72,7 +72,7 @@ def measure(path: Path, model: str, limit: float) -> dict[str, Any]:
 
 
 def write_jsonl(path: Path, model: str, target: Path) -> None:
-    """Write the history in ``path`` as a ``history.jsonl``, each operation of a process that has none open."""
+    """Write the history in ``path`` as a ``history.jsonl``, giving each operation to a process that has none open."""
     from harness.files import write_events
     from history import Event, Header
 
@@ -97,7 +97,7 @@ def write_jsonl(path: Path, model: str, target: Path) -> None:
 
 
 def command(path: Path, limit: float) -> dict[str, Any]:
-    """What ``harness check`` says, and the CPU seconds of its process, the least of three where it is short."""
+    """Return the answer of ``harness check`` and the CPU seconds of its process, the least of three if it is short."""
     words = [sys.executable, "-m", "harness", "check", str(path), "--deadline", str(limit), "--json"]
     best: dict[str, Any] = {}
     for _ in range(3):
@@ -140,7 +140,7 @@ def main() -> None:
 
 
 def one_row(program: Path, path: Path, file: Path | None, model: str, limit: float) -> str:
-    """The rest of a row of the table.  Raises AssertionError where two disagree."""
+    """Return the rest of a row of the table.  Raises AssertionError if two verdicts differ."""
     other = bench.porcupine(program, path, limit)
     words = [sys.executable, __file__, "--measure", str(path), model, "--seconds", str(limit)]
     done = subprocess.run(words, stdout=subprocess.PIPE, text=True, check=True, cwd=bench.ROOT)

@@ -19,10 +19,10 @@ APPEND, GET, LIST, PUT, TEXT, GOT, ADD, SUM, ENQUEUE, DEQUEUE, INSERT, ELEMENTS,
 
 @dataclass(frozen=True, slots=True)
 class Synthetic:
-    """One row a call, by invocation: kind, value (of a read its result, -1: absent), old, ranks, process.
+    """A history with one row per call, ordered by invocation: kind, value, old, ranks, process.
 
-    ``old`` is the value that a cas takes away, the index that an append got, the one that a get asks for, and the
-    length that a list answers (its entries are those that the appends say there are).
+    ``value`` of a read is its result (-1: absent).  ``old`` is the value that a cas replaces, the index that an append
+    got, the index that a get asks for, and the length that a list answers (its entries are those of the appends).
     """
 
     kind: array[int]
@@ -43,7 +43,10 @@ def synthetic(  # noqa: C901 (one loop, for speed)
     cas: float = 0.0,
     stale_at: float | None = None,
 ) -> Synthetic:
-    """``values`` None: each is written once.  ``stale_at`` 0.5: a read half-way answers an old value."""
+    """Make a register history.  Without ``values``, each value is written once.
+
+    With ``stale_at`` 0.5, a read half-way answers an old value.
+    """
     random = Random(seed).random
     columns = [array("q") for _ in range(6)]
     kind, value, old, invoke, ret, process = columns
@@ -71,7 +74,7 @@ def synthetic(  # noqa: C901 (one loop, for speed)
                 column.append(item)
             rank += 1
             if k == READ and lie is not None and current[c] >= lie and changes > 200:
-                # Neither current nor under way, and answered at once: nothing can explain it.
+                # The value is neither current nor being written, and is answered at once: nothing can explain it.
                 near = {state, *(value[other] for other in current if other >= 0 and kind[other] != READ)}
                 if old_values := [was for was in (past if values is None else range(values)) if was not in near]:
                     value[-1] = old_values[int(random() * len(old_values))]
@@ -104,9 +107,9 @@ def synthetic(  # noqa: C901 (one loop, for speed)
 def synthetic_log(  # noqa: C901 (one loop, for speed)
     n: int, clients: int, *, seed: int = 1, pending: float = 0.0, stale_at: float | None = None, lists: float = 0.0
 ) -> Synthetic:
-    """A log: half appends, half gets of one of the last ten entries, but for a share of ``lists``.
+    """Make the history of a log: half appends, half gets of one of the last ten entries, except a share of ``lists``.
 
-    ``stale_at`` 0.5: half-way a get sees nothing where something was.
+    With ``stale_at`` 0.5, a get half-way finds nothing where something was.
     """
     random = Random(seed).random
     columns = [array("q") for _ in range(6)]
@@ -148,10 +151,10 @@ def synthetic_log(  # noqa: C901 (one loop, for speed)
 
 
 class _KeyValue:
-    """A key of a key-value store, a string: a tenth of the operations put, four tenths append, others get.
+    """A key of a key-value store with a string: a tenth of the operations put, four tenths append, the others get.
 
-    A piece is named by its invocation.  ``old`` is the put with which the string of an append or get began (-1: none),
-    ``value`` how many pieces were before an append, or how many a get answers.
+    A piece is named by its invocation.  ``old`` is the put with which the string of an append or get started (-1:
+    none), and ``value`` is how many pieces were before an append, or how many a get answers.
     """
 
     def __init__(self) -> None:
@@ -170,12 +173,12 @@ class _KeyValue:
         return self.size - (kind == TEXT), self.root
 
     def lie(self) -> tuple[int, int] | None:
-        """The string before the last put but thirty, which the string cannot be any more."""
+        """Return the string before the thirtieth-last put, which cannot be the string any more."""
         return self.past[-30][::-1] if len(self.past) > 40 else None
 
 
 class _Counter:
-    """A sum: half of the operations add one of 1, 2, 3, the others ask."""
+    """A sum: half of the operations add 1, 2 or 3, the others read it."""
 
     def __init__(self) -> None:
         self.sum = 0
@@ -215,7 +218,7 @@ class _Queue:
 
 
 class _Set:
-    """A set of distinct elements: two operations in a hundred ask for all."""
+    """A set of distinct elements: two operations in a hundred read all."""
 
     def __init__(self) -> None:
         self.size = 0
@@ -232,7 +235,7 @@ class _Set:
 
 
 class _Mutex:
-    """A lock: every client takes it and lets it go in turn; most of them wait for it most of the time."""
+    """A lock: every client takes and releases it in turn, so that most of them wait most of the time."""
 
     def __init__(self) -> None:
         self.held = False
@@ -241,21 +244,21 @@ class _Mutex:
         return RELEASE if before == ACQUIRE else ACQUIRE, -1
 
     def take(self, kind: int, _value: int, _invoke: int) -> tuple[int, int] | None:
-        """None: it has to wait."""
+        """Take the lock, or return None if the client has to wait."""
         if self.held and kind == ACQUIRE:
             return None
         self.held = kind == ACQUIRE
         return -1, -1
 
     def lie(self) -> tuple[int, int] | None:
-        """Another one holds it."""
+        """Answer as if another client held the lock."""
         return (-1, -1) if self.held else None
 
 
 class _MultiRegister:
-    """Three registers of five values: each transaction reads or writes two of them, one after the other.
+    """Three registers with five values: each transaction reads or writes two of them, one after the other.
 
-    ``value`` holds its two steps, sixteen bits each: see ``step_of``.
+    ``value`` has its two steps, sixteen bits each: see ``step_of``.
     """
 
     def __init__(self) -> None:
@@ -280,7 +283,7 @@ class _MultiRegister:
         return answered, -1
 
     def lie(self) -> tuple[int, int] | None:
-        """Two registers are absent, as they were at the start."""
+        """Answer that two registers are absent, as they were at the start."""
         return _step(0, 0, -1) << 16 | _step(0, 1, -1), -1
 
 
@@ -289,7 +292,7 @@ def _step(writes: int, key: int, value: int) -> int:
 
 
 def steps_of(value: int) -> list[tuple[int, int, int]]:
-    """(does it write, the register, the value or -1: absent) of both steps of a transaction."""
+    """Return for both steps of a transaction: whether it writes, the register, and the value (-1: absent)."""
     return [(step & 1, step >> 1 & 127, (step >> 8) - 1) for step in (value >> 16, value & 0xFFFF)]
 
 
@@ -303,7 +306,10 @@ LYING = (*ASKING, *HOLDING, TXN)
 
 
 def synthetic_object(n: int, clients: int, *, what: str, seed: int = 1, stale_at: float | None = None) -> Synthetic:
-    """A history of one of ``OBJECTS``; ``stale_at`` 0.5: half-way one is answered what was right long before."""
+    """Make a history of one of ``OBJECTS``.
+
+    With ``stale_at`` 0.5, an operation half-way gets an answer that was right long before.
+    """
     random = Random(seed).random
     columns = [array("q") for _ in range(6)]
     kind, value, old, invoke, ret, process = columns
@@ -313,7 +319,7 @@ def synthetic_object(n: int, clients: int, *, what: str, seed: int = 1, stale_at
     while len(kind) < n or max(current) >= 0:
         c = int(random() * clients)
         row = current[c]
-        # Who holds a lock lets it go, or the others would wait for ever.
+        # A client that holds a lock releases it, or the others would wait forever.
         if row < 0 and (len(kind) < n or before[c] in HOLDING):
             current[c], took[c] = len(kind), False
             before[c], item = thing.begin(random(), len(kind) + 1, before[c])
@@ -324,7 +330,7 @@ def synthetic_object(n: int, clients: int, *, what: str, seed: int = 1, stale_at
             lies = lie is not None and row >= lie and kind[row] in LYING
             if lies and _is_quiet(kind, current, took) and (false := thing.lie()):
                 (value[row], old[row]), lie, took[c] = false, None, True
-                # At once, before an operation that would make it true.
+                # Answer at once, before an operation that would make it true.
                 current[c], ret[row] = -1, rank
                 rank += 1
             elif (answer := thing.take(kind[row], value[row], invoke[row])) is not None:
@@ -338,6 +344,6 @@ def synthetic_object(n: int, clients: int, *, what: str, seed: int = 1, stale_at
 
 
 def _is_quiet(kind: array[int], current: list[int], took: list[bool]) -> bool:
-    """Is no call about to take or to let go a lock?"""
+    """Return whether no call is about to take or release a lock."""
     open_now = [(kind[row], done) for row, done in zip(current, took, strict=True) if row >= 0]
     return not any(k in LEAVING or (k in HOLDING and done) for k, done in open_now)

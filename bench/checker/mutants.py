@@ -60,7 +60,7 @@ from checker.kernels import search_state as state_kernel  # noqa: E402
 from checker.kernels import slots as slots_kernel  # noqa: E402
 from checker.kernels import zones as zones_kernel  # noqa: E402
 
-# In the order in which they hold parts of each other.
+# Ordered so that each module comes after those it takes parts from.
 KERNELS: Final[dict[str, tuple[Any, Battery]]] = {
     "slots_kernel": (slots_kernel, of_engines),
     "gathering_kernel": (gathering_kernel, of_gathering),
@@ -79,13 +79,13 @@ SWAPPED: dict[type[ast.AST], type[ast.AST]] = {
     ast.Add: ast.Sub, ast.Sub: ast.Add, ast.BitAnd: ast.BitOr, ast.BitOr: ast.BitAnd, ast.And: ast.Or, ast.Or: ast.And,
     ast.LShift: ast.RShift, ast.RShift: ast.LShift,
 }  # fmt: skip
-# A trial that has taken so many seconds of CPU time will not come back; none takes a tenth of a second.
+# A trial that has used this many seconds of CPU time will not return: normal ones take less than a tenth of a second.
 _PATIENCE: Final = 4.0
 _MEMORY: Final = 3 << 30
 
 
 class Mutator(ast.NodeTransformer):
-    """Changes the ``chosen``-th place that can be changed; lists them all as (function, line, what)."""
+    """Changes the ``chosen``-th place that can be changed, and lists all of them as (function, line, what)."""
 
     def __init__(self, chosen: int) -> None:
         self.chosen = chosen
@@ -140,7 +140,7 @@ class Mutator(ast.NodeTransformer):
 
 @dataclass(frozen=True, slots=True)
 class Mutant:
-    """A change of one place; it is named by its function and the text of its line, not by the line's number."""
+    """One changed place, named by its function and the text of its line rather than by the line's number."""
 
     function: str
     name: str
@@ -149,7 +149,7 @@ class Mutant:
 
 
 def mutants(source: str, every: int, only: str) -> Iterator[Mutant]:
-    """Every ``every``-th mutant whose function or name contains the text ``only``."""
+    """Yield every ``every``-th mutant whose function or name contains the text ``only``."""
     tree, lines, named = ast.parse(source), source.splitlines(), Counter[tuple[str, str]]()
     whole = Mutator(-1)
     whole.visit(copy.deepcopy(tree))
@@ -165,7 +165,7 @@ def mutants(source: str, every: int, only: str) -> Iterator[Mutant]:
 
 
 def load(name: str, source: str) -> None:
-    """Put the changed kernel in its place, and the others anew, as they hold parts of it."""
+    """Install the changed kernel, and reload the modules that hold parts of it."""
     for other, (module, _) in KERNELS.items():
         text = source if other == name else Path(str(module.__file__)).read_text()
         exec(compile(text, str(module.__file__), "exec"), module.__dict__)
@@ -175,9 +175,9 @@ def load(name: str, source: str) -> None:
 
 
 def killer(name: str, source: str, trials: Sequence[Trial]) -> int | None:
-    """The number of the trial that notices something; None if the mutant survives.
+    """Return the number of the trial that notices the mutant, or None if it survives.
 
-    It lives in a process of its own, which is ended after so much CPU time in one trial.
+    The mutant runs in a separate process, which is ended if one trial uses too much CPU time.
     """
     shared = mmap.mmap(-1, 8)
     child = os.fork()
@@ -194,14 +194,14 @@ def killer(name: str, source: str, trials: Sequence[Trial]) -> int | None:
             else:
                 status = 0
         finally:
-            # Whatever it was that was raised, it was noticed.
+            # Any exception means that the mutant was noticed.
             os._exit(status)
     survived = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
     return None if survived else int.from_bytes(shared[:8], "little")
 
 
 def known() -> dict[tuple[str, str, str], str]:
-    """Why mutants, named by kernel, function and change, survive: the reason."""
+    """Return the reasons why mutants survive, by kernel, function and change."""
     table = tomllib.loads((HERE / "survivors.toml").read_text())
     reasons = table.pop("reasons")
     return {
@@ -213,7 +213,7 @@ def known() -> dict[tuple[str, str, str], str]:
 
 
 def examine(name: str, trials: list[Trial], chosen: argparse.Namespace) -> int:
-    """Kill what can be killed; answers how many survivors have no explanation."""
+    """Kill the mutants that can be killed, and return how many survivors have no explanation."""
     original = Path(str(KERNELS[name][0].__file__)).read_text()
     if (wrong := killer(name, original, trials)) is not None:
         sys.exit(f"the battery finds something wrong with {name} as it is: {trials[wrong]}")

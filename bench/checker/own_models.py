@@ -10,7 +10,7 @@ from checker import ILLEGAL, UNKNOWN, Model
 
 
 class Semaphore(Model):
-    """Three permits; the state is how many are taken."""
+    """A semaphore with three permits; the state is how many are taken."""
 
     name = "semaphore"
     initial = 0
@@ -23,7 +23,7 @@ class Semaphore(Model):
 
 
 class PriorityQueue(Model):
-    """``poll`` takes the least item, and answers null when there is none."""
+    """A queue whose ``poll`` takes the least item, or answers null if there is none."""
 
     name = "priority queue"
     initial = ()
@@ -37,7 +37,7 @@ class PriorityQueue(Model):
 
 
 class Bank(Model):
-    """``transfer`` [whence, whither, amount] answers whether there was enough; ``read`` answers all balances."""
+    """Accounts: ``transfer`` [from, to, amount] answers whether there was enough; ``read`` answers all balances."""
 
     name = "bank"
     initial = (FUNDS,) * ACCOUNTS

@@ -1,4 +1,4 @@
-"""What clients do with objects that no model of ours is for; a user's own models of them are in ``own_models``."""
+"""Clients' operations on objects for which we have no model; user-written models of them are in ``own_models``."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ PERMITS, ACCOUNTS, FUNDS = 3, 8, 10
 
 
 class Semaphore:
-    """A semaphore of three permits: every client takes one and gives it back in turn."""
+    """A semaphore with three permits: every client takes and returns one in turn."""
 
     def __init__(self) -> None:
         self.taken = 0
@@ -18,19 +18,19 @@ class Semaphore:
         return GIVE if before == TAKE else TAKE, -1
 
     def take(self, kind: int, _value: int, _invoke: int) -> tuple[int, int] | None:
-        """None: it has to wait."""
+        """Take a permit, or return None if the client has to wait."""
         if self.taken == PERMITS and kind == TAKE:
             return None
         self.taken += 1 if kind == TAKE else -1
         return -1, -1
 
     def lie(self) -> tuple[int, int] | None:
-        """Others have all of them."""
+        """Answer as if others had all permits."""
         return (-1, -1) if self.taken == PERMITS else None
 
 
 class PriorityQueue:
-    """A queue out of which the least item comes first: half of the operations put a distinct one into it."""
+    """A queue from which the least item comes first: half of the operations add a distinct item."""
 
     def __init__(self) -> None:
         self.items: list[int] = []
@@ -53,10 +53,10 @@ class PriorityQueue:
 
 
 class Bank:
-    """Eight accounts: half of the operations move up to five from one to another, the others ask for all balances.
+    """Eight accounts: half of the operations move up to five from one to another, the others read all balances.
 
-    ``value`` of a transfer is whence, whither and how much, and whether it was paid (see ``parts_of``); ``old`` is how
-    many had been asked for before it.  A read has seen so many of them.
+    ``value`` of a transfer is from, to and amount, and whether it was paid (see ``parts_of``); ``old`` is how many had
+    been requested before it.  A read has seen that many of them.
     """
 
     def __init__(self) -> None:
@@ -84,12 +84,12 @@ class Bank:
 
 
 def parts_of(value: int) -> tuple[int, int, int, bool]:
-    """(whence, whither, how much, was it paid?)."""
+    """Return from, to, amount, and whether it was paid."""
     return value >> 16 & 255, value >> 8 & 255, value & 255, bool(value >> 24)
 
 
 def moved(balances: list[int], value: int) -> bool:
-    """Pay, if there is enough."""
+    """Move the amount if there is enough."""
     whence, whither, much, _ = parts_of(value)
     if balances[whence] < much:
         return False
@@ -99,7 +99,7 @@ def moved(balances: list[int], value: int) -> bool:
 
 
 def balances_after(transfers: list[int]) -> list[list[int]]:
-    """The balances before the first transfer, and after each of them."""
+    """Return the balances before the first transfer, and after each of them."""
     now = [FUNDS] * ACCOUNTS
     seen = [now[:]]
     for value in transfers:

@@ -78,7 +78,7 @@ REPEATED = 0.05
 CAP = 6 << 30
 LISTS = 100
 CLIENTS = (5, 10, 30)
-# A set's reads answer all elements: longer histories are mostly that.
+# A set's reads answer all elements, which are most of a longer history.
 LARGEST = {
     "kv": 10**5, "counter": 10**5, "queue": 10**5, "set": 10**4, "mutex": 10**4, "multi-register": 10**4,
     "own semaphore": 10**4, "own priority queue": 10**4, "own bank": 10**4,
@@ -95,9 +95,9 @@ def _case(n: int, clients: int, values: int | None = None, *, stale: bool = Fals
 
 
 def cases(*, quick: bool) -> list[dict[str, Any]]:
-    """One write in a thousand of plain registers is pending.
+    """List the cases.  In plain registers, one write in a thousand is pending.
 
-    But where five values meet a lie none is: a few pending writes of each would explain it.
+    Cases with five values and a lie have no pending writes: a few of each value would explain the lie.
     """
     listed: list[dict[str, Any]] = []
     for n in (10**3, 10**4, 10**5):
@@ -120,7 +120,7 @@ def cases(*, quick: bool) -> list[dict[str, Any]]:
 
 
 def history(case: dict[str, Any]) -> tuple[Synthetic, array[int]]:
-    """The calls and their keys; many keys: the history's clients each walk through keys of their own."""
+    """Return the calls and their keys.  With many keys, the history's clients each walk through their own keys."""
     rest = {name: case[name] for name in ("values", "stale_at", "pending", "cas") if name in case}
     keys = case.get("keys", 1)
     if case.get("log"):
@@ -154,7 +154,7 @@ def save(calls: Synthetic, key: array[int], path: Path) -> None:
 
 
 def table_of(path: Path) -> list[Any]:
-    """kind, value, old, invoke, ret (-1: none), key by columns, in the order of the invocations."""
+    """Return kind, value, old, invoke, ret (-1: none) and key as columns, in the order of the invocations."""
     from history.codes import ABSENT
 
     table = np.fromfile(path, np.int64).reshape(-1, 7)
@@ -165,7 +165,7 @@ def table_of(path: Path) -> list[Any]:
 
 
 def register_of(columns: list[Any]) -> Any:
-    """What ``check_columns`` takes."""
+    """Return the arguments for ``check_columns``."""
     from history import Operation
     from history.codes import ABSENT, INFO, OK
     from history.readers.columns import OperationColumns
@@ -187,7 +187,7 @@ def register_of(columns: list[Any]) -> Any:
 
 
 def log_of(columns: list[Any]) -> list[Any]:
-    """The operations that ``check_operations`` is given."""
+    """Return the operations for ``check_operations``."""
     from history import Operation
     from history.codes import ABSENT
 
@@ -208,7 +208,7 @@ def log_of(columns: list[Any]) -> list[Any]:
 
 
 def _texts(rows: list[tuple[int, ...]]) -> Callable[[int, int], str]:
-    """The text of so many pieces that began with that put."""
+    """Return the text made of this many pieces, starting with that put."""
     pieces: dict[int, dict[int, str]] = {}
     for kind, value, old, invoke, *_ in rows:
         if kind in (PUT, TEXT):
@@ -219,7 +219,7 @@ def _texts(rows: list[tuple[int, ...]]) -> Callable[[int, int], str]:
 
 
 def object_of(columns: list[Any]) -> tuple[list[Any], Any]:
-    """The operations that ``check_operations`` is given, and the model or its name."""
+    """Return the operations for ``check_operations``, and the model or its name."""
     import own_models
 
     from history import Operation
@@ -255,7 +255,7 @@ def object_of(columns: list[Any]) -> tuple[list[Any], Any]:
 
 
 def _peak() -> tuple[int, int]:
-    """(the most memory since it was last asked, how much it is now) in bytes."""
+    """Return the peak memory since the last call, and the present memory, in bytes."""
     status = Path("/proc/self/status").read_text()
     peak, now = (int(re.search(rf"{name}:\s+(\d+)", status)[1]) << 10 for name in ("VmHWM", "VmRSS"))  # type: ignore[index]
     Path("/proc/self/clear_refs").write_text("5")
@@ -263,7 +263,7 @@ def _peak() -> tuple[int, int]:
 
 
 def cost_of(check: Callable[[], Any]) -> tuple[Any, float, float]:
-    """(what it answers, its CPU and wall time); one that takes less than a tenth of a second is repeated."""
+    """Return the answer with its CPU and wall time.  A call that takes less than a tenth of a second is repeated."""
     costs: list[tuple[float, float]] = []
     while not costs or (costs[0][0] < QUICK and (len(costs) < 5 or sum(cpu for cpu, _ in costs) < REPEATED)):
         before, began = time.process_time(), time.perf_counter()
@@ -273,7 +273,7 @@ def cost_of(check: Callable[[], Any]) -> tuple[Any, float, float]:
 
 
 def ours(path: Path, limit: float) -> dict[str, Any]:
-    """Load, check, say what it cost: ``cpu`` of the verdict, ``proofs`` if that is to be proven too."""
+    """Load and check a history, and return the cost: ``cpu`` for the verdict, ``proofs`` if it must be proven too."""
     from checker import check as check_history
     from checker import check_operations, warm
 
@@ -307,7 +307,7 @@ def ours(path: Path, limit: float) -> dict[str, Any]:
         return {"result": f"none in {limit:.0f} s", "cpu": limit, "wall": limit, "rss": max(0, peak - baseline)}
     report, spent, wall = cost_of(lambda: check(proofs=False))
     proven, proofs, _ = cost_of(lambda: check(proofs=True))
-    # What takes nearly all the time there is for the verdict may leave none for its proof.
+    # A verdict that takes nearly all of the time may leave none for its proof.
     if proven.verdict not in (report.verdict, "unknown"):
         raise AssertionError(f"{proven.verdict} with proofs, {report.verdict} without")
     engines = sorted({verdict.engine for verdict in getattr(report, "keys", [report])})
@@ -322,7 +322,7 @@ def ours(path: Path, limit: float) -> dict[str, Any]:
 
 
 def apart(*arguments: str, root: Path = ROOT) -> str:
-    """What this file prints when it is run with these arguments, or that of another checkout with its checker."""
+    """Run this file, or that of another checkout with its checker, with these arguments, and return what it prints."""
     program, environment = root / "bench" / "checker" / "run.py", {**os.environ, "PYTHONPATH": str(root)}
     words = [sys.executable, str(program), *arguments]
     return subprocess.run(words, stdout=subprocess.PIPE, text=True, check=True, env=environment).stdout
@@ -349,7 +349,10 @@ def agree(case: dict[str, Any], mine: dict[str, Any], other: dict[str, Any]) -> 
 
 
 def measured(case: dict[str, Any], program: Path, path: Path, limit: float) -> dict[str, Any]:
-    """One row: both on the same history; porcupine's memory would not suffice for a million of one object."""
+    """Return one row with both checkers on the same history.
+
+    Porcupine is not tried on a million operations of one object, for which the memory would not suffice.
+    """
     apart("--make", json.dumps(case), "--file", str(path))
     mine = json.loads(apart("--measure", str(limit), "--file", str(path)))
     tried = case["n"] <= 10**5 or "keys" in case
@@ -360,7 +363,7 @@ def measured(case: dict[str, Any], program: Path, path: Path, limit: float) -> d
 
 
 def since(case: dict[str, Any], before: Path, path: Path, limit: float) -> dict[str, Any]:
-    """One row: ours and that of the other checkout, of each the run that took least."""
+    """Return one row with our checker and that of the other checkout, using the fastest run of each."""
     apart("--make", json.dumps(case), "--file", str(path))
     best: list[dict[str, Any]] = []
     for turn in range(10):
@@ -376,7 +379,7 @@ def since(case: dict[str, Any], before: Path, path: Path, limit: float) -> dict[
 
 
 def surroundings() -> dict[str, Any]:
-    """The machine, the date, the commit, and how busy it is."""
+    """Return the machine, the date, the commit, and how busy the machine is."""
     cpu = re.search(r"model name\s*: (.*)", Path("/proc/cpuinfo").read_text())
     commit = subprocess.run(
         ["git", "describe", "--always", "--dirty"], cwd=HERE, capture_output=True, text=True, check=False
@@ -391,7 +394,7 @@ def surroundings() -> dict[str, Any]:
 
 
 def compare(chosen: argparse.Namespace) -> None:
-    """All rows, printed as they come, kept at the end."""
+    """Measure all rows, print each when it is ready, and write all of them at the end."""
     limit, rows = 3.0 if chosen.quick else 10.0, []
     run = surroundings()
     with tempfile.TemporaryDirectory() as scratch:

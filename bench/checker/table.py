@@ -31,7 +31,7 @@ def _time(seconds: float) -> str:
 
 
 def _proven(case: dict[str, Any], verdict: str) -> bool:
-    """Is more done than to decide?"""
+    """Return whether the row includes proofs as well as verdicts."""
     return verdict == "invalid" or (("log" in case or "what" in case) and case["n"] <= 2000)
 
 
@@ -39,7 +39,7 @@ def _row(result: dict[str, Any]) -> tuple[str, ...]:
     case, ours, other, ratio = (result[name] for name in ("case", "ours", "porcupine", "ratio"))
     answered = other["result"] in ("valid", "invalid")
     theirs = _time(other["cpu"]) if answered else {"out of memory": "out of 6 GB"}.get(other["result"], other["result"])
-    # Where it gave no answer, the CPU time that it had spent by then is the least that it would have needed.
+    # Without an answer, the CPU time spent until then is a lower bound for the time needed.
     faster = (
         "" if ratio is None else f"{ratio:.1f}" if answered and ratio < 10 else f"{'' if answered else '> '}{ratio:.0f}"
     )
@@ -60,7 +60,7 @@ def _row(result: dict[str, Any]) -> tuple[str, ...]:
 
 
 def table(results: list[dict[str, Any]]) -> str:
-    """The rows as Markdown: short histories first, registers before logs and other objects."""
+    """Return the rows as Markdown: short histories first, registers before logs and other objects."""
     order = sorted(results, key=lambda one: (one["case"]["n"], "log" in one["case"], "what" in one["case"]))
     rows = [HEAD, ("---",) * len(HEAD), *map(_row, order)]
     return "".join(f"| {' | '.join(row)} |\n" for row in rows)

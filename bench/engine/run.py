@@ -39,7 +39,7 @@ PLAN: Final = Plan(seed=1)
 
 
 class NoClient:
-    """Answers at once."""
+    """A client that answers at once."""
 
     home = "n1"
 
@@ -85,7 +85,7 @@ def memory_mb() -> float:
 def one_round(
     operations: int, workers: int, rate: float | None, steps: int = 0, port: int | None = None
 ) -> tuple[float, float, float, Load]:
-    """Seconds of wall time and of processor time, the growth of memory in MB, and the load; over TCP with a port."""
+    """Return seconds of wall and processor time, the growth of memory in MB, and the load; with a port, over TCP."""
     with tempfile.TemporaryDirectory() as root, Standstills() as standstills:
         started = time.monotonic_ns()
         history = HistoryWriter(Path(root) / "h", Header(), started_ns=started, clock=time.monotonic_ns)

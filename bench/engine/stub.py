@@ -1,4 +1,4 @@
-"""A server in a process of its own that answers every request at once, and a client of it over TCP."""
+"""A server in a separate process that answers every request at once, and a client that asks it over TCP."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ TIMEOUT_S = 10.0
 
 
 class _Answers(asyncio.Protocol):
-    """``{"id":7,…}`` is answered ``{"id":7,"value":1}``."""
+    """A protocol that answers ``{"id":7,…}`` with ``{"id":7,"value":1}``."""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.Transport)
@@ -38,7 +38,7 @@ def _run(listening: socket.socket) -> None:
 
 @contextmanager
 def stub_server() -> Iterator[int]:
-    """The port of such a server, which ends with the context."""
+    """Yield the port of such a server, which ends with the context."""
     with socket.create_server(("127.0.0.1", 0)) as listening:
         process = get_context("fork").Process(target=_run, args=(listening,), daemon=True)
         process.start()
@@ -50,7 +50,7 @@ def stub_server() -> Iterator[int]:
 
 
 class StubClient:
-    """Asks the stub over a connection of its own, as the clients of systems do that speak lines of JSON."""
+    """A client that asks the stub over its own connection, like the clients of systems that speak JSON lines."""
 
     home = "n1"
 

@@ -65,7 +65,7 @@ def milliseconds(values: list[float]) -> dict[str, float]:
 
 
 def delays(ctx: Context, rounds: int) -> dict[str, object]:
-    """A partition of all nodes until its last rule, and away again; a kill until /proc has lost the pid."""
+    """Measure how long a partition of all nodes takes to install and remove, and a kill until the pid is gone."""
     rng, ring, kill = random.Random(1), find("partition-majorities-ring"), find("kill-random-processes")
     stands, heals, kills = list[float](), list[float](), list[float]()
     for _ in range(rounds):
@@ -89,7 +89,7 @@ def delays(ctx: Context, rounds: int) -> dict[str, object]:
 
 
 def commands_a_second(remote: Remote, seconds: float = 3.0) -> int:
-    """Commands over SSH, one a node at a time on five nodes."""
+    """Return how many commands over SSH run per second, one at a time per node on five nodes."""
     command, count, began = dict.fromkeys(remote.names, Command(("true",))), 0, time.monotonic()
     while time.monotonic() < began + seconds:
         remote.run(command)
@@ -98,7 +98,7 @@ def commands_a_second(remote: Remote, seconds: float = 3.0) -> int:
 
 
 async def load(system: Deployment, seconds: float) -> float:
-    """ok operations a second of closed-loop clients, half of them writing."""
+    """Return the ok operations per second of closed-loop clients, half of which write."""
     ends, done = time.monotonic() + seconds, 0
 
     async def work(number: int, client: Client) -> None:
@@ -130,7 +130,7 @@ async def watched(system: Deployment, seconds: float) -> float:
 
 
 def processor_seconds(system: Deployment, remote: Remote) -> float:
-    """What all servers together have used."""
+    """Return the processor seconds that all servers have used together."""
     stat = {n: Command(("cat", f"/proc/{pid}/stat")) for n, pid in system.pids(remote.names).items() if pid is not None}
     fields = [done.stdout.rsplit(")", 1)[1].split() for done in remote.run(stat).values()]
     return sum(int(one[11]) + int(one[12]) for one in fields) / os.sysconf("SC_CLK_TCK")
@@ -148,9 +148,9 @@ async def probe_quickly(system: Deployment, count: int) -> None:
 
 
 def cost_of_a_probe(system: Deployment, remote: Remote, count: int = 4000) -> dict[str, float]:
-    """Processor time of the servers, and of this process, beyond what they use without.
+    """Return the processor time of the servers, and of this process, beyond what they use without probes.
 
-    Processor seconds mean the same on a machine that does other work, which a rate does not.
+    Processor seconds stay meaningful on a machine that does other work, unlike a rate.
     """
     before, began = processor_seconds(system, remote), time.monotonic()
     time.sleep(8.0)
@@ -170,7 +170,7 @@ def cost_of_a_probe(system: Deployment, remote: Remote, count: int = 4000) -> di
 
 
 def cost_of_a_witness(remote: Remote, ctx: Context, rounds: int = 5) -> float:
-    """Processor time on all nodes together of trying all links, in ms: what proves that a partition stands."""
+    """Return the processor time (ms), on all nodes together, of trying all links to prove that a partition holds."""
     script = '"$@" >/dev/null 2>&1; times'
     tries = {}
     for node in remote.names:
@@ -186,7 +186,7 @@ def cost_of_a_witness(remote: Remote, ctx: Context, rounds: int = 5) -> float:
 
 
 def overhead(system: Deployment, segments: int, seconds: float) -> dict[str, object]:
-    """Ratios of a watched segment to the mean of the two around it that ran alone."""
+    """Return the ratio of each watched segment to the mean of its two neighbours, which ran alone."""
     asyncio.run(load(system, seconds))  # warm
     alone, seen = [asyncio.run(load(system, seconds))], list[float]()
     for _ in range(segments // 2):

@@ -53,7 +53,7 @@ def scanned(path: Path) -> None:
 
 
 def decoded(path: Path) -> int:
-    """The floor: every line is made an object, and dropped."""
+    """Decode every line into an object and drop it, as a lower bound."""
     decoder, count = msgspec.json.Decoder(Line), 0
     with path.open("rb") as file:
         file.readline()
@@ -64,7 +64,7 @@ def decoded(path: Path) -> int:
 
 
 def decoded_rows(path: Path) -> None:
-    """As much as the scanner makes: all columns, and no line passes in which a field is given twice."""
+    """Do as much as the scanner: make all columns, and refuse lines in which a field occurs twice."""
     decoder, numbers, pieces, start = msgspec.json.Decoder(Line), dict[object, int](), list[Any](), 0
 
     def number(name: object) -> int:
@@ -105,7 +105,7 @@ def decoded_rows(path: Path) -> None:
 
 
 def pair_of(row: np.ndarray[Any, Any], value: Any) -> None:
-    """The two or three values of a cas."""
+    """Write the two or three values of a cas into a row."""
     items = [*value, None][:3]
     row[[kernel.OLD, kernel.VALUE, kernel.SEEN]] = [ABSENT if item is None else item for item in items]
     row[kernel.SHAPE] = kernel.PAIR if len(value) == 2 else kernel.TRIPLE
@@ -120,7 +120,7 @@ MEASURED: dict[str, Callable[[Path], object]] = {
 
 
 def measure(reader: str, path: Path, warm: Path) -> None:
-    """Print seconds (user, system) and bytes of one reader; what is compiled or imported at first was so before."""
+    """Print seconds (user, system) and bytes of one reader, after everything has been compiled and imported."""
     MEASURED[reader](warm)
     before = resource.getrusage(resource.RUSAGE_SELF)
     MEASURED[reader](path)
@@ -146,7 +146,7 @@ def main() -> None:
         print(f"{asked.operations} operations, {path.stat().st_size / 1e6:.0f} MB\n")
         print("| reader | user s | system s | MB | times |\n| --- | --- | --- | --- | --- |")
         found: dict[str, list[list[float]]] = {reader: [] for reader in READERS}
-        for _ in range(asked.rounds):  # side by side: other work slows each as much
+        for _ in range(asked.rounds):  # in turns, so that other work slows each as much
             for reader, results in found.items():
                 command = [sys.executable, "-m", "bench.history.jsonl", "--measure", reader, str(path), str(warm)]
                 results.append([float(one) for one in subprocess.check_output(command, text=True).split()])

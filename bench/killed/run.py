@@ -33,7 +33,7 @@ from history import RunFiles, read_history
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 HARNESS: Final = (sys.executable, "-m", "harness")
-#: These wait for something that a run of seconds need not bring, or need five nodes.
+#: Faults that wait for something that need not happen within seconds, or that need five nodes.
 UNFIT: Final = {"isolate-until-snapshot", "kill-leader-then-successor", "rolling-kill"}
 WHOLE_S: Final = 300.0
 #: The main phase of a run, in seconds: the first fault comes after two.
@@ -42,7 +42,7 @@ MAIN_S: Final = 6.0
 
 @dataclass(slots=True)
 class Moment:
-    """One killed run, and what did not hold of it."""
+    """One killed run, and what was wrong after it."""
 
     seed: int
     nemesis: str
@@ -56,7 +56,7 @@ class Moment:
 
 @dataclass(frozen=True, slots=True)
 class Bench:
-    """Where it is done; ``faults`` are those that can work there."""
+    """The cluster and store of the bench; ``faults`` are those that can work there."""
 
     cluster: str
     store: Path
@@ -85,7 +85,7 @@ class Bench:
         return (*words, *length, "--nemesis", nemesis, "--dledger-version", "0.3.2")
 
     def whole(self, seed: int, nemesis: str) -> float:
-        """How long a run takes that is left alone.  Raises RuntimeError when it ends in another way than it may."""
+        """Measure how long an undisturbed run takes.  Raises RuntimeError if it ends in an unexpected way."""
         began = time.monotonic()
         done = self.call(*self.run_words(seed, nemesis))
         if done.returncode not in (0, 1, 2):
@@ -93,7 +93,7 @@ class Bench:
         return time.monotonic() - began
 
     def kill(self, seed: int, nemesis: str, after_s: float, *, in_main: bool = False) -> Moment:
-        """Start a run and kill it so many seconds later, or later than its main phase began; look at what it wrote."""
+        """Start a run, kill it some seconds after its start or that of its main phase, and check its files."""
         before = set(self.runs())
         child = subprocess.Popen(
             [*HARNESS, *self.run_words(seed, nemesis)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
@@ -115,7 +115,7 @@ class Bench:
         return [path.parent for path in self.store.glob("*/*/plan.json") if not path.parent.is_symlink()]
 
     def judge(self, moment: Moment, files: RunFiles) -> None:
-        """The evidence of a killed run: readable, and judged like any other."""
+        """Check that the evidence of a killed run can be read and judged like any other."""
         try:
             moments = RunState.read(files.state).moments
             moment.reached = max(moments, key=moments.__getitem__, default="a directory")
@@ -131,7 +131,7 @@ class Bench:
             moment.wrong.append(f"check ended with {done.returncode}: {_last(done)}")
 
     def heal(self, moment: Moment, warm: WarmCluster) -> None:
-        """``harness heal``, and the nodes as they were."""
+        """Run ``harness heal``, and check that the nodes are as they were before."""
         done = self.call("heal", "--cluster", self.cluster)
         moment.healed = done.stdout.splitlines()
         if done.returncode:
@@ -140,7 +140,7 @@ class Bench:
         moment.wrong += [f"a process of the run lives on: {line}" for line in self.survivors()]
 
     def survivors(self) -> list[str]:
-        """Processes of runs on this machine, by the words that a run is started with."""
+        """Return the processes of runs on this machine, by the words with which a run is started."""
         lines = []
         for path in Path("/proc").glob("[0-9]*/cmdline"):
             try:
@@ -152,7 +152,7 @@ class Bench:
         return lines
 
     def left(self) -> list[str]:
-        """What of a cluster that was taken down is still there."""
+        """Return what still exists of a cluster that was taken down."""
         state = STATE_ROOT / self.name
         return [
             *(f"link {name}" for name in links.existing(self.name)),
@@ -164,7 +164,7 @@ class Bench:
 
 
 def reached_main(run: Path) -> bool:
-    """Whether faults may come by now."""
+    """Return whether the run has reached its main phase, in which faults may come."""
     try:
         return "main" in RunState.read(RunFiles(run).state).moments
     except (ValueError, OSError):  # it is being written
@@ -176,7 +176,7 @@ def _last(done: subprocess.CompletedProcess[str]) -> str:
 
 
 def draw(faults: tuple[str, ...], rng: random.Random) -> str:
-    """One fault, or two at once."""
+    """Draw one fault, or two at once."""
     return "+".join(rng.sample(faults, rng.choice((1, 1, 2))))
 
 
@@ -187,7 +187,7 @@ def on_a_warm_cluster(bench: Bench, count: int, rng: random.Random) -> list[Mome
         length_s = bench.whole(rng.randrange(2**31), "kill-leader")
         warm.reset()
         for number in range(count):
-            # Every other moment is one of the main phase: there faults stand that a later run has to undo.
+            # Every other moment is in the main phase, where faults are installed that a later run has to undo.
             in_main = bool(number % 2)
             after_s = rng.uniform(0.0, MAIN_S if in_main else length_s)
             moment = bench.kill(rng.randrange(2**31), draw(bench.faults, rng), after_s, in_main=in_main)
@@ -198,7 +198,7 @@ def on_a_warm_cluster(bench: Bench, count: int, rng: random.Random) -> list[Mome
 
 
 def on_a_cold_one(bench: Bench, count: int, rng: random.Random) -> list[Moment]:
-    """The killed run brought the cluster up; the next run takes it down."""
+    """Kill a run that brought the cluster up, and check that the next run takes the cluster down."""
     moments = list[Moment]()
     length_s = bench.whole(rng.randrange(2**31), "kill-leader")
     for number in range(count):

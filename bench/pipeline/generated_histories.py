@@ -26,7 +26,7 @@ Numbers = npt.NDArray[np.int64]
 
 
 def write_operations(path: Path, operations: int, keys: int) -> None:
-    """A table of operations, as ``operations.parquet`` has it."""
+    """Write a table of operations in the form of ``operations.parquet``."""
     path.mkdir()
     for part, begin in enumerate(range(0, operations, BATCH)):
         number = np.arange(begin, min(begin + BATCH, operations), dtype=np.int64)
@@ -34,7 +34,7 @@ def write_operations(path: Path, operations: int, keys: int) -> None:
 
 
 def made_operations(number: Numbers, keys: int) -> pa.Table:
-    """The operations with these numbers, of a history on so many keys."""
+    """Return the operations with these numbers, of a history on this many keys."""
     rows = len(number)
     invoke, done = 2 * number, 2 * number + 2 * CLIENTS - 1
     columns = {
@@ -48,7 +48,7 @@ def made_operations(number: Numbers, keys: int) -> pa.Table:
 
 
 def write_history(path: Path, operations: int, keys: int) -> None:
-    """The same as a ``history.jsonl``."""
+    """Write the same history as a ``history.jsonl``."""
     index = 0
     with path.open("w") as file:
         file.write(HEADER)

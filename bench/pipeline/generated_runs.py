@@ -45,7 +45,7 @@ Rng: TypeAlias = np.random.Generator
 
 
 def made_tables(runs: int, seed: int = 1) -> Tables:
-    """The tables of so many runs by their names, each with the column ``run`` in front."""
+    """Return the tables of this many runs by name, each with ``run`` as its first column."""
     rng = np.random.default_rng(seed)
     rows = _runs(runs, rng)
     names = pa.array([row["run"] for row in rows], pa.string())
@@ -62,7 +62,7 @@ def made_tables(runs: int, seed: int = 1) -> Tables:
 
 
 def write_by_month(root: Path, tables: Mapping[str, pa.Table]) -> None:
-    """Write tables as ``root/<table>/month=2026-01/part.parquet``, as a warehouse holds them."""
+    """Write tables as ``root/<table>/month=2026-01/part.parquet``, like a warehouse."""
     runs = tables["runs"]
     months = dict(zip(runs["run"].to_pylist(), pc.strftime(runs["started_at"], "%Y-%m").to_pylist(), strict=True))
     for name, table in tables.items():
@@ -103,7 +103,7 @@ def _runs(count: int, rng: Rng) -> list[dict[str, Any]]:
 
 
 def _verdict(night: int, cell: tuple[str, str, str], chance: Any) -> tuple[str, list[str], list[str]]:
-    """Verdict, kinds and failed gates: findings of one version from some night on, and a cell that is flaky."""
+    """Return verdict, kinds and failed gates, with findings of one version from some night on and a flaky cell."""
     version, fault, workload = cell
     if chance[0] < 0.01:
         return "harness failure", [], ["whole"]
@@ -117,7 +117,7 @@ def _verdict(night: int, cell: tuple[str, str, str], chance: Any) -> tuple[str, 
 
 
 def _table(name: str, runs: pa.Array, of_run: np.ndarray, columns: Mapping[str, Any]) -> pa.Table:
-    """Rows of a table; ``of_run`` is the place of each row's run, and columns that are not given are null."""
+    """Return the rows of a table; ``of_run`` is the index of each row's run, and columns not given are null."""
     schema = pa.schema([RUNS.field("run"), *ALL_TABLES[name]])
     arrays = [runs.take(pa.array(of_run))]
     for field in ALL_TABLES[name]:
@@ -131,7 +131,7 @@ def _table(name: str, runs: pa.Array, of_run: np.ndarray, columns: Mapping[str, 
 
 
 def _repeated(values: Sequence[Any], kind: pa.DataType, times: int) -> pa.Array:
-    """All values one after the other, so many times."""
+    """Return all values one after the other, repeated this many times."""
     return pa.array(values, kind).take(pa.array(np.tile(np.arange(len(values)), times)))
 
 

@@ -35,7 +35,7 @@ CROSSING = 4
 
 
 def write_blocks(root: Path, operations: int, keys: int, judged: int) -> None:
-    """Leave what a task reads, as the tasks on blocks do; without the keys that it does not judge."""
+    """Write what a task on blocks reads, without the keys that it does not judge."""
     crossing = []
     for begin in range(0, operations * keys, BLOCK):
         number = np.arange(begin, min(begin + BLOCK, operations * keys), dtype=np.int64)
@@ -84,7 +84,7 @@ def main() -> None:
 
 
 def _peak() -> int:
-    """The greatest resident memory of this process so far (bytes)."""
+    """Return the greatest resident memory of this process so far (bytes)."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 
 

@@ -30,7 +30,7 @@ SECOND = 1_000_000_000
 
 
 def default_run(root: Path, operations: int, seed: int = 1, clients: int = 10, keys: int = 5) -> RunFiles:
-    """A valid register history at 200 operations a second with a fault of 10 s in every 20 s."""
+    """Write a valid register history at 200 operations per second, with a fault of 10 s in every 20 s."""
     rng = random.Random(seed)
     run = RunFiles(root)
     root.mkdir(parents=True)
@@ -52,7 +52,10 @@ def default_run(root: Path, operations: int, seed: int = 1, clients: int = 10, k
 
 
 def _clients(rng: random.Random, operations: int, clients: int, keys: int, span: int) -> list[Any]:
-    """Moments of a closed loop; every operation takes effect at its completion, so all of them are linearizable."""
+    """Return the times of a closed loop.
+
+    Every operation takes effect at its completion, so all of them are linearizable.
+    """
     moments: list[Any] = []
     values: dict[str, int] = {}
     step = span * clients // operations
@@ -95,7 +98,7 @@ def _record_fault(writer: HistoryWriter, kind: Any, value: Any) -> None:
 
 
 def processor_seconds(pids: list[int]) -> dict[int, float]:
-    """User and system time of each process so far."""
+    """Return the user and system time of each process so far."""
     spent = {}
     for pid in pids:
         try:
@@ -107,7 +110,7 @@ def processor_seconds(pids: list[int]) -> dict[int, float]:
 
 
 def resident(pids: list[int]) -> int:
-    """Resident megabytes of some processes; what they share is counted for each."""
+    """Return the resident megabytes of some processes, counting shared memory for each."""
     pages = sum(int(Path(f"/proc/{pid}/statm").read_text().split()[1]) for pid in pids)
     return round(pages * os.sysconf("SC_PAGE_SIZE") / 1e6)
 

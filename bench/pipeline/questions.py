@@ -37,12 +37,12 @@ class Question:
 
 
 def opening(page: str) -> str:
-    """The program that opens the tables: it defines ``db``."""
+    """Return the program that opens the tables and defines ``db``."""
     return "".join(text for language, text in _BLOCK.findall(page) if language == "python")
 
 
 def questions(page: str) -> list[Question]:
-    """The questions of a page, each with the heading that it stands under."""
+    """Return the questions of a page, each with its heading."""
     found = []
     for section in page.split("\n## ")[1:]:
         found += [
@@ -54,7 +54,7 @@ def questions(page: str) -> list[Question]:
 
 
 def notebook(page: str) -> str:
-    """The page as a Jupyter notebook."""
+    """Return the page as a Jupyter notebook."""
     cells: list[dict[str, Any]] = []
     pieces = _BLOCK.split(page)
     for place in range(0, len(pieces), 3):
@@ -77,7 +77,7 @@ def _add(cells: list[dict[str, Any]], kind: str, source: str) -> None:
 
 @contextlib.contextmanager
 def opened(page: str, store: Path) -> Iterator[Any]:
-    """The connection that the page's own program opens; ``store`` holds ``store/warehouse``."""
+    """Yield the connection that the page's own program opens; ``store`` contains ``store/warehouse``."""
     before, names = Path.cwd(), dict[str, Any]()
     os.chdir(store)
     try:
@@ -90,7 +90,7 @@ def opened(page: str, store: Path) -> Iterator[Any]:
 
 
 def measured(runs: int, rounds: int) -> Iterator[str]:
-    """The lines of a Markdown table: the fastest of some rounds of each question."""
+    """Yield the lines of a Markdown table with the fastest of some rounds for each question."""
     page = PAGE.read_text()
     with tempfile.TemporaryDirectory() as directory:
         write_by_month(Path(directory, "store", "warehouse", "tables"), made_tables(runs))

@@ -77,7 +77,7 @@ def _resident(pid: int) -> int:
 
 
 def _cpu(pid: int) -> float:
-    """Seconds of a process, and of those of its children that have ended."""
+    """Return the CPU seconds of a process and of those of its children that have ended."""
     try:
         fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     except (FileNotFoundError, ProcessLookupError):

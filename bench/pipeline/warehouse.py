@@ -33,7 +33,7 @@ OPERATIONS = 200
 
 
 def small_run(root: Path, operations: int = OPERATIONS) -> RunFiles:
-    """A run with tables, and with one fault of each of three names in them."""
+    """Make a run with tables that has one fault of each of three names."""
     run = RunFiles(root)
     run.root.mkdir(parents=True)
     write_history(run.history, operations, 10)
@@ -53,7 +53,7 @@ def small_run(root: Path, operations: int = OPERATIONS) -> RunFiles:
 
 
 def many_runs(warehouse: Path, run: RunFiles, runs: int) -> None:
-    """Bring in one run under many names, over four years."""
+    """Add one run under many names, over four years."""
     landing, recording = Landing(warehouse), Recording(run.root)
     for number in range(runs):
         month = number * 48 // runs

@@ -52,7 +52,7 @@ def main() -> None:
 
 
 def one_run(store: Path, words: list[str]) -> dict[str, Any]:
-    """The figures of one run."""
+    """Return the figures of one run."""
     before, load = set(store.glob("*/2*")), os.getloadavg()[0]
     command = [sys.executable, "-m", "harness", "run", "--store", str(store), *words]
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
@@ -77,7 +77,7 @@ def one_run(store: Path, words: list[str]) -> dict[str, Any]:
 
 
 def sample(pid: int) -> list[Sample]:
-    """Now, the processor seconds and the resident MB of the JVM of a process, with its children."""
+    """Return the present processor seconds and resident MB of a process's JVM and its children."""
     seconds = megabytes = 0.0
     jvms = [one for one in family(pid)[1:] if SCRATCH.encode() in read(f"/proc/{one}/cmdline")]
     if not jvms:
@@ -98,7 +98,7 @@ def read(path: str) -> bytes:
 
 
 def of_the_load(run: RunFiles) -> dict[str, Any]:
-    """Rate and latency of the main phase, how late it was issued, and elections."""
+    """Return rate and latency of the main phase, how late operations were issued, and the number of elections."""
     state = json.loads(run.state.read_text())
     moments, pace = state["moments"], state["pace"]
     operations = pair(read_history(run.history).events)

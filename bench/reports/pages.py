@@ -52,7 +52,7 @@ def cpu(into: dict[str, float], name: str) -> Iterator[None]:
 
 @contextmanager
 def took(into: dict[str, float], name: str) -> Iterator[None]:
-    """Measure by the clock and in CPU seconds of this process."""
+    """Measure wall time and CPU seconds of this process."""
     started = time.monotonic()
     with cpu(into, f"{name} cpu s"):
         yield
@@ -73,7 +73,7 @@ def measure(operations: int, folder: Path, browser: Any, repeat: int) -> dict[st
 
 
 def measure_large(operations: int, folder: Path, browser: Any, repeat: int) -> dict[str, float]:
-    """Page and plots of a run with very many operations, made as a table."""
+    """Measure the page and plots of a run with very many operations, made as a table."""
     files = make_large(folder / f"large-{operations}" / "register" / "run", operations)
     found: dict[str, float] = {"operations": operations}
     with took(found, "page"):
@@ -107,7 +107,7 @@ def _look(browser: Any, report: Path) -> dict[str, float]:
 
 
 def measure_list(count: int, folder: Path, browser: Any) -> dict[str, float]:
-    """A list of so many runs: without an index, with the one that judging leaves, and again; then opened and used."""
+    """Measure a list of many runs, without an index, with the one that judging leaves, and again; then use it."""
     store = folder / "store"
     many_runs(store, count)
     found: dict[str, float] = {"runs": count}
@@ -136,7 +136,7 @@ def measure_list(count: int, folder: Path, browser: Any) -> dict[str, float]:
 
 
 def _ignore(*_: object) -> None:
-    """The status and headers of an answer of which only the cost matters."""
+    """Ignore the status and headers of an answer that is requested only for its cost."""
 
 
 def _typed(shown: Tab, work: str) -> float:

@@ -23,7 +23,7 @@ from history.readers import read_any
 
 
 def measure(path: Path, warm: Path) -> None:
-    """Print seconds of reading and of judging, seconds of the processor, bytes, and what was found."""
+    """Print seconds of reading and of judging, CPU seconds, bytes, and the result."""
     check_transactions(read_any(warm, large=0))
     before = resource.getrusage(resource.RUSAGE_SELF)
     started = time.monotonic()
