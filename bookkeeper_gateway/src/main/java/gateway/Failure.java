@@ -1,13 +1,13 @@
 package gateway;
 
-/** What a call ended with instead of a result: a code of BookKeeper's, or one of the gateway's own (positive). */
+/** A failed call, with a code of BookKeeper's (negative) or one of the gateway's own (positive). */
 final class Failure extends Exception {
 
     /** The request cannot be understood; nothing was done. */
     static final int BAD_REQUEST = 400;
     /** There is no such handle in this process; nothing was done. */
     static final int NO_HANDLE = 404;
-    /** The request's time was over; what was asked for may still happen. */
+    /** The request's time was up; it may still take effect. */
     static final int DEADLINE = 408;
 
     static final int NO_LEDGER = -7;
@@ -29,12 +29,12 @@ final class Failure extends Exception {
         return code;
     }
 
-    /** Whether the handle that answered so takes no more adds. */
+    /** Whether a handle with this answer takes no more adds. */
     boolean seals() {
         return code == LEDGER_CLOSED || code == LEDGER_FENCED;
     }
 
-    /** Whether all replicas that hold the entry's place said that they have none. */
+    /** Whether all replicas that should have the entry said that they do not. */
     boolean absent() {
         return code == NO_LEDGER || code == NO_ENTRY;
     }

@@ -17,7 +17,7 @@ import java.util.concurrent.atomic.AtomicLong;
 /**
  * Carries out requests, and answers each by its deadline.
  *
- * <p>A handle is a number that no other gateway, and no earlier one, has given.
+ * <p>A handle is a number that no other gateway has given, and no earlier process of this one.
  */
 final class Gateway {
 
@@ -25,7 +25,7 @@ final class Gateway {
     private static final int MOST_ADDS = 4096;
     private static final long MOST_READ = 8192;
 
-    /** A handle, and whether an add was answered by now that it takes no more of them. */
+    /** A handle, and whether it has already answered an add by saying that it takes no more. */
     private static final class Open {
         private final Ledger ledger;
         private volatile boolean sealed;
@@ -46,7 +46,7 @@ final class Gateway {
     private final Map<Long, Open> handles = new ConcurrentHashMap<>();
     private final Map<String, Operation> operations;
 
-    /** Handles are counted from {@code first} on. */
+    /** Makes a gateway whose handles count up from {@code first}. */
     Gateway(Ledgers ledgers, ScheduledExecutorService clock, long first) {
         this.ledgers = ledgers;
         this.clock = clock;
@@ -58,7 +58,7 @@ final class Gateway {
                 "status", this::status);
     }
 
-    /** The answer to one line; the future always ends with one, by the request's {@code timeout_ms}. */
+    /** Answers one line. The future always ends with an answer, within the request's {@code timeout_ms}. */
     CompletableFuture<ObjectNode> answer(String line) {
         JsonNode request;
         try {
@@ -106,7 +106,7 @@ final class Gateway {
     }
 
     /**
-     * Adds {@code count} entries at once, and waits for all, or until shortly before the deadline.
+     * Adds {@code count} entries at once, and waits for all of them, or until shortly before the deadline.
      *
      * <p>{@code ids} has null for each that is not acknowledged; {@code sealed} says that, before the first was
      * submitted, this handle had answered that it takes no more.
@@ -157,7 +157,7 @@ final class Gateway {
         return handle(request).ledger.readLac().thenApply(lac -> JSON.createObjectNode().put("lac", lac));
     }
 
-    /** The numbers of the entries, and their bytes; with {@code each}, null for one that no replica has. */
+    /** Returns the numbers of the entries and their size; with {@code each}, null for an entry that no replica has. */
     private CompletableFuture<ObjectNode> read(JsonNode request, long deadline) throws Failure {
         Ledger ledger = handle(request).ledger;
         long first = number(request, "first", 0, Long.MAX_VALUE);

@@ -8,21 +8,21 @@ interface Ledger {
 
     long id();
 
-    /** The id of the new entry. Entries of one handle have ids in the order of these calls. */
+    /** Adds an entry and returns its id. Entries of one handle have ids in the order of these calls. */
     CompletableFuture<Long> add(byte[] entry);
 
-    /** The highest id that the bookies know to be acknowledged, -1 for none. */
+    /** Returns the highest id that the bookies know to be acknowledged, -1 for none. */
     CompletableFuture<Long> readLac();
 
-    /** The entries with these ids, both included. */
+    /** Returns the entries with ids from {@code first} to {@code last}, both included. */
     CompletableFuture<List<byte[]>> read(long first, long last);
 
-    /** Of a writer this closes the ledger for all; of a reader it only gives up the handle. */
+    /** Closes the handle. A writer's handle closes the ledger for everybody. */
     CompletableFuture<Void> close();
 
-    /** The last id that this handle knows to be acknowledged, -1 for none. */
+    /** Returns the last id that this handle knows to be acknowledged, -1 for none. */
     long last();
 
-    /** The bytes of all entries up to {@link #last()}. */
+    /** Returns the size in bytes of all entries up to {@link #last()}. */
     long length();
 }

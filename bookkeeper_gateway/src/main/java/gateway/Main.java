@@ -4,7 +4,7 @@ import java.util.concurrent.Executors;
 import org.apache.bookkeeper.client.BookKeeper;
 import org.apache.bookkeeper.conf.ClientConfiguration;
 
-/** {@code Main ADDRESS PORT CLIENT.CONF}: one client of BookKeeper behind a port. */
+/** {@code Main ADDRESS PORT CLIENT.CONF}: serves one client of BookKeeper at a port. */
 public final class Main {
 
     private Main() {

@@ -3,10 +3,10 @@ package gateway;
 import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 
-/** Entries: a number and so much padding, decided by the number, that entries have many sizes. */
+/** The content of entries: a number, and padding whose length depends on the number, so that sizes vary. */
 final class Payload {
 
-    /** What an entry is read as that no number makes. */
+    /** The number returned for an entry that no number produces. */
     static final long FOREIGN = -1;
 
     private static final int LEAST = 24;

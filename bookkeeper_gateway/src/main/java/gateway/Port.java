@@ -12,13 +12,13 @@ import java.nio.charset.StandardCharsets;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Function;
 
-/** A request a line, an answer a line, in the order in which they are there. One thread a connection. */
+/** A port with one request and one answer per line; answers go out as they are ready. One thread per connection. */
 final class Port implements AutoCloseable {
 
     private final ServerSocket server = new ServerSocket();
     private final Function<String, CompletableFuture<ObjectNode>> answer;
 
-    /** Binds the port, 0 for any free one. */
+    /** Binds the port; 0 means any free one. */
     Port(String address, int port, Function<String, CompletableFuture<ObjectNode>> answer) throws IOException {
         this.answer = answer;
         server.setReuseAddress(true);
@@ -55,7 +55,7 @@ final class Port implements AutoCloseable {
                 answer.apply(line).thenAccept(reply -> send(connection, out, reply));
             }
         } catch (IOException gone) {
-            // The client is gone; what was asked goes on.
+            // The client is gone, but its requests go on.
         }
     }
 

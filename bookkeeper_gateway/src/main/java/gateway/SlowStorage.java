@@ -6,9 +6,8 @@ import java.util.concurrent.ThreadLocalRandom;
 import org.apache.bookkeeper.bookie.SortedLedgerStorage;
 
 /**
- * A bookie's storage that takes long for whatever it writes: entries, the key of a ledger that it did not know, a fence.
- * The property {@code slow.ms} is the longest that it takes, and a quarter of it the shortest. A fault that is injected,
- * none of BookKeeper's own.
+ * A bookie's storage in which every write is slow: entries, the key of a new ledger, a fence. A write takes between a
+ * quarter of the property {@code slow.ms} and all of it. This is an injected fault, not one of BookKeeper's own.
  */
 public final class SlowStorage extends SortedLedgerStorage {
 
@@ -29,7 +28,7 @@ public final class SlowStorage extends SortedLedgerStorage {
 
     @Override
     public boolean setFenced(long ledger) throws IOException {
-        if (!isFenced(ledger)) { // else nothing is written, and every read of a recovery asks for it again
+        if (!isFenced(ledger)) { // otherwise nothing is written, and every read of a recovery fences again
             pause();
         }
         return super.setFenced(ledger);

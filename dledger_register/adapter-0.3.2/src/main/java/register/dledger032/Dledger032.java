@@ -27,7 +27,7 @@ public final class Dledger032 implements ReplicaFactory {
 
     private static DLedgerConfig config(Options options) {
         DLedgerConfig config = Configuration.of(options);
-        // This version takes snapshots with every state machine; only a threshold out of reach switches them off.
+        // This version takes snapshots of every state machine; only an unreachable threshold turns that off.
         config.setSnapshotThreshold(options.snapshot() ? options.snapshotThreshold() : Integer.MAX_VALUE);
         return config;
     }

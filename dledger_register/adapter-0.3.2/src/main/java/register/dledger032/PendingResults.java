@@ -9,7 +9,7 @@ import register.state.Operation;
 import register.state.Result;
 
 /**
- * Passes the results of applying to the requests that wait for them. DLedger 0.3 cannot: its acknowledgement says only
+ * Passes the results of applying to the requests that wait for them. DLedger 0.3 cannot do it: it acknowledges only
  * that the entry was applied. The entry carries this process's origin and a request number, by which the apply thread
  * finds the request.
  */
@@ -39,7 +39,7 @@ final class PendingResults {
         return slot;
     }
 
-    /** Ends a request; returns its result, null if its entry was not applied on this node before. */
+    /** Ends a request and returns its result, null if its entry has not been applied on this node. */
     Result close(Slot slot) {
         slots.remove(slot.entry.request());
         return slot.result;

@@ -17,7 +17,7 @@ final class Machine040 extends DledgerMachine {
         super(machine);
     }
 
-    /** Whether the caller is the apply thread, on which the registers are those of exactly one log position. */
+    /** Whether the caller is the apply thread, on which the registers are at exactly one log position. */
     boolean onApplyThread() {
         return Thread.currentThread() == applyThread;
     }
@@ -26,7 +26,7 @@ final class Machine040 extends DledgerMachine {
         return machine.answer(query);
     }
 
-    /** Whether the entry of this index was seen to be applied. */
+    /** Whether the entry at this index is known to have been applied. */
     boolean reached(long index) {
         return machine.mark().index() >= index;
     }
@@ -38,12 +38,12 @@ final class Machine040 extends DledgerMachine {
             while (entries.hasNext()) {
                 apply(entries.next());
             }
-            // Past the entries of reads and elections, which the library does not hand over.
+            // This skips the entries of reads and elections, which the library does not hand over.
             machine.reached(entries.getIndex());
         });
     }
 
-    /** The result set here is what DLedger hands to the WriteClosure; an entry never applied has none. */
+    /** DLedger passes the result set here to the WriteClosure; an entry that is never applied has none. */
     @SuppressWarnings({"rawtypes", "unchecked"})
     private void apply(ApplyEntry task) {
         DLedgerEntry committed = task.getEntry();

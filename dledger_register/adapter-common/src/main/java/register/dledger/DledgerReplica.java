@@ -44,13 +44,13 @@ public abstract class DledgerReplica implements Replica {
         });
     }
 
-    /** The index of the first entry that is still held, 0 for an empty log. */
+    /** Returns the index of the first entry that the log still has, 0 for an empty log. */
     protected abstract long begin();
 
-    /** The index of the last committed entry, -1 for none. */
+    /** Returns the index of the last committed entry, -1 for none. */
     protected abstract long committed();
 
-    /** The index of the last entry that was applied, -1 for none. */
+    /** Returns the index of the last applied entry, -1 for none. */
     protected abstract long applied();
 
     @Override
@@ -58,7 +58,7 @@ public abstract class DledgerReplica implements Replica {
         server.startup();
     }
 
-    /** The library's own append. */
+    /** Appends an entry by the library's own call. */
     protected final void append(Entry entry, LongConsumer acknowledgedAt, Consumer<Failure> failed) {
         AppendEntryRequest request = new AppendEntryRequest();
         request.setGroup(server.getMemberState().getGroup());
@@ -83,9 +83,9 @@ public abstract class DledgerReplica implements Replica {
         });
     }
 
-    /** The library's own get, which also shows what is not committed; that is left out. */
+    /** Reads an entry by the library's own get, but hides entries that are not committed. */
     protected final void get(Operation.Get get, Completion completion) {
-        // Asked first: what is committed by now stays where it is.
+        // Read the committed index first: entries committed by now stay where they are.
         long committed = committed();
         GetEntriesRequest request = new GetEntriesRequest();
         request.setGroup(server.getMemberState().getGroup());

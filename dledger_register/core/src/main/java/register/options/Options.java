@@ -48,7 +48,7 @@ public record Options(
 
     private static final String ID = "[A-Za-z0-9]+";
     private static final String PEER = "(" + ID + ")-[^\\s:;-][^\\s:;]*:([0-9]{1,5})";
-    /** Bytes of one index entry; DLedger's index files hold whole entries only. */
+    /** The size of an index entry in bytes; DLedger's index files contain only whole entries. */
     private static final int INDEX_UNIT = 32;
 
     /** Reads a command line. Throws ParameterException, whose message names the option. */
@@ -58,7 +58,7 @@ public record Options(
         return of(line);
     }
 
-    /** The options, not yet read; made by builders, because reading annotations costs every start more. */
+    /** Returns the unparsed options. They are made by builders, because reading annotations would slow every start. */
     public static CommandLine commandLine() {
         CommandSpec spec = CommandSpec.create();
         spec.usageMessage().customSynopsis("java -jar dledger-register-VERSION.jar OPTIONS").sortOptions(false)
@@ -111,9 +111,9 @@ public record Options(
                 .converters(text -> integer(text, min, Integer.MAX_VALUE));
     }
 
-    /** With {@code --no-} before its name too. */
+    /** Makes an option that can be negated with {@code --no-} before its name. */
     private static OptionSpec.Builder flag(String name, String description, boolean normal) {
-        // Without a value to fall back to, picocli would take --fast-commit for the opposite of its default.
+        // Without a fallback value, picocli would take --fast-commit to mean the opposite of its default.
         return option(name, description).negatable(true).defaultValue(String.valueOf(normal)).fallbackValue("true");
     }
 
@@ -132,7 +132,7 @@ public record Options(
                 return value;
             }
         } catch (NumberFormatException notOne) {
-            // The same message as for one out of range.
+            // Use the same message as for a number out of range.
         }
         throw new TypeConversionException("an integer from " + min + " to " + max + ", not " + text);
     }
@@ -149,7 +149,7 @@ public record Options(
         return text;
     }
 
-    /** The options that a command line has read. Throws ParameterException where two do not fit together. */
+    /** Returns the options of a parsed command line. Throws ParameterException if two of them do not go together. */
     public static Options of(CommandLine line) {
         Path dataDir = value(line, "--data-dir");
         Path logFile = value(line, "--log-file");
@@ -182,7 +182,7 @@ public record Options(
         return line.getCommandSpec().findOption(name).getValue();
     }
 
-    /** What is wrong with options that are each right, null for nothing. */
+    /** Returns what is wrong with the combination of options, null for nothing. */
     private String wrong(boolean unsafe) {
         if (raftAddress().isEmpty()) {
             return "--peers: does not name this node, " + id;
@@ -202,12 +202,12 @@ public record Options(
         return null;
     }
 
-    /** Whether this node's id is the last of all peers' in alphabetical order; for planted bugs of one node alone. */
+    /** Whether this node's id is the alphabetically last of all peers'; for planted bugs that affect one node. */
     public boolean isLastPeer() {
         return Arrays.stream(peers.split(";")).map(peer -> peer.split("-")[0]).allMatch(peer -> peer.compareTo(id) <= 0);
     }
 
-    /** This node's Raft port. */
+    /** Returns this node's Raft port. */
     public int raftPort() {
         String address = raftAddress().orElseThrow();
         return Integer.parseInt(address.substring(address.lastIndexOf(':') + 1));

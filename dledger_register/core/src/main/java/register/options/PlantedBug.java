@@ -6,7 +6,7 @@ import java.util.Locale;
 public enum PlantedBug {
     /** Log reads are answered from local memory, on any node. */
     STALE_READS,
-    /** What changes the state is acknowledged as soon as the leader has appended them to its own log. */
+    /** Changes of the state are acknowledged as soon as the leader has appended them to its own log. */
     ACK_BEFORE_COMMIT,
     /** One write in fifty is applied a second time, thirty entries later, on every node. */
     APPLY_TWICE,
@@ -29,7 +29,7 @@ public enum PlantedBug {
         return name().toLowerCase(Locale.ROOT).replace('_', '-');
     }
 
-    /** Whether the bug shows only when snapshots are taken. */
+    /** Whether the bug only shows if snapshots are taken. */
     public boolean needsSnapshots() {
         return this == FORGET_IN_SNAPSHOT || this == SNAPSHOT_WRONG_INDEX;
     }

@@ -18,7 +18,7 @@ import java.util.concurrent.TimeUnit;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** The port for clients: one request or answer a line. One thread serves all connections and blocks on none. */
+/** The port for clients: one request or answer per line. One thread serves all connections and blocks on none. */
 public final class ClientPort implements AutoCloseable {
 
     private static final Logger LOGGER = LoggerFactory.getLogger(ClientPort.class);
@@ -39,7 +39,7 @@ public final class ClientPort implements AutoCloseable {
     private long acceptAgainNanos;
     private volatile boolean closing;
 
-    /** Binds the port on all interfaces, 0 for any free one. Throws IOException if it is taken. */
+    /** Binds the port on all interfaces; 0 means any free one. Throws IOException if it is taken. */
     public ClientPort(int port, LineHandler handler) throws IOException {
         this.handler = handler;
         this.selector = Selector.open();
@@ -133,7 +133,7 @@ public final class ClientPort implements AutoCloseable {
             connection.registered(channel.register(selector, SelectionKey.OP_READ, connection));
             connections.add(connection);
         } catch (IOException error) {
-            // Most likely no file descriptors are left: without a pause the selector would spin on it.
+            // Most likely, there are no file descriptors left: without a pause, the selector would spin.
             LOGGER.error("cannot accept a client: {}", error.toString());
             accepting.interestOps(0);
             acceptAgainNanos = now + ACCEPT_PAUSE_NANOS;

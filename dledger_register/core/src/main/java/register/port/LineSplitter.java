@@ -3,7 +3,7 @@ package register.port;
 import java.nio.ByteBuffer;
 import java.util.Arrays;
 
-/** Cuts a stream of bytes into lines of bounded length. A line too long is reported once and skipped to its end. */
+/** Splits a stream of bytes into lines of bounded length. A line that is too long is reported once and skipped. */
 final class LineSplitter {
 
     interface Sink {

@@ -13,7 +13,7 @@ import register.state.Operation;
 import register.state.Result;
 import register.state.StateMark;
 
-/** Writes answers: each a JSON object in one line, newline included. */
+/** Writes answers, each as a JSON object on one line, including the newline. */
 public final class Answers {
 
     private static final JsonFactory JSON = new JsonFactory();
@@ -21,7 +21,7 @@ public final class Answers {
     private Answers() {
     }
 
-    /** What a status answer holds besides the replica's own status. */
+    /** The part of a status answer that does not come from the replica. */
     public record Process(
             String node,
             String version,
@@ -65,7 +65,7 @@ public final class Answers {
         }
     }
 
-    /** An acknowledged operation; term and leader as this node sees them at that moment. */
+    /** Returns the answer to an acknowledged operation, with term and leader as this node sees them now. */
     public static byte[] ok(
             Object id, Operation operation, Result result, boolean applied, long term, String leader) {
         return line(id, true, json -> {
@@ -94,7 +94,7 @@ public final class Answers {
         }
     }
 
-    /** Whether it took place. Without a result that is unknown: null, never a guess. */
+    /** Writes whether the operation took place. Without a result that is unknown, hence null and never a guess. */
     private static void writeWhether(
             JsonGenerator json, String name, String seen, Result result, boolean also) throws IOException {
         if (result == null) {

@@ -21,12 +21,12 @@ public record Failure(int code, String name, Stage stage, String message) {
         return new Failure(why.code(), why.name(), Stage.BEFORE_APPEND, message);
     }
 
-    /** A throwable that is no answer from DLedger; what happened before it is unknown. */
+    /** A throwable that is not an answer from DLedger, so that its outcome is unknown. */
     public static Failure unforeseen(Throwable error) {
         return new Failure(500, "INTERNAL_ERROR", Stage.UNKNOWN, error.toString());
     }
 
-    /** Reasons of our own, with codes that DLedger does not use. */
+    /** The server's own reasons for refusing, with codes that DLedger does not use. */
     public enum Refusal {
         BAD_REQUEST(1001),
         LINE_TOO_LONG(1002),

@@ -24,7 +24,7 @@ public final class OutcomeLaw {
             503, // LEADER_PENDING_FULL
             506); // LEADER_TRANSFERRING
 
-    /** Raised for an entry that is in the leader's log already. */
+    /** Raised for an entry that is already in the leader's log. */
     private static final Set<Integer> PENDING = Set.of(
             403, // EXPIRED_TERM
             501, // TERM_CHANGED, the same in 0.3

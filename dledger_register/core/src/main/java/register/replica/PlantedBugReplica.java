@@ -74,7 +74,7 @@ public final class PlantedBugReplica implements Replica {
         }
     }
 
-    /** What applying it would return, if the state were that of its register now and {@code index} its own. */
+    /** Returns what applying the operation at {@code index} would return, given the present value of its register. */
     private static Result guess(Operation operation, Long seen, long index) {
         if (operation instanceof Operation.Cas cas) {
             return Objects.equals(seen, cas.old()) ? Result.SWAPPED : Result.kept(seen);

@@ -5,7 +5,7 @@ import register.state.Operation;
 /** One member of a DLedger group; each DLedger version has its own implementation. */
 public interface Replica {
 
-    /** Joins the group; returns when the node serves its peers. */
+    /** Joins the group, and returns once the node serves its peers. */
     void start();
 
     /**
@@ -14,10 +14,10 @@ public interface Replica {
      */
     void submit(Operation operation, Completion completion);
 
-    /** What the node reports about itself. Takes no lock and never blocks. */
+    /** Returns what the node reports about itself. Takes no lock and never blocks. */
     ReplicaStatus status();
 
-    /** Forgets whom this node voted for in its current term, which a node must never do; for {@link PlantedBugReplica}. */
+    /** Forgets this node's vote in its current term, which a node must never do; for {@link PlantedBugReplica}. */
     void forgetVote();
 
     void stop();

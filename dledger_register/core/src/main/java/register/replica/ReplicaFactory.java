@@ -3,12 +3,12 @@ package register.replica;
 import register.options.Options;
 import register.state.RegisterMachine;
 
-/** What an adapter module provides. */
+/** The entry point of an adapter module, which makes replicas. */
 public interface ReplicaFactory {
 
-    /** The DLedger version, as in {@code 0.4.0}. */
+    /** Returns the DLedger version, such as {@code 0.4.0}. */
     String version();
 
-    /** A replica, not yet started, that applies committed entries to {@code machine}. */
+    /** Returns a replica, not yet started, that applies committed entries to {@code machine}. */
     Replica create(Options options, RegisterMachine machine);
 }

@@ -3,8 +3,8 @@ package register.replica;
 import java.util.Locale;
 
 /**
- * What a node reports about itself. Log positions are indexes, -1 where there is none; begin is the first entry still
- * held.
+ * A node's report about itself. Log positions are indexes, -1 if there is none; begin is the first entry that the log
+ * still has.
  *
  * @param role   leader, follower, candidate or unknown; taken in any case, given in lower case
  * @param leader id of the leader it believes in, null if none; an empty id is none

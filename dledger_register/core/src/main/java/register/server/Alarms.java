@@ -36,11 +36,11 @@ final class Alarms extends AppenderBase<ILoggingEvent> {
     private final long pid = ProcessHandle.current().pid();
     private final Path file;
     private final Map<String, Long> counts = new LinkedHashMap<>();
-    /** A thread of its own, because the disk may hang for long under a fault and logging must not wait for it. */
+    /** A separate thread, because a fault may make the disk hang and logging must not wait for it. */
     private final Thread writer = new Thread(this::writeWhenCounted, "alarms");
     private boolean changed;
 
-    /** Will write to {@code directory}; renames the file that an earlier process with the same pid left there. */
+    /** Prepares to write to {@code directory}, and renames the file of an earlier process with the same pid. */
     Alarms(Path directory) throws IOException {
         file = directory.resolve("alarms-" + pid + ".json");
         for (int i = 1; Files.exists(file); i++) {
@@ -100,7 +100,7 @@ final class Alarms extends AppenderBase<ILoggingEvent> {
         }
     }
 
-    /** Waits for the next text to write; null when the log is closed and everything is written. */
+    /** Waits for the next text to write; returns null once the log is closed and everything is written. */
     private synchronized byte[] next() throws InterruptedException {
         while (!changed && isStarted()) {
             wait();
@@ -150,7 +150,7 @@ final class Alarms extends AppenderBase<ILoggingEvent> {
             }
             Files.move(part, file, StandardCopyOption.ATOMIC_MOVE, StandardCopyOption.REPLACE_EXISTING);
         } catch (IOException full) {
-            // A full or broken disk. Logging it could only raise the counts; the next write tries again.
+            // The disk is full or broken. Logging that could only raise the counts; the next write tries again.
             synchronized (this) {
                 changed = isStarted();
             }

@@ -20,7 +20,7 @@ public final class Launcher {
     private static final Logger LOGGER = LoggerFactory.getLogger(Launcher.class);
     private static final int FAILED = 1;
     private static final int USAGE = 2;
-    /** DLedger's shutdown waits for its threads; a stuck one must not keep a node alive after SIGTERM. */
+    /** DLedger's shutdown waits for its threads, but a stuck thread must not keep a node alive after SIGTERM. */
     private static final long STOP_MS = 3000;
 
     private enum Phase {
@@ -85,7 +85,7 @@ public final class Launcher {
     }
 
     private static String firstLine(Throwable error) {
-        // A plain IOException is one of ours and complete; others, like AccessDeniedException, name only the file.
+        // A plain IOException is ours and has a full message; others, like AccessDeniedException, only name the file.
         String text = error.getClass() == IOException.class ? error.getMessage() : error.toString();
         return String.valueOf(text).lines().findFirst().orElse("");
     }

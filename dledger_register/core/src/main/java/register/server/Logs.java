@@ -15,7 +15,7 @@ import java.nio.file.Path;
 import org.slf4j.LoggerFactory;
 import register.state.Health;
 
-/** Sends all logging to one file of bounded size. Set up in code, so that no file has to be shipped beside the jar. */
+/** Sends all logging to one file of bounded size. It is set up in code, so that the jar needs no configuration file. */
 public final class Logs {
 
     private static final String PATTERN =

@@ -48,7 +48,7 @@ public final class RegisterServer implements AutoCloseable {
     /** Starts the replica, then opens the client port. */
     public void start() throws IOException {
         Files.createDirectories(options.dataDir());
-        // Checked first, so that a node that cannot serve clients never votes.
+        // Check the ports first, so that a node that cannot serve clients never votes.
         requireFree(options.clientPort(), "client port");
         requireFree(options.raftPort(), "Raft port");
         replica.start();

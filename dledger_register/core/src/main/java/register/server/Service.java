@@ -77,7 +77,7 @@ final class Service implements LineHandler, AutoCloseable {
 
     private void submit(Request request, Answering answering) {
         if (request.operation() instanceof Operation.Query query && query.mode() == Operation.Mode.UNSAFE) {
-            // It appends nothing and takes no lock, so it does not queue behind the appends.
+            // An unsafe read appends nothing and takes no lock, so it need not queue behind the appends.
             run(request, answering);
             return;
         }
@@ -114,7 +114,7 @@ final class Service implements LineHandler, AutoCloseable {
         }
     }
 
-    /** Answers one request once, whatever thread the outcome comes from. */
+    /** Answers a request once, whichever thread the outcome comes from. */
     private final class Answering implements Completion {
 
         private final Request request;

@@ -4,7 +4,7 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.TreeMap;
 
-/** What each operation does to the registers. Depends on nothing but them, the operation and its entry's index. */
+/** The effects of operations, which depend only on the registers, the operation and its entry's index. */
 final class Changes {
 
     private Changes() {
@@ -32,7 +32,7 @@ final class Changes {
             return release(registers, release);
         }
         if (operation instanceof Operation.Append append) {
-            // A register for each index, so that replicas can be compared: the same when it is applied twice.
+            // Each index gets its own register, so that replicas can be compared; applying it twice changes nothing.
             registers.put(append.key() + "/" + index, append.value());
             return Result.read(index);
         }
@@ -62,7 +62,7 @@ final class Changes {
         return Result.all(left);
     }
 
-    /** The token that the lock is held by, null if it is free. */
+    /** Returns the token of the lock's holder, null if it is free. */
     static Long holder(Long register) {
         return register == null || register <= 0 ? null : register;
     }

@@ -8,8 +8,9 @@ import java.nio.charset.StandardCharsets;
  * One operation as the body of a log entry; the same bytes for every DLedger version.
  *
  * <p>Layout, big endian: version u8 (1), kind u8, origin i64, request i64, oldPresent u8, old i64, value i64,
- * key length u16, key (UTF-8), and for a transfer the other key in the same way. Origin and request name the process and the request that appended the entry: where
- * DLedger itself returns no result, they say whose result it is. They take no part in applying.
+ * key length u16, key (UTF-8), and for a transfer the other key in the same way. Origin and request name the process
+ * and the request that appended the entry: where DLedger itself returns no result, they say whose result it is. They
+ * have no effect on applying.
  */
 public record Entry(long origin, long request, Operation operation) {
 
@@ -37,7 +38,7 @@ public record Entry(long origin, long request, Operation operation) {
         }
     }
 
-    /** What an operation puts into an entry beside its key. */
+    /** The content of an entry besides its key. */
     private record Content(byte kind, Long old, long value, String other) {
 
         Content(byte kind, long value) {
@@ -111,7 +112,7 @@ public record Entry(long origin, long request, Operation operation) {
         return bytes;
     }
 
-    /** The value that an entry of this body appended under this key, null if it did not. */
+    /** Returns the value that an entry with this body appended under this key, null if it appended none. */
     public static Long appended(byte[] body, String key) {
         try {
             Operation operation = body == null || body.length == 0 ? null : decode(body).operation();

@@ -6,8 +6,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * What went wrong in this process, for the log and the status answer. A fault is of this process or its set-up; the
- * counts are of what DLedger did, which the harness judges.
+ * Problems in this process, for the log and the status answer. Faults concern this process or its set-up; the counts
+ * are of what DLedger did, which the harness judges.
  */
 public final class Health {
 
@@ -20,7 +20,7 @@ public final class Health {
     private final Counter reapplied = new Counter();
     private final AtomicLong undecodable = new AtomicLong();
 
-    /** Counts events and decides which to log: what fails at every commit would flood the log. */
+    /** Counts events and decides which to log, because an error at every commit would flood the log. */
     private static final class Counter {
 
         private static final int FIRST = 10;
@@ -46,12 +46,12 @@ public final class Health {
         }
     }
 
-    /** The first fault since the start, or null. */
+    /** Returns the first fault since the start, or null. */
     public String fault() {
         return fault.get();
     }
 
-    /** An ok answer whose entry was never seen to be applied. */
+    /** Counts an ok answer whose entry was never seen to be applied. */
     public void unappliedOk(Object request) {
         if (unappliedOks.countAndTellWhetherToLog()) {
             LOGGER.warn("acknowledged without having been applied (number {}): {}", unappliedOks.get(), request);
@@ -62,7 +62,7 @@ public final class Health {
         return unappliedOks.get();
     }
 
-    /** DLedger failed to hand over a committed entry; it will retry, from the start of that batch. */
+    /** Counts that DLedger failed to hand over a committed entry; it will retry from the start of that batch. */
     public void applyError(Throwable cause) {
         if (applyErrors.countAndTellWhetherToLog()) {
             LOGGER.warn("DLedger failed in the midst of applying (number {})", applyErrors.get(), cause);
@@ -73,7 +73,7 @@ public final class Health {
         return applyErrors.get();
     }
 
-    /** DLedger handed over an entry that is not after the last one. */
+    /** Counts that DLedger handed over an entry that does not come after the last one. */
     public void reapplied(long index, long lastIndex) {
         if (reapplied.countAndTellWhetherToLog()) {
             LOGGER.warn("entry {} applied after entry {} (number {})", index, lastIndex, reapplied.get());
@@ -84,7 +84,7 @@ public final class Health {
         return reapplied.get();
     }
 
-    /** A committed entry could not be decoded; this node goes on without it. */
+    /** Counts a committed entry that could not be decoded; this node goes on without it. */
     public void undecodable(long index, Throwable why) {
         undecodable.incrementAndGet();
         report("entry " + index + " is not a register entry: " + why.getMessage(), why);

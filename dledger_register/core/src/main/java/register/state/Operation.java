@@ -31,7 +31,7 @@ public sealed interface Operation {
     record Acquire(String key) implements Operation {
     }
 
-    /** Gives the lock back, if it is held by this token. */
+    /** Releases the lock if this token holds it. */
     record Release(String key, long token) implements Operation {
     }
 
@@ -39,11 +39,11 @@ public sealed interface Operation {
     record Append(String key, long value) implements Operation {
     }
 
-    /** The value appended at this index, by the library's own call to the leader; null where none is committed. */
+    /** Reads the value appended at this index by the library's own call to the leader; null if none is committed. */
     record Get(String key, long index) implements Operation {
     }
 
-    /** What changes nothing and is answered from the state: through the log, or from this node's memory at any time. */
+    /** An operation that changes nothing and is answered from the state, through the log or from this node's memory. */
     sealed interface Query extends Operation {
         Mode mode();
     }
@@ -56,7 +56,7 @@ public sealed interface Operation {
     record Scan(String key, Mode mode) implements Query {
     }
 
-    /** Reads all that was appended to the log under this key, as far as it is applied. */
+    /** Reads everything that was appended to the log under this key and has been applied. */
     record Entries(String key, Mode mode) implements Query {
     }
 

@@ -15,7 +15,7 @@ public final class PlantedBugMachine extends RegisterMachine {
     private static final int SKIP_ONE_IN = 20;
     private static final int LOSE_ONE_IN = 1000;
     private static final int AGAIN_ONE_IN = 50;
-    /** How many log entries later a write is applied again; by then it is mostly not the register's newest. */
+    /** The number of entries after which a write is applied again; by then, the register usually has a newer value. */
     private static final long AGAIN_AFTER = 30;
     /** How many changes a snapshot lacks. */
     private static final int TOO_OLD = 20;
@@ -47,18 +47,18 @@ public final class PlantedBugMachine extends RegisterMachine {
         };
     }
 
-    /** The answer of an operation that took place, without doing it. */
+    /** Returns the answer of an operation that took place, without performing it. */
     private static Result without(long index, Entry entry) {
         return entry.operation() instanceof Operation.Acquire ? Result.acquired(index + 1) : Result.WRITTEN;
     }
 
-    /** Whether the bug hits this entry: one in {@code oneIn} of those that write, the same on every node. */
+    /** Whether the bug hits this entry: one in {@code oneIn} entries that write, and the same ones on every node. */
     private static boolean hits(Entry entry, int oneIn) {
         return writes(entry.operation())
                 && Long.remainderUnsigned(Registers.mix(entry.origin() + Registers.mix(entry.request())), oneIn) == 0;
     }
 
-    /** What compares first is left out: done again it would mostly change nothing. */
+    /** Whether an operation writes without comparing: repeating one that compares would usually change nothing. */
     private static boolean writes(Operation operation) {
         return operation instanceof Operation.Write || operation instanceof Operation.Add
                 || operation instanceof Operation.Transfer || operation instanceof Operation.Acquire;

@@ -31,7 +31,7 @@ public class RegisterMachine {
         this.health = health;
     }
 
-    /** Runs the library's hand-over of a batch; what it throws is counted or reported, and thrown on. */
+    /** Runs the library's hand-over of a batch. Exceptions are counted or reported, and rethrown. */
     public void batch(Runnable handOver) {
         try {
             handOver.run();
@@ -86,7 +86,7 @@ public class RegisterMachine {
         }
     }
 
-    /** The state at the furthest entry ever applied; callable from any thread. */
+    /** Returns the state at the furthest entry ever applied. Callable from any thread. */
     public StateMark mark() {
         return mark;
     }
@@ -104,7 +104,7 @@ public class RegisterMachine {
                 : Changes.apply(registers, index, entry.operation());
     }
 
-    /** The answer of this node's state; of one position in the log only on the apply thread. */
+    /** Answers from this node's state, which is at a single log position only on the apply thread. */
     public Result answer(Operation.Query query) {
         if (query instanceof Operation.Scan scan) {
             return Result.all(registers.startingWith(scan.key()));
@@ -115,7 +115,7 @@ public class RegisterMachine {
         return Result.read(get(query.key()));
     }
 
-    /** The values appended under this key by their indexes, up to the last entry applied; null if they are not held. */
+    /** Returns the values appended under this key by index, up to the last applied entry; null if they are gone. */
     private Map<String, Long> appended(String key) {
         LogView view = log;
         long last = mark.index();
@@ -137,17 +137,17 @@ public class RegisterMachine {
         return found;
     }
 
-    /** Where entries are read from. */
+    /** Sets the log from which entries are read. */
     public void reads(LogView view) {
         log = view;
     }
 
-    /** This node's value of a register, null if absent. */
+    /** Returns this node's value of a register, null if absent. */
     public Long get(String key) {
         return registers.get(key);
     }
 
-    /** The registers that go into a snapshot. */
+    /** Returns the registers that go into a snapshot. */
     protected Map<String, Long> all() {
         return registers.view();
     }
@@ -166,7 +166,7 @@ public class RegisterMachine {
         }
     }
 
-    /** Replaces all registers by those of a file. Returns false on failure; the state is then unchanged. */
+    /** Replaces all registers by those in a file. Returns false on failure, which leaves the state unchanged. */
     public boolean load(Path file, long lastIncludedIndex) {
         try {
             registers = new Registers(SnapshotFile.read(file));

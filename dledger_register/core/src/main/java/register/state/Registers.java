@@ -19,7 +19,7 @@ final class Registers {
     private final Map<String, Long> view = Collections.unmodifiableMap(values);
     /** The sum of the registers' hashes, which does not depend on the order of the changes. */
     private long hash;
-    /** The size of the map, which would count anew each time that it is asked. */
+    /** The size of the map, which itself would count its elements on every call. */
     private int size;
 
     Registers() {
@@ -43,7 +43,7 @@ final class Registers {
         hash += hash(key, value);
     }
 
-    /** A copy of the registers whose keys begin so, in the order of the keys. */
+    /** Returns a copy of the registers whose keys start with {@code prefix}, in the order of the keys. */
     Map<String, Long> startingWith(String prefix) {
         return new TreeMap<>(values.subMap(prefix, prefix + Character.MAX_VALUE));
     }
@@ -52,7 +52,7 @@ final class Registers {
         return view;
     }
 
-    /** The digest of the registers as the state after entry {@code index}. */
+    /** Returns the digest of the registers as the state after entry {@code index}. */
     StateMark mark(long index) {
         return new StateMark(index, size, hash);
     }

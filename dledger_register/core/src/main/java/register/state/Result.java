@@ -16,12 +16,12 @@ public record Result(Long value, Boolean swapped, Map<String, Long> values) {
     public static final Result WRITTEN = new Result(null, null, null);
     public static final Result SWAPPED = new Result(null, true, null);
 
-    /** A cas that met another value than it expected, or an acquire or a release that met another holder. */
+    /** Returns the result of a cas that found another value, or of an acquire or release that found another holder. */
     public static Result kept(Long seen) {
         return new Result(seen, false, null);
     }
 
-    /** A lock that was taken. */
+    /** Returns the result of an acquire that took the lock. */
     public static Result acquired(long token) {
         return new Result(token, true, null);
     }

@@ -38,7 +38,7 @@ final class SnapshotFile {
         String head = String.format(
                 "{\"format\":\"%s\",\"version\":%d,\"count\":%d,\"crc\":%d}\n",
                 FORMAT, VERSION, registers.size(), crc(body));
-        // Forced to the disk, because DLedger then drops the log that the snapshot replaces.
+        // Force the file to disk, because DLedger then drops the log that the snapshot replaces.
         try (FileChannel channel = FileChannel.open(
                 file, StandardOpenOption.CREATE, StandardOpenOption.TRUNCATE_EXISTING, StandardOpenOption.WRITE)) {
             ByteBuffer[] parts = {ByteBuffer.wrap(head.getBytes(StandardCharsets.UTF_8)), ByteBuffer.wrap(body)};

@@ -9,7 +9,7 @@ package register.state;
  */
 public record StateMark(long index, int registers, long hash) {
 
-    /** Number of registers and hash as text; equal for equal states. */
+    /** Returns the number of registers and the hash as text; equal for equal states. */
     public String digest() {
         return registers + ":" + String.format("%016x", hash);
     }

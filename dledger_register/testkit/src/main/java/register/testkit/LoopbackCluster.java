@@ -134,7 +134,7 @@ public final class LoopbackCluster implements AutoCloseable {
         return leader[0];
     }
 
-    /** Waits until a condition holds, 40 s at most; an I/O error counts as not yet. */
+    /** Waits until a condition holds, for 40 s at most; an I/O error means that it does not hold yet. */
     public void await(String what, Callable<Boolean> condition) throws Exception {
         long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(DEADLINE_S);
         while (true) {
@@ -143,7 +143,7 @@ public final class LoopbackCluster implements AutoCloseable {
                     return;
                 }
             } catch (IOException notYet) {
-                // Asked again below.
+                // Retry below.
             }
             if (System.nanoTime() > deadline || running.isEmpty()) {
                 throw new AssertionError("still waiting for " + what + " after " + DEADLINE_S + " s: " + allStatus());
