@@ -1,6 +1,6 @@
 # The command of a source tree: scripts/bootstrap installs this as .venv/bin/harness, with a first line that starts it
-# with interrupts blocked.  Python answers one that comes while it starts with exit code 1, which means a violation.
-# Both modules are in the interpreter itself, and packages are looked for when an interrupt ends this with 130.
+# with interrupts blocked.  On an interrupt while it starts, Python would exit with 1, which means a violation.
+# Both modules are built into the interpreter; packages are only imported once an interrupt ends this with 130.
 import _signal
 import posix
 

@@ -1,17 +1,17 @@
 #!/bin/sh
 # Becomes process 1 of a node: builds the node's root, waits for its network card, and ends as the node's sshd.
-# It runs in the node's own namespaces, still looking at the host's root.
+# It runs in the node's own namespaces, but at first still sees the host's root.
 #
 #   node-init.sh TAG CLUSTER NODE DIR ADDRESS ROOT DATA STATE_ROOT
 #
 # TAG       harness-node:CLUSTER:NODE, by which the process is recognised
 # DIR       the node's directory on the host, with upper/ mounted there (a tmpfs) and data.img
 # ADDRESS   the node's address with its prefix length
-# ROOT      overlay, or assembled where the kernel has no overlay filesystem
-# DATA      ext4 or xfs (on data.img), or tmpfs where there are no loop devices
+# ROOT      overlay, or assembled if the kernel has no overlay filesystem
+# DATA      ext4 or xfs (on data.img), or tmpfs if there are no loop devices
 #
-# Descriptor 3 says our process id as the host sees it, and "up" when the network stands.  Standard input says "go"
-# when the network card has been put in; its end means that the harness is gone, and so are we then.
+# Descriptor 3 reports our process id as the host sees it, and "up" once the network works.  Standard input says "go"
+# once the network card has been added; if it ends instead, the harness is gone, and this script exits.
 set -eu
 tag=$1 cluster=$2 node=$3 dir=$4 address=$5 root_kind=$6 data_kind=$7 state_root=$8
 root=$dir/root
@@ -21,7 +21,7 @@ echo "$pid" >&3
 
 if [ "$root_kind" = overlay ]; then
     mount -t overlay "$tag" -o "lowerdir=/,upperdir=$dir/upper/root,workdir=$dir/upper/work" "$root"
-    # An overlay shows one filesystem; where these are others, they are put in as they are.
+    # An overlay shows only one filesystem, so directories on other filesystems are mounted as they are.
     for path in /usr /usr/local /opt; do
         if mountpoint -q "$path"; then mount -o bind,ro "$path" "$root$path"; fi
     done
@@ -45,7 +45,7 @@ if [ "$data_kind" = tmpfs ]; then
     mount -t tmpfs -o size=2g data "$root/data"
 else
     tries=0
-    # Another node may take the loop device between our finding it free and our taking it.
+    # Another node may take the loop device after we have found it free and before we take it.
     until mount -t "$data_kind" -o loop,noatime "$dir/data.img" "$root/data"; do
         tries=$((tries + 1))
         [ "$tries" -lt 20 ]
@@ -53,14 +53,14 @@ else
     done
 fi
 
-# Keys and logs of the clusters are no business of a node, and neither is what the users of this machine keep.
+# Hide the clusters' keys and logs from the node, and the files of this machine's users.
 if [ -d "$root$state_root" ]; then mount -t tmpfs -o size=64k,mode=700 hidden "$root$state_root"; fi
 if [ -d "$root/home" ]; then mount -t tmpfs -o size=64k,mode=755 hidden "$root/home"; fi
 mount -t tmpfs -o size=64m,mode=700 hidden "$root/root"
 
 mount -t proc proc "$root/proc"
 mount -t sysfs sysfs "$root/sys"
-# The processes of a role are found by their control group; without one by less (nemesis/core/roles.py).
+# The processes of a role are found by their control group, or by weaker means without one (nemesis/core/roles.py).
 mount -t cgroup2 cgroup2 "$root/sys/fs/cgroup" || true
 mount -t tmpfs -o mode=755,size=64k dev "$root/dev"
 for device in null zero full random urandom tty fuse loop-control; do
@@ -73,7 +73,7 @@ mkdir "$root/dev/pts" "$root/dev/shm"
 mount -t devpts -o newinstance,ptmxmode=0666,mode=620,gid=5 devpts "$root/dev/pts"
 ln -s pts/ptmx "$root/dev/ptmx"
 ln -s /proc/self/fd "$root/dev/fd"
-# Programs open these by name: nft of Ubuntu 24.04 cannot read its rules without.
+# Programs open these by name: without them, nft of Ubuntu 24.04 cannot read its rules.
 ln -s /proc/self/fd/0 "$root/dev/stdin"
 ln -s /proc/self/fd/1 "$root/dev/stdout"
 ln -s /proc/self/fd/2 "$root/dev/stderr"

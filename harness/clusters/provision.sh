@@ -1,18 +1,18 @@
 #!/bin/sh
-# Makes this machine a node: what the system under test and the faults need there, and a data filesystem of its own.
-# The same for every kind of cluster; does only what is missing, and may be run at any time again.
+# Turns this machine into a node: installs what the system under test and the faults need, and makes a data filesystem.
+# It is the same for every kind of cluster, does only what is missing, and may be run again at any time.
 #
 #   provision.sh [--data DIR] [--data-size SIZE]
-#   provision.sh --no-data                  only the packages: of a machine that lends its programs to namespaces
-#   provision.sh --missing                  only say which packages are missing
-#   provision.sh --versions                 only say which packages are installed, in which versions
+#   provision.sh --no-data                  only the packages, for a machine whose programs namespaces use
+#   provision.sh --missing                  only print which packages are missing
+#   provision.sh --versions                 only print the versions of the installed packages
 #
 # Debian 12 or newer, Ubuntu 22.04 or newer; as root, or as a user with sudo.
 #
 # --data DIR        the node's data directory, /data by default
-# --data-size SIZE  of the filesystem that is made there in a file (2G; 0: a plain directory).  A power cut shuts the
-#                   filesystem down without a flush, so it must hold nothing but the data.  Whatever is mounted at DIR
-#                   already is left alone, and so is a directory that is not empty.
+# --data-size SIZE  size of the filesystem that is made there in a file (2G; 0: a plain directory).  A power cut shuts
+#                   the filesystem down without a flush, so it must contain nothing but the data.  If something is
+#                   mounted at DIR already, or the directory is not empty, it is left alone.
 set -eu
 
 data=/data size=2G image=/var/lib/harness/data.img only= with_data=yes
@@ -61,7 +61,7 @@ has_faketime() {
     return 1
 }
 
-# Program and package: what faults, probes and the collecting of evidence call.
+# The programs that faults, probes and the collection of evidence call, each with its package.
 needed='awk=mawk bash=bash dd=coreutils timeout=coreutils fallocate=util-linux setsid=util-linux setpriv=util-linux
 unshare=util-linux ip=iproute2 tc=iproute2 iptables=iptables nft=nftables losetup=mount mount=mount umount=mount mkfs.ext4=e2fsprogs
 xfs_io=xfsprogs ps=procps python3=python3 sshd=openssh-server tar=tar hostname=hostname'
@@ -81,7 +81,7 @@ versions() {
         $(for pair in $needed; do echo "${pair#*=}"; done) 2>/dev/null | sed -n 's/^ii *//p' | sort -u
 }
 
-# A configuration file that is there already is kept, without a question.
+# Keep existing configuration files without asking.
 apt() {
     as_root env DEBIAN_FRONTEND=noninteractive apt-get -q -y -o DPkg::Lock::Timeout=300 \
         -o DPkg::Options::=--force-confdef -o DPkg::Options::=--force-confold "$@" >&2
@@ -93,7 +93,7 @@ install_packages() {
     has apt-get || die "missing: $packages; no apt-get here: install what provides them, then run this again"
     say "apt-get update"
     apt update || die "apt-get update failed; mend what it says above, then run this again"
-    # What is there to choose from is known only now.
+    # Only now is it known which packages exist.
     packages=$(missing | sort -u | tr '\n' ' ')
     say "installing with apt-get: $packages"
     # shellcheck disable=SC2086 # a list of words
