@@ -1,4 +1,4 @@
-"""Whether a database keeps an isolation level: transactions on lists in threads, judged by the checker."""
+"""A check that a database keeps an isolation level: transactions on lists in threads, judged by the checker."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def assert_isolation(
 
 
 class _Load:
-    """The threads' connections, what was ``done``, and the errors that there were."""
+    """The state that the threads share: connections, operations ``done``, and errors."""
 
     def __init__(self, dsn: str, transact: Callable[[Any, Steps], Steps], connect: Callable[[str], Any]) -> None:
         self._dsn, self._transact, self._connect = dsn, transact, connect
