@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from reports.analysis.elections import leaderships_of
+from reports.analysis.lagging_nodes import AGE_S
 from reports.analysis.node_timeline import SILENT, NodeTimeline
 
 
@@ -44,3 +45,19 @@ def leading_since(timelines: Sequence[NodeTimeline], moment: float) -> tuple[str
     """The node that had been elected last by a moment (s), and when it was first seen to lead; None without leaders."""
     before = [(one.start, one.node) for one in leaderships_of(timelines) if one.start <= moment]
     return max(before)[::-1] if before else None
+
+
+def short_at_the_end(timelines: Sequence[NodeTimeline]) -> tuple[dict[str, int], int]:
+    """The ends of logs that lack, by the last answers, what any node had committed a second before; and that index."""
+    short: dict[str, int] = {}
+    highest = -1
+    for one in timelines:
+        rows = np.flatnonzero((one.role != SILENT) & (one.log_end >= 0))
+        if not len(rows):
+            continue
+        before = float(one.time[rows[-1]]) - AGE_S
+        committed = max(int(other.committed[other.time <= before].max(initial=-1)) for other in timelines)
+        highest = max(highest, committed)
+        if (held := int(one.log_end[rows[-1]])) < committed:
+            short[one.node] = held
+    return short, highest

@@ -62,10 +62,6 @@ from reports.text.summary import known_text
 _Part: TypeAlias = Callable[[str, Callable[[], Any], Any], Any]
 
 MAX_TOPOLOGIES: Final = 24
-#: The section of a place that is not named after it.
-_SECTIONS: Final = {"violation": "counterexample"}
-#: The sections of what can break, in the order in which they come where the diagnosis has none.
-BROKEN_SECTIONS: Final = ("counterexample", "invariant", "recovery")
 CHECK_PLACES: Final = {
     "linearizable": "coverage",
     "isolation": "coverage",
@@ -114,7 +110,7 @@ def head_context(drawn: Drawn) -> dict[str, Any]:
         "known_defects": known_text(run.results),
         "outage": part("outages", lambda: outages_text(drawn), ""),
         "undecided": part("headlines", lambda: undecided_of(run), []),
-        "sections": sections_of(breaks),
+        "sections": sections_of(breaks, sections),
         "breaks": breaks,
         "told": told_of(diagnosis),
         "headlined": "\n".join(one.text for one in diagnosis.breaks) if diagnosis else "",
@@ -221,11 +217,17 @@ def places_of(run: Run, diagnosis: Diagnosis | None, sections: Sequence[Invarian
     return {**known, **failed, **own}
 
 
-def sections_of(breaks: Sequence[tuple[str, Sequence[Break]]]) -> list[str]:
-    """List the sections of what broke, in the order of the sentences at the head of the page."""
-    places = [one.place.partition("-")[0] for _, ones in breaks for one in ones]
-    worst = [_SECTIONS.get(place, place) for place in places]
-    return list(dict.fromkeys([*(name for name in worst if name in BROKEN_SECTIONS), *BROKEN_SECTIONS]))
+def sections_of(breaks: Sequence[tuple[str, Sequence[Break]]], nodes: Sequence[InvariantViolation]) -> list[str]:
+    """List the sections of what broke, in the order of the sentences at the head of the page.
+
+    Those of ``nodes`` are numbered; what has no sentence comes last.
+    """
+    own = {one.name: f"invariant-{number}" for number, one in enumerate(nodes, 1)}
+    told: list[str] = []
+    for one in (one for _, ones in breaks for one in ones):
+        told += ["counterexample" if one.is_drawn else one.place, *(own[name] for name in one.checks if name in own)]
+    every = ["counterexample", *own.values(), "recovery"]
+    return list(dict.fromkeys([*(place for place in told if place in every), *every]))
 
 
 def told_of(diagnosis: Diagnosis | None) -> dict[str, list[str]]:

@@ -2,6 +2,7 @@
 
 ===================  =======================================================================================
 ``diagnosis``        all of them; each is one of ``breaks``
+``events``           which of them are one event, and which follow from another
 ``planted_bug``           what a verdict means, also with a planted bug
 ``scope``            what a run without a violation tested, and what it did not
 ``headline``         the answer of a counterexample; ``other_reads``: whether another node has what it lacks

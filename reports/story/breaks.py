@@ -41,6 +41,10 @@ class Break:
     #: The check whose section its place is, where several failed for one reason; empty: all of them.
     section: str = ""
     detail: str = ""
+    #: The invocations of its counterexample's operations.
+    answers: frozenset[int] = frozenset()
+    #: Whether it follows from the last break before it that is not below another.
+    below: bool = False
     #: Where what lasts is seen, if that is another section than its place: see :class:`Evidence`.
     evidence: Evidence | None = None
 

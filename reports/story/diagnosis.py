@@ -7,16 +7,14 @@ answers that contradict each other, nothing committed any more, a replica behind
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from typing import Any
-
-import numpy as np
 
 from history import Counterexample
 from history.records.caveats import is_least, violations_text
 from history.records.check_records import check_records
 from history.records.finding import (
+    LOST,
     SEVERITIES,
     Alarms,
     Comeback,
@@ -45,12 +43,12 @@ from reports.analysis.findings import (
     examples_of,
     shown_as_counterexamples,
 )
-from reports.analysis.lagging_nodes import AGE_S
-from reports.analysis.log_falls import LogFall, leading_since, lost_for_good
-from reports.analysis.node_timeline import SILENT, NodeTimeline, last_statuses
+from reports.analysis.log_falls import LogFall, leading_since, lost_for_good, short_at_the_end
+from reports.analysis.node_timeline import last_statuses
 from reports.load.check_rows import checks_of
 from reports.story.aftermath import after_onset
 from reports.story.breaks import Break, Evidence
+from reports.story.events import together
 from reports.story.headline import headline_of
 from reports.story.lost_elements import alarm_before, history_of, lost_elements
 from reports.story.no_recovery import no_recovery
@@ -84,7 +82,7 @@ def diagnosis_of(drawn: Drawn) -> Diagnosis | None:
         severity = SEVERITIES.index(one.severity)
         return looking.isdisjoint(one.checks), severity, not known, one.onset or 0.0, wider, one.evidence is None
 
-    breaks = _with_healthy_nodes(drawn, _said_once(sorted(_breaks(drawn), key=order), looking))
+    breaks = _with_healthy_nodes(drawn, together(drawn, sorted(_breaks(drawn), key=order), looking))
     if not breaks:
         return None
     onset = min((one.onset for one in breaks if one.onset is not None), default=None)
@@ -93,41 +91,6 @@ def diagnosis_of(drawn: Drawn) -> Diagnosis | None:
     candidates = [one for one in breaks if looking.isdisjoint(one.checks)] or breaks
     evidence, at, charts = next_step(drawn, candidates[0])
     return Diagnosis(tuple(breaks), after, evidence.text, evidence.place, at, charts)
-
-
-def _said_once(breaks: Sequence[Break], looking: AbstractSet[str]) -> list[Break]:
-    """Join what several checks found of the same nodes, or of the same answer.
-
-    Of nodes: that reads lack elements which other nodes hold.  Not what a planted bug is looked for by with what it is
-    not.
-    """
-    found: list[Break] = []
-    for one in breaks:
-        same = (
-            place
-            for place, other in enumerate(found)
-            if (_same_nodes(one, other) or _same_answer(one, other))
-            and looking.isdisjoint(one.checks) == looking.isdisjoint(other.checks)
-        )
-        if (place := next(same, None)) is None:
-            found.append(one)
-            continue
-        other = found[place]
-        joined = "One of them" if one.lost_on else f"The check {and_listed(one.checks)} found it too"
-        detail = f"{other.detail} {joined}: {one.detail}".strip()
-        found[place] = replace(other, checks=(*other.checks, *one.checks), detail=detail)
-    return found
-
-
-def _same_nodes(one: Break, other: Break) -> bool:
-    """Whether it is about nodes that the other names, and not what counts their elements with an example of a few."""
-    return bool(one.lost_on) and one.evidence is None and set(one.lost_on) <= set(other.lost_on)
-
-
-def _same_answer(one: Break, other: Break) -> bool:
-    """Whether both are drawn and rest on the answer that came at one and the same moment."""
-    drawn = one.is_drawn and other.is_drawn and not one.lost_on
-    return drawn and one.severity == other.severity and one.onset == other.onset is not None
 
 
 def _with_healthy_nodes(drawn: Drawn, breaks: Sequence[Break]) -> list[Break]:
@@ -207,7 +170,7 @@ def _contradiction(drawn: Drawn, check: str, row: Mapping[str, Any]) -> Break:
     def severity(kind: str) -> Severity:
         # What some nodes lack is looked for in their reads, below.
         found = severities.get(kind, "inconsistent")
-        return "data lost" if found == "missing on nodes" else found
+        return "data lost" if found == "missing on nodes" and kind in LOST else found
 
     number_drawn, first = min(mine, key=lambda pair: SEVERITIES.index(severity(pair[1].example.kind)))
     count = counts_of(drawn.run.results)[check]
@@ -223,6 +186,7 @@ def _contradiction(drawn: Drawn, check: str, row: Mapping[str, Any]) -> Break:
         _drawn_at(number_drawn),
         (row["name"],),
         lost_on=others.lost_on,
+        answers=frozenset(one.invoke_index for one in first.example.operations),
         detail=detail if some == "1 violation" else f"{detail} {some[:1].upper()}{some[1:]}, {which}.",
     )
 
@@ -255,7 +219,7 @@ def _deleted(drawn: Drawn, found: Sequence[tuple[str, ShortLogs]]) -> Break:
     at, node = first.time / 1e9, first.node
     began = f"first on {node} by {when(at, drawn.windows)}{on}"
     severity = min((about.severity for _, about in found), key=SEVERITIES.index)
-    short, highest = _short_at_the_end(drawn.timelines)
+    short, highest = short_at_the_end(drawn.timelines)
     known = [about.entries for _, about in found if about.entries]
     entries = min(known, key=lambda one: SEVERITIES.index(one.severity), default=None)
     write = drawn.run.index
@@ -326,22 +290,6 @@ def _course(drawn: Drawn, loss: Sequence[LogFall], gone: float) -> str:
         node, since = led
         text += f" {node} led then, as was first seen at {when(since, drawn.windows)}."
     return text
-
-
-def _short_at_the_end(timelines: Sequence[NodeTimeline]) -> tuple[dict[str, int], int]:
-    """The ends of logs that lack, by the last answers, what any node had committed a second before; and that index."""
-    short: dict[str, int] = {}
-    highest = -1
-    for one in timelines:
-        rows = np.flatnonzero((one.role != SILENT) & (one.log_end >= 0))
-        if not len(rows):
-            continue
-        before = float(one.time[rows[-1]]) - AGE_S
-        committed = max(int(other.committed[other.time <= before].max(initial=-1)) for other in timelines)
-        highest = max(highest, committed)
-        if (held := int(one.log_end[rows[-1]])) < committed:
-            short[one.node] = held
-    return short, highest
 
 
 def _other(drawn: Drawn, row: Mapping[str, Any], record: Mapping[str, Any], place: str) -> Break:

@@ -54,8 +54,8 @@ def _screen(drawn: Drawn, columns: int, each: int, paint: Paint, *, page: bool) 
     return "\n\n".join(text for text in texts if text) + "\n"
 
 
-def _short(text: str, columns: int, lines: int) -> str:
-    return wrapped(one_line(text, (columns - 4) * lines), columns, hang="    ")
+def _short(text: str, columns: int, lines: int, indent: str = "") -> str:
+    return wrapped(one_line(text, (columns - 6) * lines), columns, indent, hang="    ")
 
 
 def _verdict(drawn: Drawn, columns: int, paint: Paint) -> str:
@@ -81,7 +81,10 @@ def _breaks(drawn: Drawn, columns: int, each: int) -> str:
     """Name what else broke."""
     found = diagnosis_of(drawn)
     rest = [one for _, ones in grouped(drawn.run, found.breaks if found else ()) for one in ones][1:]
-    lines = [_short(f"{one.title}: {lead(one_line(one.text, 420))[0]}", columns, each) for one in rest[:MAX_BREAKS]]
+    lines = [
+        _short(f"{one.title}: {lead(one_line(one.text, 420))[0]}", columns, each, "  " if one.below else "")
+        for one in rest[:MAX_BREAKS]
+    ]
     return "\n".join([*lines, *([f"{len(rest) - MAX_BREAKS} more on the page"] if len(rest) > MAX_BREAKS else [])])
 
 

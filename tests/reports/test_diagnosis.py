@@ -102,6 +102,7 @@ def test_lost_data_comes_before_the_outage_that_it_caused(runs: dict[str, Path])
     raw, diagnosed = Raw(runs["data-lost"]), diagnosis(runs["data-lost"])
     lost, outage = diagnosed.breaks
     assert (lost.severity, outage.severity) == ("missing on nodes", "no commits")
+    assert (lost.below, outage.below) == (False, True), "its leader lacks what had been committed"
     broken = ("leader-complete", "log-order", "committed-kept")
     moments = [moment for name in broken for moment in raw.finding(name)["moments"]]
     first = min(moments, key=lambda moment: moment["time"])

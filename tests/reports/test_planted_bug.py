@@ -16,6 +16,7 @@ from history import RunFiles
 from history.records.finding import FaultCount, ViolationTimes
 from history.records.violations import MORE_FOUND, verdict_words
 from reports.analysis.findings import prepare, violation_times_of
+from reports.analysis.invariant_violations import invariant_violations
 from reports.analysis.trend_rows import Trends
 from reports.analysis.trends import groups_of, strip
 from reports.load.run import read_run
@@ -165,7 +166,7 @@ def test_what_the_planted_bug_was_not_to_break_is_distinguished(fresh: Maker) ->
     assert [one.checks for _, ones in reported for one in ones][1:] == [("committed-kept",)]
     assert "this says nothing" not in meaning_of(run)
     assert "may be about the system under test all the same" in meaning_of(run)
-    assert sections_of(reported)[:2] == ["counterexample", "invariant"]
+    assert sections_of(reported, invariant_violations(prepare(run)))[:2] == ["counterexample", "invariant-1"]
     reports.write_report(files)
     banner = files.report.read_text().partition('class="banner')[2].partition("</section>")[0]
     parts = (

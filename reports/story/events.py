@@ -1,0 +1,99 @@
+"""One sentence for each event: what several checks found of it is joined, and what follows from it stands below it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import replace
+from typing import Final
+
+from history.records.finding import Alarms
+from history.records.text import and_listed
+from history.records.violations import found_in
+from reports.analysis.findings import Drawn
+from reports.analysis.log_falls import short_at_the_end
+from reports.analysis.node_timeline import leader_at
+from reports.story.breaks import Break
+from reports.story.replicas_behind import classified
+
+#: Checks of logs that lost committed entries.
+_OF_LOGS: Final = frozenset({"leader-complete", "log-order", "committed-kept"})
+
+
+def together(drawn: Drawn, breaks: Sequence[Break], looking: AbstractSet[str]) -> list[Break]:
+    """Join what is one event, and put what follows from another break below that; the order is kept otherwise.
+
+    What a planted bug is looked for by is never joined with what it is not.
+    """
+    found = _said_once(breaks, looking)
+    causes: dict[int, list[Break]] = {place: [] for place in range(len(found))}
+    for place, one in enumerate(found):
+        cause = next(
+            (
+                other
+                for other, earlier in enumerate(found)
+                if other != place
+                and looking.isdisjoint(one.checks) == looking.isdisjoint(earlier.checks)
+                and _follows(drawn, one, earlier)
+            ),
+            None,
+        )
+        if cause is not None:
+            del causes[place]
+            causes[cause].append(replace(one, below=True))
+    return [one for place, below in causes.items() for one in (found[place], *below)]
+
+
+def _follows(drawn: Drawn, one: Break, cause: Break) -> bool:
+    """Whether the records prove that a break follows from another one.
+
+    Alarms of nodes that lack something are about what they lack.  Where committed entries went from logs, a leader that
+    lacks them can commit nothing, and replicas cannot get further than the longest log.
+    """
+    if one.severity == "alarm":
+        alarms = found_in(drawn.run.results, Alarms)
+        return alarms is not None and any(set(cause.lost_on) & set(pattern.nodes) for pattern in alarms.patterns)
+    if one.checks != ("recovery",) or _OF_LOGS.isdisjoint(cause.checks):
+        return False
+    if one.severity == "no commits":
+        short, _ = short_at_the_end(drawn.timelines)
+        return leader_at(drawn.timelines, drawn.run.end / 1e9) in short
+    behind = classified(drawn, [timeline for timeline in drawn.timelines if timeline.node in one.nodes])
+    return not one.starts and bool(behind) and all(node.state == "at the logs' end" for node in behind)
+
+
+def _said_once(breaks: Sequence[Break], looking: AbstractSet[str]) -> list[Break]:
+    """Join what several checks found of the same nodes, or of the same answer.
+
+    Of nodes: that reads lack elements which other nodes hold.  Not what a planted bug is looked for by with what it is
+    not.
+    """
+    found: list[Break] = []
+    for one in breaks:
+        same = (
+            place
+            for place, other in enumerate(found)
+            if (_same_nodes(one, other) or _same_answer(one, other))
+            and looking.isdisjoint(one.checks) == looking.isdisjoint(other.checks)
+        )
+        if (place := next(same, None)) is None:
+            found.append(one)
+            continue
+        other = found[place]
+        joined = "One of them" if one.lost_on else f"The check {and_listed(one.checks)} found it too"
+        detail = f"{other.detail} {joined}: {one.detail}".strip()
+        found[place] = replace(other, checks=(*other.checks, *one.checks), detail=detail)
+    return found
+
+
+def _same_nodes(one: Break, other: Break) -> bool:
+    """Whether it is about nodes that the other names, and not what counts their elements with an example of a few."""
+    return bool(one.lost_on) and one.evidence is None and set(one.lost_on) <= set(other.lost_on)
+
+
+def _same_answer(one: Break, other: Break) -> bool:
+    """Whether both are drawn, and rest on answers of one moment, or all operations of one on those of the other."""
+    if not (one.is_drawn and other.is_drawn) or one.lost_on or one.severity != other.severity:
+        return False
+    shared = one.answers and other.answers and (one.answers <= other.answers or other.answers <= one.answers)
+    return bool(shared) or one.onset == other.onset is not None
