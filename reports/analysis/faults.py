@@ -89,6 +89,32 @@ class FaultWindow:
         return self.state != "skipped" and self.started <= end and over >= start
 
 
+def shares_of(windows: Sequence[FaultWindow], end: float) -> list[tuple[float, float]]:
+    """Give each fault its share of the height of a band, from 0 to 1: those that stand at one time lie side by side.
+
+    Their colours would mix to one that no legend has.  What never overlaps another fault has the whole height.
+    """
+    shares = [(0.0, 1.0)] * len(windows)
+    group: list[tuple[int, int]] = []
+    rows: list[float] = []
+
+    def close() -> None:
+        for place, row in group:
+            shares[place] = row / len(rows), (row + 1) / len(rows)
+
+    shown = [place for place, one in enumerate(windows) if one.state != "skipped"]
+    for place in sorted(shown, key=lambda place: windows[place].started):
+        one = windows[place]
+        if all(until <= one.started for until in rows):
+            close()
+            group, rows = [], []
+        row = next((row for row, until in enumerate(rows) if until <= one.started), len(rows))
+        rows[row:] = [end if one.healed is None else one.healed, *rows[row + 1 :]]
+        group.append((place, row))
+    close()
+    return shares
+
+
 def when(seconds: float, windows: Sequence[FaultWindow], node: str | None = None) -> str:
     """Write a moment and its fault: ``24.5 s, 3.0 s after #0 partition-majorities-ring was healed``.
 

@@ -32,15 +32,21 @@ class Topology:
 
 
 def topology_of(window: FaultWindow, nodes: Sequence[str], windows: Sequence[FaultWindow] = ()) -> Topology:
-    """Lay out the network while a fault stood.  ``struck``: nodes killed, paused or delayed; none in a partition.
+    """Lay out the network while a fault stood.  ``struck``: nodes killed, paused or delayed.
+
+    A partition strikes links alone, and a node that hands over its leadership goes on.
 
     Of all ``windows`` those that outlasted when this one stood strike their nodes here, too.
     """
     moment = window.started if window.stood is None else window.stood
     others = (one for one in windows if one.installed and one.started < moment and one.stands(moment, moment))
     lasting = [one for one in others if one.heal_started is None or one.heal_started > moment]
-    struck = dict.fromkeys(node for one in (window, *lasting) if not one.grudge for node in one.nodes)
+    struck = dict.fromkeys(node for one in (window, *lasting) if _strikes(one) for node in one.nodes)
     return network(nodes, window.grudge, tuple(struck))
+
+
+def _strikes(window: FaultWindow) -> bool:
+    return not window.grudge and window.family != "leadership"
 
 
 def network(nodes: Sequence[str], grudge: Mapping[str, Sequence[str]], struck: Sequence[str]) -> Topology:

@@ -18,7 +18,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
 from history.records.caveats import violations_text
-from reports.analysis.faults import FaultWindow
+from reports.analysis.faults import FaultWindow, shares_of
 from reports.analysis.findings import Drawn
 from reports.analysis.marks import Marks
 from reports.style.format import one_line
@@ -44,6 +44,8 @@ STYLE: Final[dict[Any, Any]] = {
     "svg.fonttype": "none",
     "text.parse_math": False,
 }
+#: The label of what stands behind or above the data of a panel; no legend shows one that begins so.
+FRAME: Final = "_frame"
 MARK: Final = "#c00018"
 GREY: Final = "#b4b9bf"
 LINE_STYLES: Final = ("-", (0, (6, 2)), (0, (3, 1.5)), (0, (1, 1.5)), (0, (6, 1.5, 1, 1.5)))
@@ -116,7 +118,7 @@ class Frame:
         self.figure = figure_of(WIDTH, sum(heights) + sum(strip))
         layout = self.figure.get_layout_engine()
         if layout is not None:
-            layout.set(hspace=0.0, h_pad=0.03)  # type: ignore[call-arg]  # (constrained layout's own)
+            layout.set(hspace=0.0, h_pad=0.06)  # type: ignore[call-arg]  # (constrained layout's own)
         all_axes = self.figure.subplots(
             len(strip) + len(heights), 1, sharex=True, squeeze=False, height_ratios=[*strip, *heights]
         )[:, 0]
@@ -129,7 +131,8 @@ class Frame:
         self.panels[-1].set_xlim(0, self.end)
         self.panels[-1].set_xlabel("seconds")
         run = drawn.run
-        all_axes[0].set_title(f"{title}\n{one_line(run.test, 76)}  {one_line(run.name, 40)}", fontsize=9)
+        test = fill(f"{one_line(run.test, 200)}  {one_line(run.name, 40)}", 100)
+        all_axes[0].set_title(f"{title}\n{test}", fontsize=9)
 
     def legend(self, handles: Sequence[Any]) -> None:
         """Draw the legend right of the panels: what was drawn, marks, fault families, names without room."""
@@ -150,11 +153,12 @@ def _draw_bars(axes: Axes, bars: Sequence[Bar], rows: int) -> None:
 
 
 def _bands(axes: Axes, windows: Sequence[FaultWindow], end: float, *, grey: bool) -> None:
-    for window in windows:
+    for window, (low, high) in zip(windows, shares_of(windows, end), strict=True):
         if window.state != "skipped":
             stop = max(end_of(window, end), window.started + end / 400)
             colour = GREY if grey else FAULT_COLOURS[window.family]
-            axes.axvspan(window.started, stop, color=colour, alpha=0.35, lw=0, zorder=0)
+            up = {"ymin": 1 - high, "ymax": 1 - low}
+            axes.axvspan(window.started, stop, **up, color=colour, alpha=0.35, lw=0, zorder=0, label=FRAME)
 
 
 def _marks(axes: Axes, marks: Marks) -> None:
@@ -168,11 +172,11 @@ def _marks(axes: Axes, marks: Marks) -> None:
         (_distinct(marks.violations, marks.further_violations), MARK),
     )
     spans = [(mark.at, mark.until - mark.at) for mark in marks.findings if mark.until is not None]
-    axes.broken_barh(spans, (0.985, 0.015), transform=across, color=MARK, lw=0, zorder=5)
+    axes.broken_barh(spans, (0.985, 0.015), transform=across, color=MARK, lw=0, zorder=5, label=FRAME)
     for times, face in every:
         if not times:
             continue
-        axes.vlines(times, 0, 1, transform=across, color=MARK, lw=0.6, alpha=0.5, zorder=1.5)
+        axes.vlines(times, 0, 1, transform=across, color=MARK, lw=0.6, alpha=0.5, zorder=1.5, label=FRAME)
         axes.plot(
             times,
             [1.0] * len(times),
@@ -185,6 +189,7 @@ def _marks(axes: Axes, marks: Marks) -> None:
             mec=MARK,
             mew=0.9,
             zorder=6,
+            label=FRAME,
         )
 
 

@@ -26,6 +26,7 @@ from history.columns.operations import NONE, Ints
 from history.safe_open import replacing
 from reports.analysis import figures, node_timeline, topology
 from reports.analysis.counterexample import Picture
+from reports.analysis.elements import lacking_of
 from reports.analysis.faults import FaultWindow
 from reports.analysis.findings import Drawn
 from reports.analysis.marks import Marks, marks_of
@@ -176,27 +177,47 @@ def rate(drawn: Drawn, marks: Marks) -> Figure | None:
 
 
 def leaders(drawn: Drawn, marks: Marks) -> Figure | None:
-    """Draw availability, roles and terms by node, then how far each replica was behind the highest commit index."""
-    if not drawn.run.probes:
+    """Draw availability, roles and terms by node, then how far each replica was behind the highest commit index.
+
+    Either part is left out of a run whose nodes report nothing for it.
+    """
+    progress = progress_of(drawn.timelines, drawn.run.end / 1e9)
+    roles, indexes = node_timeline.have_roles(drawn.timelines), not np.isnan(progress.lag).all()
+    if not (roles or indexes):
         return None
-    frame = Frame(drawn, marks, "Leaders, terms and replicas", [2.9, 2.4])
-    top, bottom = frame.panels
-    _roles(top, drawn)
-    keys = [*_role_keys(), *_snapshots(top, drawn)]
-    progress = progress_of(drawn.timelines, frame.end)
-    for row, timeline in enumerate(drawn.timelines):
-        keys += bottom.plot(
-            progress.time,
-            progress.lag[row],
-            color=node_colour(row),
-            ls=LINE_STYLES[row % len(LINE_STYLES)],
-            lw=1.2,
-            label=one_line(timeline.node, 12),
-        )
-    bottom.set(ylabel="entries behind the\nhighest commit index", ylim=(0, None))
-    bottom.grid(axis="y")
+    frame = Frame(drawn, marks, "Leaders, terms and replicas", [2.9] * roles + [2.4] * indexes)
+    keys: list[Any] = []
+    if roles:
+        keys = [*_roles(frame.panels[0], drawn), *_snapshots(frame.panels[0], drawn)]
+    if indexes:
+        bottom = frame.panels[-1]
+        for row, timeline in enumerate(drawn.timelines):
+            keys += bottom.plot(progress.time, progress.lag[row], **_look_of(row, timeline.node))
+        bottom.set(ylabel="entries behind the\nhighest commit index", ylim=(0, None))
+        bottom.grid(axis="y")
     frame.legend(keys)
     return frame.figure
+
+
+def elements(drawn: Drawn, marks: Marks) -> Figure | None:
+    """Draw how many acknowledged elements the reads of each node lack."""
+    found = lacking_of(drawn.run.operations, list(drawn.run.nodes))
+    if found is None:
+        return None
+    frame = Frame(drawn, marks, "Acknowledged elements that reads lack, by node", [3.2])
+    axes = frame.panels[0]
+    rows = enumerate(zip(drawn.run.nodes, found, strict=True))
+    keys = [axes.plot(*lacking, marker=".", ms=3, **_look_of(row, node))[0] for row, (node, lacking) in rows]
+    axes.set(ylabel="elements lacking", ylim=(0, None))
+    axes.grid(axis="y")
+    frame.legend(keys)
+    return frame.figure
+
+
+def _look_of(row: int, node: str) -> dict[str, Any]:
+    """The line of a node."""
+    style = LINE_STYLES[row % len(LINE_STYLES)]
+    return {"color": node_colour(row), "ls": style, "lw": 1.2, "label": one_line(node, 12)}
 
 
 def log_ends(drawn: Drawn, marks: Marks) -> Figure | None:
@@ -230,11 +251,16 @@ def log_ends(drawn: Drawn, marks: Marks) -> Figure | None:
     return frame.figure
 
 
-def _roles(axes: Axes, drawn: Drawn) -> None:
-    """Draw a thick bar for a leader (with its term), a thin line for a follower, a hollow bar for a candidate."""
+def _roles(axes: Axes, drawn: Drawn) -> list[Any]:
+    """Draw a thick bar for a leader (with its term), a thin line for a follower, a hollow bar for a candidate.
+
+    Returns the legend's entries for what occurs.
+    """
+    seen: set[str] = set()
     for row, timeline in enumerate(drawn.timelines):
         colour = node_colour(row)
         found = node_timeline.stretches(timeline)
+        seen |= {stretch.role for stretch in found}
         for role, height, face, edge in (
             ("follower", 0.08, colour, "none"),
             ("leader", 0.62, colour, "none"),
@@ -260,21 +286,20 @@ def _roles(axes: Axes, drawn: Drawn) -> None:
     for state, height, ink in ((1, 0.4, OUTCOME_COLOURS["ok"]), (2, 0.6, OUTCOME_INKS["fail"])):
         spans = [(float(cell) * width, width) for cell in np.nonzero(cells == state)[0]]
         axes.broken_barh(spans, (-1 - height / 2, height), color=ink, lw=0)
+        seen |= {str(state)} if spans else set()
     axes.set_yticks(
         [-1, *range(len(drawn.timelines))], ["any ok", *(one_line(timeline.node, 12) for timeline in drawn.timelines)]
     )
     axes.set_ylim(len(drawn.timelines) - 0.4, -1.7)
     axes.tick_params(length=0, axis="y")
-
-
-def _role_keys() -> list[Any]:
-    return [
-        Patch(color="#5b6470", lw=0, label="leader"),
-        Line2D([], [], color="#5b6470", lw=1.6, label="follower"),
-        Patch(facecolor="white", edgecolor="#1b1f24", lw=0.7, label="candidate"),
-        Patch(color=OUTCOME_COLOURS["ok"], lw=0, label="some ok"),
-        Patch(color=OUTCOME_INKS["fail"], lw=0, label="answers, none ok"),
-    ]
+    keys: dict[str, Any] = {
+        "leader": Patch(color="#5b6470", lw=0, label="leader"),
+        "follower": Line2D([], [], color="#5b6470", lw=1.6, label="follower"),
+        "candidate": Patch(facecolor="white", edgecolor="#1b1f24", lw=0.7, label="candidate"),
+        "1": Patch(color=OUTCOME_COLOURS["ok"], lw=0, label="some ok"),
+        "2": Patch(color=OUTCOME_INKS["fail"], lw=0, label="answers, none ok"),
+    }
+    return [key for name, key in keys.items() if name in seen]
 
 
 def _snapshots(axes: Axes, drawn: Drawn) -> list[Line2D]:
@@ -297,7 +322,8 @@ def networks(drawn: Drawn, marks: Marks) -> Figure | None:  # noqa: ARG001 (one 
         return None
     columns = min(4, len(shown))
     rows = -(-len(shown) // columns)
-    figure = figure_of(2.3 * columns + 0.2, 2.5 * rows + 0.2)
+    width = max(2.3 * columns + 0.2, 4.8)
+    figure = figure_of(width, 2.5 * rows + 0.2)
     grid = figure.subplots(rows, columns, squeeze=False)
     for axes in grid.flat:
         axes.set_axis_off()
@@ -343,10 +369,11 @@ def counterexample(drawn: Drawn, marks: Marks) -> Figure | None:  # noqa: ARG001
     if not found or found[0].picture is None:
         return None
     picture = found[0].picture
-    figure = figure_of(9.0, picture.height / 95 + 0.7)
+    sentence = fill(one_line(found[0].example.sentence, 2000), 130)  # whole: its numbers decide
+    figure = figure_of(9.0, picture.height / 95 + 0.3 + 0.14 * len(sentence.splitlines()))
     axes = figure.add_subplot()
     _proof(axes, picture)
-    axes.set_title(fill(one_line(found[0].example.sentence, 420), 130), fontsize=8)
+    axes.set_title(sentence, fontsize=8)
     return figure
 
 
@@ -373,7 +400,7 @@ def _proof(axes: Axes, picture: Picture) -> None:
         axes.text(
             x,
             box.y + 9,
-            f"{one_line(box.label, 60)}   {box.times}",
+            f"{one_line(box.label)}   {box.times}",
             fontsize=8,
             ha="left" if box.anchor == "start" else "right",
             color=colour if box.culprit else "#5b6470" if box.beside else "#1b1f24",
@@ -396,6 +423,7 @@ PLOTS: Final[Mapping[str, Callable[[Drawn, Marks], Figure | None]]] = {
     "rate": rate,
     "leaders": leaders,
     "log-ends": log_ends,
+    "elements": elements,
     "own-figures": own_figures,
     "topology": networks,
     "counterexample": counterexample,

@@ -130,6 +130,25 @@ def test_nothing_in_a_row_lies_on_anything_else(spans: list[tuple[int, int]]) ->
         assert all(before[1] <= after[0] for before, after in pairwise(mine))
 
 
+def test_a_band_shares_its_height_only_with_those_that_overlap_it() -> None:
+    windows = windows_of([(10, 20), (30, 60), (40, 50), (55, 70), (80, None)], 100)
+    assert faults.shares_of(windows, 100) == [(0, 1), (0, 0.5), (0.5, 1), (0.5, 1), (0, 1)]
+
+
+@settings(max_examples=draws(30, 300))
+@given(st.lists(st.tuples(st.integers(0, 99), st.integers(1, 30)), max_size=12))
+def test_no_band_mixes_with_another(spans: list[tuple[int, int]]) -> None:
+    windows = windows_of([(float(start), float(start + long)) for start, long in spans], 130)
+    bands = list(zip(windows, faults.shares_of(windows, 130), strict=True))
+    for place, (one, (low, high)) in enumerate(bands):
+        alone = True
+        for other, (bottom, top) in bands[:place] + bands[place + 1 :]:
+            at_once = max(one.started, other.started) < min(one.healed or 0, other.healed or 0)
+            assert not at_once or high <= bottom or top <= low
+            alone &= not at_once
+        assert not alone or (low, high) == (0, 1)
+
+
 def test_the_ends_of_logs_are_drawn_as_the_probes_answered(tmp_path: Path) -> None:
     with mpl.rc_context(STYLE):
         drawn = prepare(read_run(RunFiles(recorded_run("logs-cut", tmp_path))))
