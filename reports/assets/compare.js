@@ -46,11 +46,11 @@ return value==null||value===""?"–":Number(value).toLocaleString("en",{minimumF
 let made=el("option",text);return made.value=value,made}function svg(name,attributes){let made=document.createElementNS("http://www.w3.org/2000/svg",name);for(let[
 key,value]of Object.entries(attributes))made.setAttribute(key,value);return made}function drawBands(context,data,toX,left,right,top,height){context.save(),context.globalAlpha=Ink.dark?.26:.45;for(let fault of data.faults){if(fault.state==="s\
 kipped")continue;let a=Math.max(toX(fault.start),left),b=Math.min(Math.max(toX(fault.end),a+1),right);if(b<=left||a>=right)continue;context.fillStyle=data.faultColours[fault.
-family];let stood=Math.min(Math.max(toX(fault.stood??fault.start),a),b),heal=Math.min(Math.max(toX(fault.heal??fault.end),stood),b),full=context.globalAlpha;context.
-fillRect(stood,top,Math.max(heal-stood,1),height),context.globalAlpha=full/2,context.fillRect(a,top,stood-a,height),context.fillRect(heal,top,b-heal,height),context.
-globalAlpha=full}drawStandstills(context,data,toX,left,right,top,height),context.restore()}function drawStandstills(context,data,toX,left,right,top,height){context.
-fillStyle=Ink.quiet;for(let[from,to]of data.still??[]){let a=Math.max(toX(from),left);context.fillRect(a,top,Math.max(Math.min(Math.max(toX(to),a+1),right)-a,0),
-height)}}function drawPhases(context,data,toX,left,right,top,height,ratio){context.save(),context.strokeStyle=Ink.quiet,context.lineWidth=ratio,context.setLineDash(
+family];let stood=Math.min(Math.max(toX(fault.stood??fault.start),a),b),heal=Math.min(Math.max(toX(fault.heal??fault.end),stood),b),full=context.globalAlpha,[low,
+high]=fault.share??[0,1],[y,tall]=[top+low*height,(high-low)*height];context.fillRect(stood,y,Math.max(heal-stood,1),tall),context.globalAlpha=full/2,context.fillRect(
+a,y,stood-a,tall),context.fillRect(heal,y,b-heal,tall),context.globalAlpha=full}drawStandstills(context,data,toX,left,right,top,height),context.restore()}function drawStandstills(context,data,toX,left,right,top,height){
+context.fillStyle=Ink.quiet;for(let[from,to]of data.still??[]){let a=Math.max(toX(from),left);context.fillRect(a,top,Math.max(Math.min(Math.max(toX(to),a+1),right)-
+a,0),height)}}function drawPhases(context,data,toX,left,right,top,height,ratio){context.save(),context.strokeStyle=Ink.quiet,context.lineWidth=ratio,context.setLineDash(
 [2*ratio,3*ratio]);for(let phase of data.phases){let x=toX(phase.start);x<left||x>right||(context.beginPath(),context.moveTo(x,top),context.lineTo(x,top+height),
 context.stroke())}context.restore()}function namePhases(context,data,toX,left,right,top,ratio){context.save(),context.fillStyle=Ink.quiet,context.strokeStyle=Ink.
 paper,context.lineWidth=3*ratio,context.lineJoin="round",context.setLineDash([]),context.font=Ink.font.replace("12px",`${12*ratio}px`),context.textBaseline="top";

@@ -181,11 +181,11 @@ min(end-room,high);counter+=step2)add(begin+counter,`+0x${counter.toString(16)}`
 progress,low,high).map(([place])=>place),values:(u,ticks)=>{let texts=new Map(epochTicks(progress,u.scales.y.min,u.scales.y.max));return ticks.map(tick=>texts.get(
 tick)??"")}}}function drawBands(context,data,toX,left,right,top,height){context.save(),context.globalAlpha=Ink.dark?.26:.45;for(let fault of data.faults){if(fault.state==="s\
 kipped")continue;let a=Math.max(toX(fault.start),left),b=Math.min(Math.max(toX(fault.end),a+1),right);if(b<=left||a>=right)continue;context.fillStyle=data.faultColours[fault.
-family];let stood=Math.min(Math.max(toX(fault.stood??fault.start),a),b),heal=Math.min(Math.max(toX(fault.heal??fault.end),stood),b),full=context.globalAlpha;context.
-fillRect(stood,top,Math.max(heal-stood,1),height),context.globalAlpha=full/2,context.fillRect(a,top,stood-a,height),context.fillRect(heal,top,b-heal,height),context.
-globalAlpha=full}drawStandstills(context,data,toX,left,right,top,height),context.restore()}function drawStandstills(context,data,toX,left,right,top,height){context.
-fillStyle=Ink.quiet;for(let[from,to]of data.still??[]){let a=Math.max(toX(from),left);context.fillRect(a,top,Math.max(Math.min(Math.max(toX(to),a+1),right)-a,0),
-height)}}function drawPhases(context,data,toX,left,right,top,height,ratio){context.save(),context.strokeStyle=Ink.quiet,context.lineWidth=ratio,context.setLineDash(
+family];let stood=Math.min(Math.max(toX(fault.stood??fault.start),a),b),heal=Math.min(Math.max(toX(fault.heal??fault.end),stood),b),full=context.globalAlpha,[low,
+high]=fault.share??[0,1],[y,tall]=[top+low*height,(high-low)*height];context.fillRect(stood,y,Math.max(heal-stood,1),tall),context.globalAlpha=full/2,context.fillRect(
+a,y,stood-a,tall),context.fillRect(heal,y,b-heal,tall),context.globalAlpha=full}drawStandstills(context,data,toX,left,right,top,height),context.restore()}function drawStandstills(context,data,toX,left,right,top,height){
+context.fillStyle=Ink.quiet;for(let[from,to]of data.still??[]){let a=Math.max(toX(from),left);context.fillRect(a,top,Math.max(Math.min(Math.max(toX(to),a+1),right)-
+a,0),height)}}function drawPhases(context,data,toX,left,right,top,height,ratio){context.save(),context.strokeStyle=Ink.quiet,context.lineWidth=ratio,context.setLineDash(
 [2*ratio,3*ratio]);for(let phase of data.phases){let x=toX(phase.start);x<left||x>right||(context.beginPath(),context.moveTo(x,top),context.lineTo(x,top+height),
 context.stroke())}context.restore()}function namePhases(context,data,toX,left,right,top,ratio){context.save(),context.fillStyle=Ink.quiet,context.strokeStyle=Ink.
 paper,context.lineWidth=3*ratio,context.lineJoin="round",context.setLineDash([]),context.font=Ink.font.replace("12px",`${12*ratio}px`),context.textBaseline="top";
@@ -401,38 +401,40 @@ context.restore()}function eventsNear(data,row,seconds,perPixel){if(!data.track)
 filter(([,at,,to])=>to===row&&near(at)).map(([kind,at,,,text])=>[ARROWS[kind],`${text}, seen at ${at.toFixed(2)} s`]),contested=data.track.contested.filter(([place,
 from,to])=>place===row&&from<=seconds&&seconds<=to).map(()=>["claim","another node said in the same round of probes that it leads"]),lines=data.track.lines.filter(
 ([at,place])=>rowOf(data,place)===row&&near(at)).sort((a,b)=>Math.abs(a[0]-seconds)-Math.abs(b[0]-seconds)).map(([,,level,text,times])=>[LEVELS[level],`${text}${times>
-1?` (${times} times in its second)`:""}`]);return[...contested,...arrows,...lines].slice(0,6)}function initStrips(data){let canvas=document.getElementById("c-leaders");if(!data.stretches?.length&&!data.available){canvas.parentElement.hidden=!0;return}canvas.
-parentElement.querySelector("[data-track]").hidden=!data.track?.lines.length;let draw=()=>drawStrips(data,canvas);View.listeners.push(draw),stripPointer(data,canvas,
-followPointer(canvas,!0)),cursorLine(canvas.parentElement),draw()}var STRIP_STEP=22,AVAILABILITY=["nothing was answered","some were answered ok","answered, but \
-none ok"];function stripPointer(data,canvas,secondsAt){let read=event=>{let box=canvas.getBoundingClientRect(),seconds=View.from+(event.clientX-box.left-GUTTER)/
-(box.width-GUTTER-MARGIN)*(View.to-View.from),place=Math.floor((event.clientY-box.top)/STRIP_STEP)-1,perPixel=(View.to-View.from)/(box.width-GUTTER-MARGIN),outside=event.
-buttons||seconds<View.from||seconds>View.to;canvas.style.cursor=markNear(data,seconds,perPixel)?"pointer":"",showCard(outside?null:stripRows(data,place,seconds,
-perPixel),event.clientX,event.clientY)};canvas.addEventListener("pointermove",read),wireTouch(canvas,secondsAt,event=>read({clientX:event.clientX,clientY:event.
-clientY}),!0);let down=null;canvas.addEventListener("pointerdown",event=>{down=event.clientX}),canvas.addEventListener("click",event=>{if(down===null||Math.abs(
-event.clientX-down)>3)return;let box=canvas.getBoundingClientRect(),perPixel=(View.to-View.from)/(box.width-GUTTER-MARGIN),mark2=markNear(data,View.from+(event.
-clientX-box.left-GUTTER)*perPixel,perPixel);mark2&&openEvidence(mark2)}),canvas.addEventListener("pointerleave",hideCard)}function stripRows(data,place,seconds,perPixel){
-let at=["at",`${seconds.toFixed(2)} s`],fault=["fault",data.faults.filter(f=>f.state==="installed"&&f.start<=seconds&&seconds<=f.end).map(f=>f.fault).join(", ")||
-"none"];if(place===-1)return data.available?[at,["operations",AVAILABILITY[data.available[1][Math.floor(seconds/data.available[0])]]??"–"],fault]:null;let events=eventsNear(
-data,place,seconds,perPixel);if(place>=data.nodes.length)return events.length?[at,...events]:null;let found=stretchAt(data,place,seconds);if(!found)return[at,["\
-node",data.nodes[place].name],["role","was not asked"],...events];let[role,term,from,to]=found;return[at,["node",data.nodes[place].name],["role",ROLE_NAMES[role]],
-...role>=4||term<0?[]:[["term",String(term)]],["from, to",`${from.toFixed(2)} – ${to.toFixed(2)} s`],fault,...events]}function drawStrips(data,canvas){let rows=data.
-nodes,step2=STRIP_STEP,harness=hasHarnessLines(data)?1:0,height=(rows.length+1+harness)*step2+26,area=prepareCanvas(canvas,height),{context}=area,toX=scaleX(area,
-View.from,View.to);drawBands(context,data,toX,area.left,area.right,0,height-22),drawPhases(context,data,toX,area.left,area.right,0,height-22,1),context.textBaseline=
-"middle",drawAvailability(data,area,toX,step2);for(let[place,node]of rows.entries())drawRoles(area,toX,node,data.stretches[place],(place+1)*step2,step2);drawSnapshots(
-data,area,toX,step2),harness&&rowLabel(area,"harness",(rows.length+1.5)*step2),drawTrack(data,area,toX,step2),drawViolationMarks(context,data,toX,area.left,area.
-right,0,height-22,1),drawTimeAxis(area,toX,height-22)}function drawAvailability(data,area,toX,step2){if(rowLabel(area,"any ok",step2/2),!data.available)return;let[
-width,cells]=data.available,{context}=area;for(let start2=0;start2<cells.length;){let stop=start2+1;for(;stop<cells.length&&cells[stop]===cells[start2];)stop++;
-let a=Math.max(toX(start2*width),area.left),b=Math.min(toX(stop*width),area.right);b>a&&drawAvailable(context,cells[start2],Ink.ok,a,b,0,step2),start2=stop}}function drawRoles(area,toX,node,stretches,y,step2){
-let{context}=area,middle=y+step2/2;rowLabel(area,node.name,middle);for(let[role,term,from,to]of stretches){let a=Math.max(toX(from),area.left),b=Math.min(toX(to),
-area.right);if(!(b<=a))if(context.fillStyle=node.colour,role===0){context.fillRect(a,y+3,Math.max(b-a,1.5),step2-6),context.fillStyle=luminance(node.colour)>.5?
-"#000":"#fff",context.textAlign="left";let label=term<0?"":clip(context,`term ${term}`,b-a-8);label&&!label.endsWith("…")&&context.fillText(label,a+4,middle)}else if(role===
-1)context.fillRect(a,middle-1,b-a,2);else if(role===2)context.fillStyle=Ink.paper,context.strokeStyle=Ink.ink,context.fillRect(a,middle-4,Math.max(b-a,2),8),context.
-strokeRect(a+.5,middle-3.5,Math.max(b-a-1,1),7);else if(role===3)context.fillStyle=Ink.quiet,context.fillRect(a,middle-.5,b-a,1);else if(role===5){context.fillStyle=
-Ink.mark;for(let x=a;x<b;x+=10)context.fillRect(x,middle-.5,Math.min(6,b-x),1)}else dots(context,a,b,middle)}}function drawSnapshots(data,area,toX,step2){let{context}=area;
-for(let kind of[0,1,2])for(let[node,seconds,what]of data.snapshots??[]){let x=toX(seconds),y=(node+1.5)*step2;if(!(what!==kind||x<area.left||x>area.right)){if(context.
-fillStyle=context.strokeStyle=Ink.ink,context.lineWidth=1.25,context.beginPath(),what===0){context.moveTo(x,y+3),context.lineTo(x,y+step2/2-1),context.stroke();
-continue}context.moveTo(x,y-5),context.lineTo(x+5,y),context.lineTo(x,y+5),context.lineTo(x-5,y),context.closePath(),what===1&&(context.fillStyle=Ink.paper),context.
-fill(),context.stroke()}}}var TEXT_STEP=500,TEXT_COLUMNS=["index","process","node","key","operation","outcome","invoked, s","completed, s","error"];function textFold(details,entries){let host=details.
+1?` (${times} times in its second)`:""}`]);return[...contested,...arrows,...lines].slice(0,6)}function initStrips(data){let canvas=document.getElementById("c-leaders");if(!data.stretches?.length&&!data.available){canvas.parentElement.hidden=!0;return}explain(
+canvas.parentElement,data);let draw=()=>drawStrips(data,canvas);View.listeners.push(draw),stripPointer(data,canvas,followPointer(canvas,!0)),cursorLine(canvas.parentElement),
+draw()}function explain(part,{track}){let lines=track?.lines??[],[levels,kinds]=[new Set(lines.map(([,,level])=>level)),new Set(track?.arrows.map(([kind])=>kind))],
+show2=(selector,shown)=>{for(let one of part.querySelectorAll(selector))one.hidden=!shown(one.dataset)};show2("[data-track]",()=>lines.length),show2("[data-leve\
+l]",({level})=>levels.has(Number(level))),show2("[data-harness]",()=>hasHarnessLines({track})),show2("[data-contested]",()=>track?.contested.length),show2("[dat\
+a-arrow]",({arrow})=>kinds.has(Number(arrow)))}var STRIP_STEP=22,AVAILABILITY=["nothing was answered","some were answered ok","answered, but none ok"];function stripPointer(data,canvas,secondsAt){
+let read=event=>{let box=canvas.getBoundingClientRect(),seconds=View.from+(event.clientX-box.left-GUTTER)/(box.width-GUTTER-MARGIN)*(View.to-View.from),place=Math.
+floor((event.clientY-box.top)/STRIP_STEP)-1,perPixel=(View.to-View.from)/(box.width-GUTTER-MARGIN),outside=event.buttons||seconds<View.from||seconds>View.to;canvas.
+style.cursor=markNear(data,seconds,perPixel)?"pointer":"",showCard(outside?null:stripRows(data,place,seconds,perPixel),event.clientX,event.clientY)};canvas.addEventListener(
+"pointermove",read),wireTouch(canvas,secondsAt,event=>read({clientX:event.clientX,clientY:event.clientY}),!0);let down=null;canvas.addEventListener("pointerdown",
+event=>{down=event.clientX}),canvas.addEventListener("click",event=>{if(down===null||Math.abs(event.clientX-down)>3)return;let box=canvas.getBoundingClientRect(),
+perPixel=(View.to-View.from)/(box.width-GUTTER-MARGIN),mark2=markNear(data,View.from+(event.clientX-box.left-GUTTER)*perPixel,perPixel);mark2&&openEvidence(mark2)}),
+canvas.addEventListener("pointerleave",hideCard)}function stripRows(data,place,seconds,perPixel){let at=["at",`${seconds.toFixed(2)} s`],fault=["fault",data.faults.
+filter(f=>f.state==="installed"&&f.start<=seconds&&seconds<=f.end).map(f=>f.fault).join(", ")||"none"];if(place===-1)return data.available?[at,["operations",AVAILABILITY[data.
+available[1][Math.floor(seconds/data.available[0])]]??"–"],fault]:null;let events=eventsNear(data,place,seconds,perPixel);if(place>=data.nodes.length)return events.
+length?[at,...events]:null;let found=stretchAt(data,place,seconds);if(!found)return[at,["node",data.nodes[place].name],["role","was not asked"],...events];let[role,
+term,from,to]=found;return[at,["node",data.nodes[place].name],["role",ROLE_NAMES[role]],...role>=4||term<0?[]:[["term",String(term)]],["from, to",`${from.toFixed(
+2)} – ${to.toFixed(2)} s`],fault,...events]}function drawStrips(data,canvas){let rows=data.nodes,step2=STRIP_STEP,harness=hasHarnessLines(data)?1:0,height=(rows.
+length+1+harness)*step2+26,area=prepareCanvas(canvas,height),{context}=area,toX=scaleX(area,View.from,View.to);drawBands(context,data,toX,area.left,area.right,0,
+height-22),drawPhases(context,data,toX,area.left,area.right,0,height-22,1),context.textBaseline="middle",drawAvailability(data,area,toX,step2);for(let[place,node]of rows.
+entries())drawRoles(area,toX,node,data.stretches[place],(place+1)*step2,step2);drawSnapshots(data,area,toX,step2),harness&&rowLabel(area,"harness",(rows.length+
+1.5)*step2),drawTrack(data,area,toX,step2),drawViolationMarks(context,data,toX,area.left,area.right,0,height-22,1),drawTimeAxis(area,toX,height-22)}function drawAvailability(data,area,toX,step2){
+if(rowLabel(area,"any ok",step2/2),!data.available)return;let[width,cells]=data.available,{context}=area;for(let start2=0;start2<cells.length;){let stop=start2+
+1;for(;stop<cells.length&&cells[stop]===cells[start2];)stop++;let a=Math.max(toX(start2*width),area.left),b=Math.min(toX(stop*width),area.right);b>a&&drawAvailable(
+context,cells[start2],Ink.ok,a,b,0,step2),start2=stop}}function drawRoles(area,toX,node,stretches,y,step2){let{context}=area,middle=y+step2/2;rowLabel(area,node.
+name,middle);for(let[role,term,from,to]of stretches){let a=Math.max(toX(from),area.left),b=Math.min(toX(to),area.right);if(!(b<=a))if(context.fillStyle=node.colour,
+role===0){context.fillRect(a,y+3,Math.max(b-a,1.5),step2-6),context.fillStyle=luminance(node.colour)>.5?"#000":"#fff",context.textAlign="left";let label=term<0?
+"":clip(context,`term ${term}`,b-a-8);label&&!label.endsWith("…")&&context.fillText(label,a+4,middle)}else if(role===1)context.fillRect(a,middle-1,b-a,2);else if(role===
+2)context.fillStyle=Ink.paper,context.strokeStyle=Ink.ink,context.fillRect(a,middle-4,Math.max(b-a,2),8),context.strokeRect(a+.5,middle-3.5,Math.max(b-a-1,1),7);else if(role===
+3)context.fillStyle=Ink.quiet,context.fillRect(a,middle-.5,b-a,1);else if(role===5){context.fillStyle=Ink.mark;for(let x=a;x<b;x+=10)context.fillRect(x,middle-.5,
+Math.min(6,b-x),1)}else dots(context,a,b,middle)}}function drawSnapshots(data,area,toX,step2){let{context}=area;for(let kind of[0,1,2])for(let[node,seconds,what]of data.
+snapshots??[]){let x=toX(seconds),y=(node+1.5)*step2;if(!(what!==kind||x<area.left||x>area.right)){if(context.fillStyle=context.strokeStyle=Ink.ink,context.lineWidth=
+1.25,context.beginPath(),what===0){context.moveTo(x,y+3),context.lineTo(x,y+step2/2-1),context.stroke();continue}context.moveTo(x,y-5),context.lineTo(x+5,y),context.
+lineTo(x,y+5),context.lineTo(x-5,y),context.closePath(),what===1&&(context.fillStyle=Ink.paper),context.fill(),context.stroke()}}}var TEXT_STEP=500,TEXT_COLUMNS=["index","process","node","key","operation","outcome","invoked, s","completed, s","error"];function textFold(details,entries){let host=details.
 querySelector(".text-rows"),refill=()=>{details.open&&fillText(host,entries(),TEXT_STEP)};return details.addEventListener("toggle",refill),refill}function fillText(host,entries,most){
 let table=document.createElement("table"),head=table.createTHead().insertRow(),body=table.createTBody();table.className="text-table";for(let name of TEXT_COLUMNS){
 let cell=document.createElement("th");cell.scope="col",cell.textContent=name,head.append(cell)}for(let entry of entries.slice(0,most))body.append(entry.fault?faultRow(

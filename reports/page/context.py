@@ -162,6 +162,7 @@ def charts_context(drawn: Drawn) -> dict[str, Any]:
         "errors": part("errors", lambda: figures.errors_of(run.operations), []),
         "snapshots": part("snapshots", lambda: snapshots.counts_of(drawn.snapshots), {}),
         "dead": [timeline.node for timeline in drawn.timelines if timeline.without],
+        "roles_seen": {one.role for timeline in drawn.timelines for one in node_timeline.stretches(timeline)},
         "roles_known": node_timeline.have_roles(drawn.timelines),
         "lag_known": figures.lag_of(run.state.get("lag_ms"), run.end) is not None,
         "progress_known": node_timeline.have_indexes(drawn.timelines),

@@ -10,7 +10,7 @@ from history.columns.operations import Ints, Operations
 from reports.analysis import figures, node_timeline
 from reports.analysis.elections import leaderships_of
 from reports.analysis.elements import lacking_of
-from reports.analysis.faults import FaultWindow
+from reports.analysis.faults import FaultWindow, shares_of
 from reports.analysis.findings import Drawn
 from reports.analysis.marks import Marks, marks_of
 from reports.analysis.node_timeline import NodeTimeline
@@ -63,7 +63,10 @@ def _series(drawn: Drawn, operations: Operations, end: int) -> dict[str, Any]:
         "faultColours": FAULT_COLOURS,
         "phases": phases_of(drawn.run),
         "still": still_data(drawn.run),
-        "faults": [fault_data(window, end / 1e9) for window in drawn.windows],
+        "faults": [
+            {**fault_data(window, end / 1e9), "share": share}
+            for window, share in zip(drawn.windows, shares_of(drawn.windows, end / 1e9), strict=True)
+        ],
         "rates": part("rate", lambda: _rates(operations, end)),
         "quantiles": part("latency quantiles", lambda: _quantiles(operations, end, drawn.run.state.get("lag_ms"))),
         "available": part("availability", lambda: figures.availability_of(operations, end)),

@@ -12,17 +12,18 @@ OUTCOME_COLOURS: Final = {"ok": "#6DB6FE", "info": "#FFAA26", "fail": "#FEB5DA"}
 #: The same hues, dark enough for thin lines and small marks on white.
 OUTCOME_INKS: Final = {"ok": "#2F7FCC", "info": "#C77700", "fail": "#D04C93"}
 
-#: One colour a family of faults, the families of their receipts; ``other`` is for runs that did not record it.
+#: One colour a family of faults, the families of their receipts; ``other`` is for runs that did not record it.  Any two
+#: are told apart by readers without red or green receptors, too: those that Jepsen has not are chosen for that.
 FAULT_COLOURS: Final = {
     "kill": "#E9A4A0",
     "pause": "#A0B1E9",
     "partition": "#E9DCA0",
-    "packet": "#D1E8A0",
+    "packet": "#81C851",
     "clock": "#A0E9E3",
-    "leadership": "#C5A0E9",
-    "disk": "#C9B08F",
-    "resource": "#A0E9B0",
-    "other": "#CFCFCF",
+    "leadership": "#B370B7",
+    "disk": "#BD9E68",
+    "resource": "#C3ECCB",
+    "other": "#8E8E8E",
 }
 
 #: Okabe and Ito's palette, legible for colour-blind readers, one colour a node.

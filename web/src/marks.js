@@ -15,10 +15,13 @@ export function drawBands(context, data, toX, left, right, top, height) {
     const stood = Math.min(Math.max(toX(fault.stood ?? fault.start), a), b);
     const heal = Math.min(Math.max(toX(fault.heal ?? fault.end), stood), b);
     const full = context.globalAlpha;
-    context.fillRect(stood, top, Math.max(heal - stood, 1), height);
+    // Faults that stood at the same time share the height: their colours stay what the legend says.
+    const [low, high] = fault.share ?? [0, 1];
+    const [y, tall] = [top + low * height, (high - low) * height];
+    context.fillRect(stood, y, Math.max(heal - stood, 1), tall);
     context.globalAlpha = full / 2;
-    context.fillRect(a, top, stood - a, height);
-    context.fillRect(heal, top, b - heal, height);
+    context.fillRect(a, y, stood - a, tall);
+    context.fillRect(heal, y, b - heal, tall);
     context.globalAlpha = full;
   }
   drawStandstills(context, data, toX, left, right, top, height);

@@ -27,12 +27,26 @@ export function initStrips(data) {
     canvas.parentElement.hidden = true;
     return;
   }
-  canvas.parentElement.querySelector("[data-track]").hidden = !data.track?.lines.length;
+  explain(canvas.parentElement, data);
   const draw = () => drawStrips(data, canvas);
   View.listeners.push(draw);
   stripPointer(data, canvas, followPointer(canvas, true));
   cursorLine(canvas.parentElement);
   draw();
+}
+
+// Show of the legend what is drawn.
+function explain(part, { track }) {
+  const lines = track?.lines ?? [];
+  const [levels, kinds] = [new Set(lines.map(([, , level]) => level)), new Set(track?.arrows.map(([kind]) => kind))];
+  const show = (selector, shown) => {
+    for (const one of part.querySelectorAll(selector)) one.hidden = !shown(one.dataset);
+  };
+  show("[data-track]", () => lines.length);
+  show("[data-level]", ({ level }) => levels.has(Number(level)));
+  show("[data-harness]", () => hasHarnessLines({ track }));
+  show("[data-contested]", () => track?.contested.length);
+  show("[data-arrow]", ({ arrow }) => kinds.has(Number(arrow)));
 }
 
 const STRIP_STEP = 22;
