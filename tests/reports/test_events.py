@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import reports
 from history import RunFiles
 from reports.analysis.findings import Drawn, prepare
 from reports.analysis.invariant_violations import invariant_violations
@@ -91,6 +92,8 @@ def test_an_outage_follows_from_lost_entries_only_if_its_leader_lacks_them(tmp_p
     found = diagnosis_of(run)
     assert found is not None
     assert shown(list(found.breaks)) == [("missing on nodes", False), ("no commits", True)]
+    assert reports.write_report(run).warnings == []
+    assert '<li class="follows"><a href="#recovery">No commits' in run.run.files.report.read_text()
     high = max(one.committed.max() for one in run.timelines)
     whole = [replace(one, log_end=np.where(one.log_end >= 0, high, one.log_end)) for one in run.timelines]
     lost, outage = (replace(one, below=False) for one in found.breaks)
