@@ -7,7 +7,7 @@ from shlex import quote
 from typing import Final
 
 from reports.analysis.findings import Drawn
-from reports.load.check_rows import DIFFER, checks_of
+from reports.load.check_rows import DIFFER, checks_of, undecided_of
 from reports.load.cut_record import cut_of
 from reports.load.run import HARNESS_FAILURE, about_of, commands_of
 from reports.load.staleness import STALE, is_stale
@@ -68,7 +68,8 @@ def _verdict(drawn: Drawn, columns: int, paint: Paint) -> str:
     cut = run.notes.attempt("counts", lambda: cut_of(run), "")
     says = [f"{f'{title}: ' if title else ''}{first.title}: {lead(one_line(first.text, 420))[0]}"] if first else []
     if broke or not first:
-        says.append(meaning_of(run) if planted and not broke else one_line(run.sentence, 420))
+        told = planted or (run.verdict == "unknown" and undecided_of(run))  # the checks below say the rest
+        says.append(meaning_of(run) if told and not broke else one_line(run.sentence, 420))
     if run.verdict == "valid":
         says.append(scope_of(drawn).sentence)
     says += [lead(cut)[0]] if cut else []
