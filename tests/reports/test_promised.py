@@ -116,6 +116,7 @@ def test_of_six_promises_of_a_ledger_only_that_of_the_kind_of_violation_is_named
 def test_every_check_and_kind_that_a_promise_names_is_one() -> None:
     checks = {
         "linearizable", "isolation", "recovery", "elements", "total", "sessions", "epochs", "ledgers", "queues",
+        "acknowledged",
     } | OF_NODES  # fmt: skip
     for system in usable_systems()[0]:
         for one in system.promises:
