@@ -22,7 +22,7 @@ from tests.support.reports.shapes import HOSTILE
 
 @pytest.mark.slow
 def test_the_whole_set_is_written_and_is_the_same_twice(fresh: Maker) -> None:
-    files = fresh("invalid", fault="all", operations=300)
+    files = fresh("invalid", fault="all", operations=800)
     reports.write_all(files)
     assert not files.plots.exists(), "nobody asked for them"
     outcome = reports.write_all(files, plots=True)
