@@ -1,12 +1,12 @@
-"""Reading of runs and stores.
+"""Readers of runs and stores.
 
 =====================  =============================================================================================
-``run``                what of a recording can be read; ``unjudged``: why it has no verdict
-``check_rows``         checks and gates as rows; ``promises``: what a failed one breaks; ``alarm_lines``: its lines
+``run``                reads the recording of a run as far as possible; ``unjudged``: why a run has no verdict
+``check_rows``         checks and gates as rows; ``promises``: what a failed check breaks; ``alarm_lines``: log alarms
 ``logs``               excerpts of the nodes' logs; ``log_times``: the dates of their lines
 ``nearby_operations``  operations near a counterexample
-``cut_record``         whether operations were taken out of a history; ``standstills`` of the harness
-``run_row``            a row of lists; ``store_index`` keeps them; ``last_valid``: the last run of the same plan
-``staleness``          pages that were drawn from other results
+``cut_record``         detects histories from which operations were removed; ``standstills`` of the harness
+``run_row``            a run as a row of a list; ``store_index`` caches rows; ``last_valid``: last run of the same plan
+``staleness``          detects pages that were drawn from other results
 =====================  =============================================================================================
 """

@@ -1,4 +1,4 @@
-"""The lines of the nodes' logs that are violations by themselves, found again by what the check recorded of them."""
+"""Log lines of nodes that are violations by themselves, found again by the patterns that the check recorded."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from history.records.violations import found_in
 from reports.load import logs
 from reports.load.run import Run
 
-#: Lines before and after an alarm that are shown with it.
+#: Number of lines shown before and after an alarm.
 AROUND: Final = (10, 20)
 MAX_SHOWN: Final = 12
 
 
 @dataclass(frozen=True, slots=True)
 class AlarmLine:
-    """One such line: of which node, where, and what stands around it; ``seconds`` since the run's start, if dated."""
+    """A log line that raised an alarm, with the lines around it; ``seconds`` since the run's start, if it is dated."""
 
     node: str
     file: str
@@ -31,7 +31,7 @@ class AlarmLine:
 
 
 def alarm_lines(run: Run) -> list[AlarmLine]:
-    """List the first :data:`MAX_SHOWN` lines that the check of logs found."""
+    """Return the earliest :data:`MAX_SHOWN` alarm lines that match what the log check found."""
     alarms = found_in(run.results, Alarms)
     known = alarms.patterns if alarms else ()
     found: list[AlarmLine] = []

@@ -1,4 +1,4 @@
-"""The checks and gates of a run as rows of a table, the worst first."""
+"""The checks and gates of a run as rows of a table, worst first."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from history.records.violations import contents_differ, state_of
 from reports.load.cut_record import is_cut, judged_whole
 from reports.load.run import Run
 
-#: The state of the check *recovery* where it passed, and what nodes hold differs.
+#: State of the check *recovery* if it passed but the nodes' contents differ.
 DIFFER: Final = "contents differ"
-#: Said beside the check of logs that the run's directory does not hold.
+#: Shown with the log check if the run's directory no longer has the logs.
 LOGS_GONE: Final = "the logs were read when the run was judged and are not in its directory now"
-#: Gates that count operations, in the history as it was when it was judged.
+#: Gates that count operations.  They counted the history as it was when the run was judged.
 _COUNTING: Final = frozenset({"operations", "under-fault", "read-back", "final-reads"})
 _STATES: Final = ("invalid", "unknown", DIFFER, "skipped", "valid")
 
 
 def checks_of(run: Run) -> list[dict[str, Any]]:
-    """List the checks and gates of a run as :func:`check_rows` does, worst first."""
+    """Return the checks and gates of a run as rows, worst first, with notes on a cut history or missing logs."""
     rows = worst_first(check_rows(run.results))
     if is_cut(run):
         which = "before the history was cut" if judged_whole(run) else "of what is left of the history"
@@ -34,12 +34,12 @@ def checks_of(run: Run) -> list[dict[str, Any]]:
 
 
 def worst_first(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Order rows by state; those of one state stay in their order."""
+    """Sort rows by state, worst first; rows with the same state keep their order."""
     return sorted(rows, key=lambda row: _STATES.index(row["state"]))
 
 
 def logs_gone(run: Run) -> bool:
-    """Check whether logs of nodes were read when the run was judged, and its directory has no file of a node now."""
+    """Return whether node logs were read when the run was judged but are no longer in its directory."""
     for check in check_records(run.results):
         alarms = first_of(Alarms, check)
         if check.get("name") == "node-logs" and (state_of(check) == "valid" or (alarms and alarms.patterns)):
@@ -48,9 +48,10 @@ def logs_gone(run: Run) -> bool:
 
 
 def check_rows(results: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """List the checks and gates as recorded; ``state`` is valid, invalid, unknown, skipped or :data:`DIFFER`.
+    """Return the recorded checks and gates as rows, in the recorded order.
 
-    ``elements`` are those that a check of sets names, by class (see :func:`_elements_of`).
+    ``state`` is valid, invalid, unknown, skipped or :data:`DIFFER`. ``elements`` are those that a check of sets
+    names, by class (see :func:`_elements_of`).
     """
     rows = []
     checks = check_records(results)
@@ -65,7 +66,10 @@ def check_rows(results: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def _elements_of(check: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Write the elements that a check named, as (``61 lost``, all of them); where it named some only, how many."""
+    """Return pairs such as ("61 lost", the elements) for the elements that a check named.
+
+    If the check named only some of the elements, the first text says how many.
+    """
     elements = first_of(Elements, check)
     if elements is None:
         return []
@@ -86,5 +90,8 @@ def _elements_of(check: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 
 def undecided_of(run: Run) -> list[tuple[str, str]]:
-    """List (check, what it found) of unknown checks; none of a run that broke off, whose sentence says why."""
+    """Return the name and finding of each unknown check.
+
+    A run that broke off has none, because its sentence already gives the reason.
+    """
     return [] if run.failure else [(row["name"], row["seen"]) for row in checks_of(run) if row["state"] == "unknown"]

@@ -1,4 +1,4 @@
-"""Compare the number of operations in a history with what the harness counted: a history may have been cut."""
+"""Detect cut histories by comparing the number of operations in a history with the harness's own count."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ from history.records.violations import found_in
 from reports.load.run import Run
 from reports.style.format import number
 
-#: A share of the operations begun; of whole histories it is 1.
+#: Histories that hold less than this share of the operations begun count as cut; whole histories hold all.
 _MIN_KEPT: Final = 0.5
 
 
 def is_cut(run: Run) -> bool:
-    """Check whether a history holds far fewer operations than the harness counted while it ran.
+    """Return whether a history holds far fewer operations than the harness counted during the run.
 
-    Of such a history rates, gaps and ways back are those of the cut, so they are not written.
+    Rates, gaps and recovery times of such a history would describe the cut, so they are not shown.
     """
     held, begun = _held_of(run)
     return held < _MIN_KEPT * begun
 
 
 def cut_of(run: Run) -> str:
-    """Say how much of a history was cut, and of what tables and gates are; empty where it was not."""
+    """Describe how much of a history was cut and what that affects; empty if nothing was cut."""
     held, begun = _held_of(run)
     if not is_cut(run):
         return ""
@@ -43,33 +43,33 @@ def cut_of(run: Run) -> str:
 
 
 def judged_whole(run: Run) -> bool:
-    """Check whether the gate that counts operations saw more of some kind than the history holds."""
+    """Return whether the gate that counts operations saw more of some kind than the history holds now."""
     left = {_ok_in_main(run, kind) for kind in run.operations.f.names}
     counted = found_in(run.results, OkCounts)
     return counted is not None and bool(set(counted.ok.values()) - left)
 
 
 def _held_of(run: Run) -> tuple[int, float]:
-    """Return how many operations of the main phase a history holds, and about how many were begun in it, if known."""
+    """Return how many main-phase operations a history holds, and about how many were begun (0 if unknown)."""
     return int(np.count_nonzero(run.operations.phase.equals("main"))), _begun(run.state)
 
 
 def _begun(state: Mapping[str, Any]) -> float:
-    """Return about how many operations were begun in the main phase, by the harness's own pace; 0 if not known."""
+    """Return about how many operations were begun in the main phase, by the harness's own rate; 0 if unknown."""
     pace, moments = state.get("pace"), state.get("moments")
     if not isinstance(pace, Mapping) or not isinstance(moments, Mapping):
         return 0.0
     rate, start, end = pace.get("invoked_per_s"), moments.get("main"), moments.get("main-end")
     if not isinstance(rate, int | float) or not isinstance(start, int) or not isinstance(end, int):
         return 0.0
-    clock = AwakeClock.recorded(state)  # by which the rate was taken
+    clock = AwakeClock.recorded(state)  # the clock that measured the rate
     return rate * (clock.at(end) - clock.at(start)) / 1e9
 
 
 def counts_cut(results: Mapping[str, Any], state: Mapping[str, Any]) -> bool:
-    """Check whether results were counted from a history that was cut: their rates, gaps and ways back are its.
+    """Return whether the counts in the results come from a cut history.
 
-    As :func:`is_cut`, without the history.
+    Like :func:`is_cut`, but does not need the history.
     """
     counts = results.get("counts")
     phases = counts.get("phases") if isinstance(counts, Mapping) else None
@@ -88,7 +88,7 @@ def _ok_in_main(run: Run, kind: str) -> int:
 
 
 def _not_left(run: Run, *, whole: bool) -> str:
-    """Say which kinds of operation, and which faults, have no ok operation any more: nothing left can test them."""
+    """Name the kinds of operation and the faults for which no ok operation is left, so nothing tests them."""
     operations = run.operations
     phase, ok = operations.phase, operations.which(OK)
     main = ok & phase.equals("main")

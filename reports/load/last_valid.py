@@ -1,4 +1,4 @@
-"""The last valid run of the same plan, among the runs beside one in its store."""
+"""Find the last valid run of the same plan in a run's store."""
 
 from __future__ import annotations
 
@@ -11,14 +11,15 @@ from history.json_object import read_object
 from history.records.plans import nemesis_name, system_version
 from history.records.settings import settings_of
 
-#: Limit of earlier runs that are read, the newest ones.
+#: At most this many earlier runs are read, newest first.
 LOOKED_AT: Final = 100
 
 
 def last_valid_run(files: RunFiles, plan: Mapping[str, Any]) -> str | None:
-    """Name the newest valid run before this one, of its test, with its system, faults and settings; None if none is.
+    """Return the name of the newest earlier valid run with the same test, system, faults and settings.
 
-    Runs are named by their start, so that their names are in the order of time.  Symbolic links are not followed.
+    Returns None if there is none.  Runs are named by their start, so their names sort by time.  Symbolic links are
+    not followed.
     """
     here = files.root.resolve()
     names = (path.name for path in here.parent.iterdir() if path.is_dir() and not path.is_symlink())

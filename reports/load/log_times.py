@@ -23,10 +23,10 @@ _CLOCK: Final = rb"(\d\d:\d\d:\d\d)(?:[.,](\d{1,9}))?"
 _DATE: Final = rb"(\d{4})[-/](\d\d)[-/](\d\d)[ T]" + _CLOCK + rb"(?: ?(Z|UTC|GMT|[+-]\d\d:?\d\d)\b)?"
 _MONTHS: Final = (b"Jan", b"Feb", b"Mar", b"Apr", b"May", b"Jun", b"Jul", b"Aug", b"Sep", b"Oct", b"Nov", b"Dec")
 _MONTH: Final = b"(" + b"|".join(_MONTHS) + b")"
-#: What may stand before a date: the id of the process, the priority of syslog, a bracket or quotation mark.
+#: Text that may come before a date: a process id, a syslog priority, a bracket or a quotation mark.
 _BEFORE: Final = rb"(?:\[\d+\] |\d+:[A-Z] |<\d{1,3}>\d? ?|\W{0,2})"
 _EPOCH: Final = rb"(\d{10})(?:[.,](\d{1,9})|((?:\d{3}){1,3}))?(?!\d)"
-#: Names of the field in which a structured line has its time, and how far into the line it is looked for.
+#: Names of the field that holds a structured line's time, and how many bytes of the line are searched for it.
 _FIELD: Final = rb'[{,\s]"?(?:ts|time|timestamp|@timestamp|\$date)"?\s?[:=]\s?"?'
 _FIELD_BYTES: Final = 400
 _STRUCTURED: Final = re.compile(rb"\{|[\w@]+=")
@@ -35,14 +35,14 @@ _NEAR_S: Final = 30 * 86_400
 
 
 class Stamp(NamedTuple):
-    """When a line was logged (s since 1970); ``end``: so many of its bytes are the stamp, 0 where it stands inside."""
+    """Time at which a line was logged (s since 1970); ``end`` is the length of a leading stamp in bytes, else 0."""
 
     moment: float
     end: int
 
 
 def stamp_of(line: bytes, origin: float) -> Stamp | None:
-    """The date of a line of a run that started at ``origin`` (s since 1970); None if it has none."""
+    """Return the date of a log line, or None; ``origin`` is when the run started (s since 1970)."""
     for pattern, moment_of in _AT_THE_BEGINNING:
         if (found := pattern.match(line)) is not None and (moment := moment_of(found, origin)) is not None:
             return Stamp(moment, found.end())

@@ -1,8 +1,8 @@
 """Excerpts of the nodes' logs around a moment, and the ends of logs when a run died.
 
-Log lines carry wall-clock times; the history's header says when the run started, which ties the two together.  A line
-without a time of its own (a stack trace) belongs to the one above it.  Files are searched by bisection, because a
-lagging node writes megabytes.
+Log lines carry wall-clock times.  The history's header says when the run started, which relates the two.  A line
+without a time (in a stack trace) belongs to the one above it.  Files are searched by bisection, because a lagging node
+writes megabytes.
 """
 
 from __future__ import annotations
@@ -24,28 +24,28 @@ from history.records.log_words import LogWords
 from reports.load.log_times import stamp_of
 
 _LEVEL: Final = re.compile(r"\b(ERROR|WARN|INFO|DEBUG|TRACE)\b")
-#: What matters in any system's log; the system adds words of its own (``history.records.log_words``).
+#: Words that matter in any system's log; each system adds its own (``history.records.log_words``).
 _IMPORTANT: Final = r"truncate|[Ss]napshot|Exception|OutOfMemory"
 _FRAME: Final = re.compile(r"^\s+at |^\s+\.\.\. \d+ more")
-#: A number that stands for itself, or a long one at the end of a word: that of n3 or fetcher-n5 is part of a name.
+#: A number by itself, or a long one at the end of a word; the digits in n3 or fetcher-n5 are part of a name.
 _COUNTED: Final = r"(?<![A-Za-z0-9])\d+|(?<=[A-Za-z])\d{3,}"
 _LOG_NAME: Final = re.compile(r"\.log(\.\d+)?$")
 _NEWEST_NAME: Final = re.compile(r"\.log$")
 MAX_LINE: Final = 400
-#: Bytes at the end of a file in which its last lines are looked for.
+#: How many bytes at the end of a file are read to get its last lines.
 _TAIL_BYTES: Final = 65536
-#: A line that a node repeats this often in an excerpt is more likely than others to be what it is stuck at.
+#: A line that a node repeats this often in an excerpt probably shows where the node is stuck.
 OFTEN: Final = 1000
 
 
 @dataclass(frozen=True, slots=True)
 class LogLine:
-    """``seconds`` since the run's start; ``level`` empty if the line names none.
+    """A line of a node's log.
 
-    ``times``: how often the node wrote this line, but for its numbers, in the excerpt's stretch of time; ``last``: when
-    the last time (s).
-    ``important``: it has words that matter; ``of_replication``: a leader feeds a follower in another way from now on.
-    ``stamp``: so many characters of the text are its time.
+    ``seconds`` since the run's start; ``level`` is empty if the line names none.  ``times``: how often the node
+    wrote this line, ignoring its numbers, during the excerpt; ``last``: when it last did (s). ``important``: it
+    contains words that matter; ``of_replication``: a leader changes how it feeds a follower.  ``stamp``: length of
+    the timestamp at the start of the text, in characters.
     """
 
     node: str
@@ -66,10 +66,10 @@ class LogLine:
 
 @dataclass(frozen=True, slots=True)
 class Excerpt:
-    """The log lines of ``nodes`` from ``start`` to ``end`` (seconds), in order; ``left_out`` lines are not shown.
+    """The log lines of ``nodes`` from ``start`` to ``end`` (seconds), in order.
 
-    ``silent`` are those of the nodes that logged nothing in that time.  Further lines of a kind that is shown are not
-    left out: they are counted with it.
+    ``left_out`` is the number of lines that are not shown; similar lines are merged and counted, not left out.
+    ``silent`` are the nodes that logged nothing in that time.
     """
 
     nodes: tuple[str, ...]
@@ -91,9 +91,9 @@ def around(
     room: tuple[float, float],
     limit: int,
 ) -> Excerpt:
-    """List the log lines of some nodes nearest to an event (its start and end); each node has its share of ``limit``.
+    """Return the log lines of some nodes nearest to an event (its start and end), sharing ``limit`` among the nodes.
 
-    ``room``: seconds before and after the event that are searched.  Of a stack trace only the exception is kept.
+    ``room``: seconds before and after the event that are searched.  Stack traces are reduced to the exception.
     """
     start, end, origin = max(event[0] - room[0], 0.0), event[1] + room[1], _origin(started)
     chosen, recording = tuple(dict.fromkeys(nodes)), Recording.of(run)
@@ -114,7 +114,7 @@ def around(
 
 
 def _nearest(raw: Sequence[LogLine], event: tuple[float, float], share: int, counted: re.Pattern[str]) -> list[LogLine]:
-    """Choose lines: half of the share the nearest important ones, the rest the nearest of any kind."""
+    """Choose the lines nearest to the event; half of the share is reserved for important ones."""
 
     def away(line: LogLine) -> float:
         return max(event[0] - line.seconds, line.seconds - event[1], 0.0)
@@ -125,9 +125,10 @@ def _nearest(raw: Sequence[LogLine], event: tuple[float, float], share: int, cou
 
 
 def excerpt(run: RunFiles | Recording, started: str, start_s: float, end_s: float, limit: int = 60) -> list[LogLine]:
-    """List lines of all nodes between two moments without noise; if more than ``limit``, the most important ones.
+    """Return the lines of all nodes between two moments without noise; above ``limit``, the most important ones.
 
-    Those that are repeated very often (:data:`OFTEN`) come first, the most frequent before others; the rest in order.
+    Lines that are repeated very often (:data:`OFTEN`) come first, most frequent first; the rest is in order of
+    time.
     """
     origin = _origin(started)
     if origin is None:
@@ -141,9 +142,9 @@ def excerpt(run: RunFiles | Recording, started: str, start_s: float, end_s: floa
 
 
 def over_the_run(run: RunFiles | Recording, started: str, lines: Sequence[LogLine]) -> list[LogLine]:
-    """Count lines over the whole run: how often their node logged the same, and when for the first and the last time.
+    """Count lines over the whole run: how often their node logged the same, and when first and last.
 
-    One without a date stays as it is: when its like were logged is not known.
+    Lines without a date are returned unchanged, because nothing says when similar lines were logged.
     """
     origin = _origin(started)
     if origin is None:
@@ -171,7 +172,7 @@ def over_the_run(run: RunFiles | Recording, started: str, lines: Sequence[LogLin
 
 @dataclass(slots=True)
 class _Times:
-    """How often a shape with this ``fragment`` was logged, and when (s); ``text`` and ``stamp`` are of the first."""
+    """Count and times (s) of the lines whose shape has this ``fragment``; ``text`` and ``stamp`` of the earliest."""
 
     fragment: bytes
     text: str = ""
@@ -184,7 +185,7 @@ class _Times:
 def _count_in(source: BinaryIO, origin: float, counted: re.Pattern[str], shapes: Sequence[tuple[str, _Times]]) -> None:
     known: dict[str, str] = {}
     for line in _lines(source):
-        # A stuck node writes hundreds of thousands of lines, of which few have these words.
+        # A stuck node writes hundreds of thousands of lines; a substring test rules out most of them quickly.
         near = [one for one in shapes if one[1].fragment in line]
         if not near or (stamp := stamp_of(line, origin)) is None:
             continue
@@ -201,12 +202,12 @@ def _count_in(source: BinaryIO, origin: float, counted: re.Pattern[str], shapes:
 
 
 def _shape(text: str, counted: re.Pattern[str]) -> str:
-    """A line without the numbers in which lines of one kind differ."""
+    """Return a line without the numbers in which similar lines differ."""
     return counted.sub(lambda found: "#" if found[1] else found[0], text)
 
 
 def by_second(run: RunFiles | Recording, started: str, start_s: float, end_s: float) -> list[LogLine]:
-    """List the important lines of nodes and harness between two moments, each kind once a second, with its count."""
+    """Return the important lines of nodes and harness between two moments, similar ones merged per second."""
     origin = _origin(started)
     if origin is None:
         return []
@@ -225,7 +226,7 @@ def by_second(run: RunFiles | Recording, started: str, start_s: float, end_s: fl
 
 
 def _counted(files: RunFiles, nodes: Iterable[str] = ()) -> re.Pattern[str]:
-    """Match names of nodes, and as a group the numbers in which lines of one shape may differ."""
+    """Compile a pattern that skips node names and captures the numbers in which similar lines may differ."""
     below = files.nodes.iterdir() if files.nodes.is_dir() else ()
     names = sorted({*nodes, *(folder.name for folder in below)}, key=len, reverse=True)
     kept = "".join(rf"(?<![A-Za-z0-9]){re.escape(name)}(?![A-Za-z0-9])|" for name in names)
@@ -233,7 +234,7 @@ def _counted(files: RunFiles, nodes: Iterable[str] = ()) -> re.Pattern[str]:
 
 
 def _collapsed(lines: Iterable[LogLine], rank: Callable[[LogLine], float], counted: re.Pattern[str]) -> list[LogLine]:
-    """Keep one of a node's lines that differ in their numbers only, the one of least rank, with their count."""
+    """Merge each node's lines that differ only in their numbers: keep the one with the lowest rank, with a count."""
     kept: dict[tuple[str, str], LogLine] = {}
     counts: Counter[tuple[str, str]] = Counter()
     last: dict[tuple[str, str], float] = {}
@@ -251,7 +252,7 @@ def _collapsed(lines: Iterable[LogLine], rank: Callable[[LogLine], float], count
 
 
 def log_files(files: RunFiles, *, rotated: bool = True) -> list[tuple[str, Path]]:
-    """List (node, log file) of every log that was collected; symbolic links are not followed."""
+    """Return (node, path) for every collected log; symbolic links are not followed."""
     if not files.nodes.is_dir():
         return []
     wanted = _LOG_NAME if rotated else _NEWEST_NAME
@@ -262,14 +263,14 @@ def log_files(files: RunFiles, *, rotated: bool = True) -> list[tuple[str, Path]
 
 
 def tail(recording: Recording, path: Path, lines: int) -> list[str]:
-    """Read the last lines of a log.  Raises OSError and UnsafeFileError."""
+    """Return the last lines of a log.  Raises OSError and UnsafeFileError."""
     with recording.log(path) as source:
         source.seek(max(source.seek(0, os.SEEK_END) - _TAIL_BYTES, 0))
         return [_text(line) for line in source.read(_TAIL_BYTES).splitlines()[-lines:]]
 
 
 def seconds_of(line: str, started: str) -> float | None:
-    """Return when a line was logged, in seconds since the run's start; None if it has no date of its own."""
+    """Return when a line was logged, in seconds since the run's start; None if the line has no date."""
     if (origin := _origin(started)) is None or (stamp := stamp_of(line.encode(), origin)) is None:
         return None
     return stamp.moment - origin
@@ -285,7 +286,7 @@ def _origin(started: str) -> float | None:
 
 @dataclass(frozen=True, slots=True)
 class _Words:
-    """The meanings of the lines of a run's logs; None where none has any."""
+    """Patterns that give log lines their meaning; None if the system declares none."""
 
     important: re.Pattern[str]
     noise: re.Pattern[str] | None
@@ -293,7 +294,7 @@ class _Words:
 
 
 def _words(recording: Recording) -> _Words:
-    """The words of the run's system, from its results; of one that is not judged those of any system."""
+    """Return the patterns of the run's system from its results; for an unjudged run, those of any system."""
     return _compiled(LogWords.of_results(recording.lenient("results")))
 
 
@@ -320,7 +321,7 @@ def _between(
             if now > origin + end_s:
                 return
             text, stamp = _text(line), stamped.end if stamped else 0
-            # A node that is stuck writes the same again and again, but for the time: it is looked at once.
+            # A stuck node repeats the same line with different times, so classify each distinct text once.
             if (body := text[stamp:]) not in meanings:
                 meanings[body] = _meaning(text, words)
             if (meaning := meanings[body]) is not None:
@@ -331,7 +332,7 @@ def _between(
 
 
 class _Meaning(NamedTuple):
-    """The fields of a ``LogLine`` that its words decide."""
+    """Fields of a ``LogLine`` that depend only on its words."""
 
     level: str
     important: bool
@@ -339,7 +340,7 @@ class _Meaning(NamedTuple):
 
 
 def _meaning(text: str, words: _Words) -> _Meaning | None:
-    """The meaning of a line, which its time does not change; None of noise."""
+    """Return the meaning of a line, which does not depend on its time; None if the line is noise."""
     if words.noise and words.noise.search(text):
         return None
     level = _LEVEL.search(text)
@@ -348,7 +349,7 @@ def _meaning(text: str, words: _Words) -> _Meaning | None:
 
 
 def _bisect(source: BinaryIO, size: int, origin: float, moment: float) -> int:
-    """Find an offset at most one block before the first line that is not older than a moment."""
+    """Return an offset at most one block before the first line at or after a moment."""
     low, high = 0, size
     while high - low > 65536:
         middle = (low + high) // 2
@@ -378,7 +379,7 @@ def _text(line: bytes) -> str:
 
 
 def without_dates(recording: Recording, started: str, nodes: Sequence[str]) -> tuple[str, str] | None:
-    """Name the first of these nodes that has a log, and the log, if no line at its end has a date; else None."""
+    """Return the first of these nodes that has a log, and the log's name, if the log's last lines have no dates."""
     for node, path in log_files(recording.files, rotated=False):
         if node in nodes:
             dated = any(seconds_of(line, started) is not None for line in tail(recording, path, 12))

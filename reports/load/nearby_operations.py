@@ -1,4 +1,4 @@
-"""The operations near a counterexample on its object: around a broken promise, and until a read of a set ended."""
+"""Find the operations near a counterexample: those around a broken promise, and the bounds on a read of a set."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ import numpy as np
 from history import SECOND, Counterexample, Operation
 from history.columns.operations import NONE, Operations
 
-#: At most this many operations are shown on each side of one of the violation.
+#: At most this many nearby operations are shown for each operation of the violation.
 MAX_NEARBY: Final = 3
-#: They are shown if at most this much time (ns) lies between the two.
+#: A nearby operation is shown only if at most this much time (ns) lies between the two.
 MAX_GAP_NS: Final = SECOND
 
 
 def nearby_operations(operations: Operations, example: Counterexample) -> list[Operation]:
-    """List the nearest operations on the object around each one of a broken promise, in the order of the history.
+    """Return the operations on the same object that are nearest to those of a broken promise, in history order.
 
-    Of other counterexamples there are none: they say by themselves why nothing fits.
+    Other counterexamples get none, because they show by themselves why nothing fits.
     """
     if not example.roles or example.key is None:
         return []
@@ -36,10 +36,11 @@ def nearby_operations(operations: Operations, example: Counterexample) -> list[O
 
 
 def set_bounds(operations: Operations, example: Counterexample, key: object) -> str:
-    """Say what every legal answer of a blamed read of a set holds, and what it may hold besides; else nothing.
+    """Say what every legal answer to a blamed read of a set must hold and what else it may hold.
 
-    It holds what was acknowledged before it began, or shown by a read that had ended by then, and beside that nothing
-    but elements whose adds had begun before it ended.  Such sets only grow.
+    It must hold every element that was acknowledged, or shown by a read that had ended, before the blamed read
+    began.  Beyond that it may hold only elements whose adds began before the read ended.  This assumes sets that
+    only grow; for anything else the text is empty.
     """
     (blamed, *others) = example.suspects or (None,)
     if blamed is None or others or blamed.f != "read" or blamed.returned is None or example.roles:

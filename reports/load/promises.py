@@ -1,4 +1,4 @@
-"""What a system promises, as the judge recorded it, and which of that a failed check shows to be broken."""
+"""What a system promises, as the judge recorded it, and which promises a failed check breaks."""
 
 from __future__ import annotations
 
@@ -11,12 +11,15 @@ from history.records.finding import findings_in
 from history.records.violations import LINEARIZABLE, counterexamples_of
 from reports.load.run import Run
 
-#: ``claim``, ``of``, ``source``, ``checks`` and ``kinds``, as ``harness.systems.promise`` says.
+#: Each has ``claim``, ``of``, ``source``, ``checks`` and ``kinds``; see ``harness.systems.promise``.
 Promises = Sequence[Mapping[str, Any]]
 
 
 def promises_of(run: Run) -> list[dict[str, Any]]:
-    """List what the system promises; ``of`` names only operations that the run has, where it has some of them."""
+    """Return the promises of the system under test.
+
+    ``of`` names only operations that the run has; if it has none of them, all are named.
+    """
     found = run.environment.get("promises")
     asked = set(run.operations.f.names)
     return [
@@ -33,9 +36,10 @@ def promises_of(run: Run) -> list[dict[str, Any]]:
 
 
 def broken_by(promises: Promises, check: str, kinds: Collection[str], operations: Collection[str]) -> Promises:
-    """List the promises that a violation breaks: those of its kind, else of its check, else of its operations.
+    """Return the promises that a violation breaks: those of its kind, else of its check, else of its operations.
 
-    ``kinds``: of the violation (none: all that the check can find); ``operations``: those that are wrong.
+    ``kinds`` are the kinds of the violation; if empty, every kind that the check can find.  ``operations`` are the
+    operations that are wrong.
     """
     named = [one for one in promises if check in one["checks"]]
     of_kind = [one for one in named if not set(kinds).isdisjoint(one["kinds"])]
@@ -47,14 +51,14 @@ def broken_by(promises: Promises, check: str, kinds: Collection[str], operations
 
 
 def _of_everything(one: Mapping[str, Any]) -> bool:
-    """Whether it names neither operations nor checks, as the sentences in the file of any program."""
+    """Return whether a promise names neither operations nor checks, as in the file of a program."""
     return not one["of"] and not one["checks"]
 
 
 def behind_checks(run: Run, of_clients: str) -> dict[str, Promises]:
-    """Map each check to the promises that it rests on; of one that failed only to those that it shows broken.
+    """Map each check to the promises that it rests on; a failed check only to those that it shows broken.
 
-    What is promised of operations is behind the check ``of_clients`` alone.
+    Promises about operations belong only to the check ``of_clients``.
     """
     promises, found = promises_of(run), {}
     for check in check_records(run.results):
@@ -68,13 +72,13 @@ def behind_checks(run: Run, of_clients: str) -> dict[str, Promises]:
 
 
 def broken_in(promises: Promises, check: str, example: Counterexample) -> Promises:
-    """List the promises that a counterexample shows to be broken."""
+    """Return the promises that a counterexample shows to be broken."""
     about = operations_at_fault(example) if check in LINEARIZABLE else set()
     return broken_by(promises, check, {example.kind}, about)
 
 
 def operations_at_fault(example: Counterexample) -> set[str]:
-    """Name the operations that a counterexample shows to be wrong: the one that fits nowhere, else all of them."""
+    """Return the functions that a counterexample blames: its suspects', or all if it has no suspects."""
     return {one.f for one in example.suspects or example.operations}
 
 

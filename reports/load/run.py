@@ -1,7 +1,7 @@
-"""One run as the reports see it: of its recording what can be read, and a warning for each part that cannot.
+"""A run as the reports see it: as much of its recording as can be read, and a warning for each other part.
 
-Nothing but the run's directory is needed.  A run that was killed, or that failed before anything was judged, has fewer
-files; the page is then shorter and says why.
+Only the run's directory is needed.  A run that was killed, or that failed before anything was judged, has fewer files;
+its page is shorter and says why.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from reports.style.wording import Wording, by_values
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """The contents of a run's files.  Dictionaries are as in the files; every field of them is optional."""
+    """Contents of a run's files.  Dictionaries are as in the files, and every field in them is optional."""
 
     recording: Recording
     plan: dict[str, Any]
@@ -61,17 +61,17 @@ class Run:
 
     @property
     def started(self) -> str:
-        """The run's start as ISO text, empty if not recorded."""
+        """The run's start as ISO text; empty if not recorded."""
         return str(self.header.get("started") or self.plan.get("started") or self.state.get("started") or "")
 
     @property
     def failure(self) -> str | None:
-        """The reason why the harness failed, if it did."""
+        """Why the harness failed; None if it did not."""
         return failure_of(self.files, self.state, self.results)
 
     @property
     def verdict(self) -> str:
-        """valid, invalid, unknown or "harness failure"; a run without a verdict is unknown."""
+        """Verdict of the run: valid, invalid, unknown or "harness failure"; unknown if there is none."""
         return verdict_of(self.results, self.failure)
 
     @property
@@ -85,38 +85,38 @@ class Run:
 
     @property
     def recorded(self) -> bool:
-        """Whether anything happened that can be drawn: an operation, a fault or a probe."""
+        """Whether there is anything to draw: an operation, a fault or a probe."""
         return bool(len(self.operations) or self.receipts or self.probes)
 
     @property
     def end(self) -> int:
-        """The last recorded moment in ns since the run's start, at least one second."""
+        """Last recorded moment in ns since the run's start, at least one second."""
         probes = self.probes[-1].time if self.probes else 0
         faults = max((receipt.healed or receipt.started for receipt in self.receipts), default=0)
         return max(self.operations.end, probes, faults, SECOND)
 
     @property
     def clock(self) -> AwakeClock:
-        """The clock without the times in which the harness stood still."""
+        """Clock that skips the times when the harness stood still."""
         return AwakeClock.recorded(self.state)
 
     @property
     def epoch_bits(self) -> int:
-        """The number of lower bits of an index that count within an epoch; 0 where indexes have none."""
+        """Number of lower bits of an index that count within an epoch; 0 if indexes have no epochs."""
         return epoch_bits_in(self.results)
 
     @property
     def environment(self) -> dict[str, Any]:
-        """The facts about machines and system; empty for a run that was not judged."""
+        """Facts about machines and system; empty for a run that was not judged."""
         return self.results.get("environment") or {}
 
     def index(self, value: int) -> str:
-        """Write one of the nodes' indexes."""
+        """Format one of the nodes' indexes."""
         return index(value, self.epoch_bits)
 
     @property
     def members(self) -> tuple[str, ...]:
-        """The nodes over which majorities are counted; all nodes of a run that does not say."""
+        """Nodes that count for majorities; all nodes if the run does not say."""
         said = self.header.get("members")
         members = {str(name) for name in said} if isinstance(said, list) else set[str]()
         return tuple(node for node in self.nodes if node in members) or self.nodes
@@ -132,7 +132,7 @@ class Run:
 
 
 def beside_violation(failure: str) -> str:
-    """Say what failed on our side in a run in which a violation is proven."""
+    """Say that the harness failed too in a run with a proven violation, and that the violation still counts."""
     return (
         f"The harness failed as well ({failure.rstrip('.')}). What was recorded was judged, and a check failed: that "
         "is a finding about the system under test all the same."
@@ -140,7 +140,7 @@ def beside_violation(failure: str) -> str:
 
 
 def failure_of(files: RunFiles, state: Mapping[str, Any], results: Mapping[str, Any]) -> str | None:
-    """Say why the harness failed in a run, as it recorded; or that it broke off without a word."""
+    """Return why the harness failed, as recorded, or that it broke off; None if it did not fail."""
     failures = state.get("failures")
     found = results.get("harness_failure") or "; ".join(map(str, failures if isinstance(failures, list) else ()))
     if not found and (missing := unjudged(files, state, results)) is not None and missing.why == "broke off":
@@ -149,7 +149,7 @@ def failure_of(files: RunFiles, state: Mapping[str, Any], results: Mapping[str, 
 
 
 def read_run(run: RunFiles | Recording, wording: Wording = by_values) -> Run:
-    """Read a run, with its model's words for operations.  Never raises for what its files hold."""
+    """Read a run; ``wording`` puts its operations into words.  Never raises for the contents of its files."""
     recording, notes = Recording.of(run), Notes()
     nothing: dict[str, Any] = {}
     results = tidy(notes.attempt("results.json", lambda: recording.results, nothing), notes)
@@ -173,7 +173,7 @@ _OBJECTS: Final = ("counts", "environment", "timings")
 
 
 def tidy(results: Mapping[str, Any], notes: Notes) -> dict[str, Any]:
-    """Make every list of ``results.json`` a list of objects, every object an object; anything else is a warning."""
+    """Repair ``results.json``: lists hold only objects, objects are objects.  Adds a warning for anything else."""
     found = dict(results)
     for name in _RECORDS:
         value = found.get(name) or []
@@ -203,7 +203,7 @@ def _header(recording: Recording) -> dict[str, Any]:
 
 
 def _receipts(recording: Recording, results: Mapping[str, Any], notes: Notes) -> list[Receipt]:
-    """The receipts in the history, or else in the results."""
+    """Return the receipts in the history, or else those in the results."""
 
     def recorded() -> list[Receipt]:
         return recording.receipts if recording.files.history.exists() else []
@@ -215,7 +215,7 @@ def _receipts(recording: Recording, results: Mapping[str, Any], notes: Notes) ->
 
 
 def about_of(run: Run) -> str:
-    """Write in one line which system was tested, by which workload, and for how long."""
+    """Describe in one line the tested system, the workload and the duration."""
     workload = run.plan.get("workload")
     parts = (
         system_of(run),
@@ -226,14 +226,15 @@ def about_of(run: Run) -> str:
 
 
 def system_of(run: Run) -> str:
-    """Name the system under test and its version."""
+    """Return the name and version of the system under test."""
     return str(run.environment.get("system") or run.plan.get("system") or "the system")
 
 
 def commands_of(plan: Mapping[str, Any], *, faults: bool = True) -> list[tuple[str, str]]:
-    """List (what it repeats, command line) of the commands in a plan; with ``faults`` also the one to replay them.
+    """Return (purpose, command line) for the commands in a plan; with ``faults`` also the replay command.
 
-    Earlier releases left out a schedule of the run's own: then the command does not repeat the faults, and says so.
+    Earlier releases left a run's own schedule out of the command.  Such a command does not repeat the faults, and
+    its purpose says so.
     """
     again, replay = (quoted_command(plan.get(name)) for name in ("command", "replay_command"))
     found = []
@@ -244,10 +245,10 @@ def commands_of(plan: Mapping[str, Any], *, faults: bool = True) -> list[tuple[s
 
 
 def quoted_command(text: object) -> str:
-    """Quote every word of a recorded command of ours anew; empty for any other text.
+    """Quote every word of a recorded harness command again; empty for any other text.
 
-    It is shown to be pasted into a shell, maybe root's, and the plan may be a stranger's: then a word of it is an
-    argument of ``harness run`` or ``replay``, and never a command of its own.
+    Users paste the command into a shell, perhaps as root, and the plan may come from a stranger.  With every word
+    quoted, each is an argument of ``harness run`` or ``harness replay`` and can never be a command of its own.
     """
     try:
         words = shlex.split(printable(text)) if isinstance(text, str) else []
@@ -257,7 +258,7 @@ def quoted_command(text: object) -> str:
 
 
 def phase_bounds(operations: Operations, phase: str) -> tuple[int, int] | None:
-    """Find first invocation and last completion of a phase, in ns; None if no operation belongs to it."""
+    """Return the first invocation and the last completion of a phase, in ns; None if it has no operations."""
     rows = operations.phase.equals(phase)
     if not bool(np.any(rows)):
         return None

@@ -1,6 +1,6 @@
-"""One run as a row: what the site lists, filters and compares, and ``harness ls`` prints.
+"""A run as a row, which the site lists, filters and compares, and ``harness ls`` prints.
 
-A row is made from ``plan.json``, ``run.json`` and ``results.json`` alone.
+Rows are made only from ``plan.json``, ``run.json`` and ``results.json``.
 """
 
 from __future__ import annotations
@@ -46,17 +46,20 @@ from reports.style.format import one_line
 
 @dataclass(frozen=True, slots=True)
 class RunRow:
-    """One run.  Seconds, operations a second; None where it is not recorded.
+    """One run as a row of a list.  Times are in seconds, rates in operations a second; None if not recorded.
 
-    ``verdict`` is valid, invalid, unknown or "harness failure".  ``severity`` and ``kind`` are those of the worst
-    violation; where there is none ``kind`` names the unknown check, or says why there is no verdict.  ``planted_bug``:
-    whether a planted bug was found, and ``beside`` the worst finding that it does not explain.
-    ``recovery_s`` is the longest time until the rate was back after a fault, ``never`` after how many it was not,
-    ``gap_s`` the longest stretch without an ok around any fault.  ``checks`` holds (name, verdict).  ``settings`` is a
-    digest of those that move the figures; ``machine`` is None where it is not recorded.
-    ``options`` are those of the run's system, as ``name=value``.
-    ``least``: there may be more ``violations`` than were looked for.  ``failure`` is what failed on our side; beside a
-    violation, which is proven all the same, the verdict is invalid.
+    ``verdict`` is valid, invalid, unknown or "harness failure". ``severity`` and ``kind`` describe the worst
+    violation; without violations, ``kind`` names the unknown check or says why there is no verdict.
+    ``planted_bug`` says whether a planted bug was found, and ``beside`` is the worst finding that the bug does not
+    explain.
+
+    ``recovery_s`` is the longest time until the rate was back after a fault, ``never`` counts the faults after
+    which it never was, and ``gap_s`` is the longest time without an ok around any fault.  ``checks`` holds (name,
+    verdict). ``settings`` is a digest of the settings that affect the figures.  ``machine`` is None if it is not
+    recorded.  ``options`` are those of the run's system, as ``name=value``.
+
+    ``least``: there may be more than the ``violations`` counted.  ``failure`` says what failed in the harness
+    itself; a proven violation still makes the verdict invalid.
     """
 
     test: str
@@ -94,39 +97,39 @@ class RunRow:
 
     @property
     def shown(self) -> str:
-        """The verdict as lists show it, with what became of a planted bug."""
+        """Verdict as lists show it, including whether a planted bug was found."""
         return listed_verdict(self.verdict, self.planted_bug, self.beside)
 
     @property
     def finding(self) -> str:
-        """The finding in a few words: the worst violation, or what kept the run from proving anything."""
+        """The finding in a few words: the worst violation, or why the run proves nothing."""
         return finding_name(self.severity, self.kind, self.planted_bug, self.beside)
 
     @property
     def group(self) -> str:
-        """The kind of finding by which runs are filtered; a planted bug is no finding about the system."""
+        """Kind of finding by which runs are filtered; a planted bug does not count as a finding about the system."""
         if self.planted_bug:
             return f"planted bug {'not ' * (self.planted_bug == 'missed')}found{', and more' * bool(self.beside)}"
         return self.severity or self.kind
 
     @property
     def faults(self) -> list[str]:
-        """The names of its faults, without their aims."""
+        """Names of the run's faults, without their targets."""
         return list(_faults(self.nemesis))
 
 
 @lru_cache(4096)
 def _faults(nemesis: str) -> tuple[str, ...]:
-    """Split the name of a nemesis, of which thousands of runs share a few."""
+    """Split the name of a nemesis into faults; cached, because thousands of runs share a few names."""
     return tuple(sorted(faults_of(nemesis)))
 
 
-#: Before the sentence of a run of which rate, gap and recovery are not given.
+#: Put before the sentence of a run with a cut history, for which rate, gap and recovery are not given.
 _CUT: Final = "(its history was cut: no rates) "
 
 
 def row_of(run: RunFiles | Recording) -> RunRow:
-    """Make the row of one run; a file that cannot be read counts as absent."""
+    """Return the row of one run; a file that cannot be read counts as absent."""
     recording, notes = Recording.of(run), Notes()
     files, nothing = recording.files, dict[str, Any]()
     try:
@@ -147,7 +150,7 @@ def _row(files: RunFiles, plan: dict[str, Any], state: dict[str, Any], results: 
     faults = [window for window in results.get("windows", ()) if "fault" in window]
     operations = _whole(_at(results, "counts", "all"))
     main, length, cut = _main_seconds(state), _length(state), counts_cut(results, state)
-    faults = [] if cut else faults  # their figures, as the rate, would be those of the cut
+    faults = [] if cut else faults  # their figures, like the rate, would describe the cut
     offered = _present(files)
     stale = f"({STALE}) " if files.report.name in offered and is_stale(files, results) else ""
     violations = violations_of(results, checks_looking(plan))
@@ -185,7 +188,7 @@ def _row(files: RunFiles, plan: dict[str, Any], state: dict[str, Any], results: 
 
 
 def _bare(files: RunFiles, sentence: str = "not readable") -> RunRow:
-    """Make the row of a run whose files cannot be read."""
+    """Return the row of a run whose files cannot be read."""
     empty: dict[str, Any] = dict.fromkeys((field.name for field in fields(RunRow)), None)
     named = {
         "test": files.root.parent.name,
@@ -211,7 +214,7 @@ def _whole(value: Any) -> int | None:
 
 
 def _started(files: RunFiles, plan: Mapping[str, Any]) -> str:
-    """Return the start in the directory's name, as ISO text; else the plan's."""
+    """Return the start in the directory's name as ISO text, or else the plan's."""
     start = start_of(files.root.name)
     return f"{start:%Y-%m-%dT%H:%M:%SZ}" if start else one_line(plan.get("started", ""), 40)
 
@@ -221,9 +224,9 @@ def _unknown(results: Mapping[str, Any]) -> str:
 
 
 def _describe(results: Mapping[str, Any], plan: Mapping[str, Any], violations: Sequence[Violation]) -> str:
-    """Return the headlines; where none are recorded, the sentence.
+    """Return the recorded headlines, or else the sentence of the verdict.
 
-    Of that failed checks come in front of what is fine, since a list shows only its beginning.
+    If other checks failed, they come before the checks that passed, because a list shows only the beginning.
     """
     if headlines := headlines_of(results, plan):
         failure = results.get("harness_failure")
@@ -246,7 +249,7 @@ def _no(check: Mapping[str, Any]) -> str:
 
 
 def _main_seconds(state: Mapping[str, Any]) -> float | None:
-    """The length of the main phase, without the times in which the harness stood still."""
+    """Return the length of the main phase without the times when the harness stood still."""
     start, end = _whole(_at(state, "moments", "main")), _whole(_at(state, "moments", "main-end"))
     if start is None or end is None or end <= start:
         return None
@@ -282,7 +285,7 @@ def _present(files: RunFiles) -> tuple[str, ...]:
 
 
 def _is_own_file(path: str) -> bool:
-    """Whether there is a file, and no symbolic link."""
+    """Return whether the path is a regular file and not a symbolic link."""
     try:
         return stat.S_ISREG(os.lstat(path).st_mode)
     except OSError:

@@ -1,7 +1,7 @@
-"""Detection of stale pages: a page's head holds a digest of the results that it was drawn from.
+"""Detection of stale pages: a page's head holds a digest of the results from which it was drawn.
 
-``harness check`` judges a run again, which may find other words or another verdict, and draws it anew.  A page that
-could not be drawn then, or whose results were replaced by other means, is an earlier one.
+``harness check`` judges a run again, perhaps with other words or another verdict, and redraws its page.  A page is
+stale if that redraw failed, or if something else replaced the results.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from typing import Any, Final
 from history import RunFiles
 
 NAME: Final = "drawn-from"
-#: Bytes of a page that are read: they hold the first lines of its head.
+#: How many bytes of a page are read; they include the first lines of its head.
 HEAD: Final = 4096
 _DIGEST: Final = re.compile(rb'<meta name="drawn-from" content="([0-9a-f]*)">')
 STALE: Final = "page of an earlier verdict: harness report draws it anew"
 
 
 def digest_of(results: Mapping[str, Any]) -> str:
-    """Digest the parts of the results that a page shows, without timings."""
+    """Return a digest of the parts of the results that a page shows, without timings."""
     shown = {name: results.get(name) for name in ("verdict", "sentence", "harness_failure", "checks")}
     keys = [(key.get("key"), key.get("violations"), _sentences(key)) for key in results.get("keys") or ()]
     text = json.dumps([shown, keys], sort_keys=True, default=str)
@@ -36,7 +36,10 @@ def _sentences(key: Mapping[str, Any]) -> list[Any]:
 
 
 def is_stale(files: RunFiles, results: Mapping[str, Any]) -> bool:
-    """Check whether the run's page was drawn from other results; pages of earlier releases do not record it."""
+    """Return whether the run's page was drawn from other results.
+
+    Pages of earlier releases record no digest and never count as stale.
+    """
     recorded = _recorded(files.report)
     return recorded is not None and recorded != digest_of(results)
 

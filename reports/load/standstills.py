@@ -1,4 +1,4 @@
-"""What a reader of a run has to know of the times in which the harness itself stood still, or asked no node."""
+"""Sentences about the times when the harness itself stood still or probed no node."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from reports.load.run import Run
 
 
 def standstill_text(state: Mapping[str, Any]) -> str:
-    """Say when the harness stood still, by ``run.json``; empty where it did not."""
+    """Say when the harness stood still, according to ``run.json``; empty if it never did."""
     spans = AwakeClock.recorded(state).spans
     if not spans:
         return ""
@@ -18,12 +18,12 @@ def standstill_text(state: Mapping[str, Any]) -> str:
 
 
 def still_texts(run: Run) -> list[str]:
-    """List what is to be said of a run; nothing of most."""
+    """Return the sentences about standstills and missing probes; for most runs there are none."""
     return [text for text in (standstill_text(run.state), _unprobed_text(run)) if text]
 
 
 def _unprobed_text(run: Run) -> str:
-    """Say when no node was probed although the harness recorded no standstill; empty where there was no such time."""
+    """Say when no node was probed although no standstill was recorded; empty if that never happened."""
     spans = unprobed_in(run)
     if not spans:
         return ""
@@ -34,7 +34,7 @@ def _unprobed_text(run: Run) -> str:
 
 
 def unprobed_in(run: Run) -> list[Span]:
-    """List the times of the run, up to the end of its load, without any probe and without a recorded standstill."""
+    """Return the times up to the end of the load that have neither probes nor a recorded standstill."""
     if not run.probes:
         return []
     clock, ended = run.clock, (run.state.get("moments") or {}).get("main-end")

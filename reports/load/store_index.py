@@ -1,9 +1,9 @@
-"""The runs of a store, by an index that is written when a run is judged.
+"""The runs of a store, with an index that is updated whenever a run is judged.
 
-Rows are remembered by the times and sizes of the files that they are made of, in memory and in ``.index.jsonl`` in the
-store: a line a row, of which the last of each run counts.  A run that is judged adds its line (:func:`remember`), and
-a listing of the store adds those that are missing, so it is never wrong without them.  Symbolic links in a store
-(``latest``) are never followed.
+Rows are cached in memory and in the store's ``.index.jsonl``, one row a line; the last line of a run counts.  A row is
+valid while the times and sizes of its files stay the same.  Judging a run adds its line (:func:`remember`), and listing
+the store adds missing lines, so the index may lag but the list is never wrong.  Symbolic links in a store (``latest``)
+are never followed.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from reports.load.run_row import RunRow, row_of
 INDEX_VERSION: Final = 16
 INDEX_NAME: Final = ".index.jsonl"
 NOT_TESTS: Final = frozenset({WAREHOUSE, "latest"})
-#: Lines more than twice the runs that are left in the index before it is written anew.
+#: The index is rewritten once it has this many lines more than twice the number of runs.
 _DEAD: Final = 1000
 
 
 class _Line(msgspec.Struct, array_like=True, frozen=True):
-    """A line of the index."""
+    """Line of the index."""
 
     version: int
     place: str
@@ -39,7 +39,7 @@ class _Line(msgspec.Struct, array_like=True, frozen=True):
 
 
 class StoreIndex:
-    """The rows of one store, newest first, kept fresh by :meth:`rows`."""
+    """The rows of one store, newest first; :meth:`rows` keeps them up to date."""
 
     def __init__(self, store: Path, *, remember: bool = True) -> None:
         self.store = store
@@ -47,7 +47,7 @@ class StoreIndex:
         self._remember = remember
 
     def rows(self) -> list[RunRow]:
-        """Read new and changed runs and drop those that are gone.  Raises OSError if there is no store."""
+        """Read new and changed runs, drop removed ones and return all rows.  Raises OSError if there is no store."""
         fresh: dict[str, _Line] = {}
         new: list[_Line] = []
         for place, root in _folders(self.store):
@@ -59,7 +59,7 @@ class StoreIndex:
                 line = _line(Recording(Path(root)))
                 new.append(line)
             fresh[place] = line
-        # What is under way may end without another word, and then nothing of its stamp changes.
+        # Do not cache runs under way: one may end silently, and then its stamp does not change.
         self._known = {place: line for place, line in fresh.items() if line.row.kind != "under way"}
         if self._remember:
             self._save([line for line in new if line.place in self._known])
@@ -76,7 +76,7 @@ class StoreIndex:
 
 
 def remember(run: Recording, store: Path) -> None:
-    """Add the row of a judged run to the index of its store, so that the next list finds it there."""
+    """Add the row of a judged run to the index of its store, so that the next listing finds it there."""
     if run.files.root.parents[1].resolve() == store.resolve():
         _append(store / INDEX_NAME, [_line(run)])
 
@@ -90,7 +90,10 @@ def runs_of(store: Path) -> Iterator[RunFiles]:
 
 
 def _folders(store: Path) -> Iterator[tuple[str, str]]:
-    """Yield (``<test>/<run>``, path) of what may be a run; as text, since a Path for each costs as much as the rest."""
+    """Yield (``<test>/<run>``, path) for every directory that may be a run.
+
+    Paths are text, because creating a Path for each would double the time.
+    """
     with os.scandir(store) as tests:
         for test in tests:
             if test.name in NOT_TESTS or test.name.startswith(".") or not test.is_dir(follow_symlinks=False):
@@ -106,7 +109,7 @@ def _holds_run(root: str) -> bool:
 
 
 def _line(run: Recording) -> _Line:
-    # Before the files are read: a later change is then seen as one.  A judge has read them before it writes results.
+    # Take the stamp before reading the files, so that a change made meanwhile is noticed next time.
     stamp = _stamp(os.fspath(run.files.root))
     return _Line(INDEX_VERSION, _place(run.files), stamp, row_of(run))
 
@@ -120,7 +123,7 @@ _STAMPED: Final = tuple(path.name for path in (_NAMES.plan, _NAMES.state, _NAMES
 
 
 def _stamp(root: str) -> tuple[int, ...]:
-    """List times and sizes of the files that a run's row is made of, the plan's first; zeros for missing ones."""
+    """Return times and sizes of the files from which a row is made, the plan's first; zeros for missing files."""
     stamp: list[int] = []
     for name in _STAMPED:
         try:
@@ -132,7 +135,7 @@ def _stamp(root: str) -> tuple[int, ...]:
 
 
 def _read(path: Path) -> tuple[dict[str, _Line], int]:
-    """Read the last line of each run, and count the lines; a line that is torn or of another version is left out."""
+    """Return the last line of each run and the number of lines; torn lines and other versions are skipped."""
     decoder = msgspec.json.Decoder(_Line)
     known: dict[str, _Line] = {}
     count = 0
@@ -152,19 +155,19 @@ def _read(path: Path) -> tuple[dict[str, _Line], int]:
 
 
 def _append(path: Path, lines: Iterable[_Line]) -> None:
-    """Add lines in one write; a store that cannot be written is no reason to fail."""
+    """Append lines in one write; a store that cannot be written is not an error."""
     with suppress(OSError, UnsafeFileError):
         append_below(path.parent, path, _texts(lines))
 
 
 def _rewrite(path: Path, lines: Iterable[_Line]) -> None:
-    """Write the index whole or not at all; a line that another process adds meanwhile is made again."""
+    """Rewrite the index atomically; lines that another process adds meanwhile are lost and made again later."""
     with suppress(OSError, UnsafeFileError):
         write_below(path.parent, path, _texts(lines))
 
 
 def _texts(lines: Iterable[_Line]) -> bytes:
-    """Encode lines; a run whose name is no UTF-8 is left out, and read each time."""
+    """Encode lines; runs with names that are not UTF-8 are skipped and read each time."""
     encoder = msgspec.json.Encoder()
     texts = []
     for line in lines:

@@ -18,14 +18,14 @@ _PHASES: Final = {"warm-up": "in the warm-up", "main": "in the main phase"}
 
 @dataclass(frozen=True, slots=True)
 class Unjudged:
-    """The reason why a run has no verdict, in a word or two and in a sentence."""
+    """Why a run has no verdict, in a word or two and in a sentence."""
 
     why: Why
     sentence: str
 
 
 def unjudged(files: RunFiles, state: Mapping[str, Any], results: Mapping[str, Any]) -> Unjudged | None:
-    """Say why there is no verdict; None where there is one, or a recorded failure of the harness, or no run at all."""
+    """Return why a run has no verdict; None if it has one, the harness recorded a failure, or there is no run."""
     if results:
         return None
     if is_under_way(files.root):
@@ -51,7 +51,7 @@ def unjudged(files: RunFiles, state: Mapping[str, Any], results: Mapping[str, An
 
 
 def _changed(files: RunFiles) -> float | None:
-    """The time at which any of the records last grew, in seconds since 1970; None if there is none."""
+    """Return when any of the records last grew, in seconds since 1970; None if there are none."""
     times = []
     for path in (files.plan, files.state, files.history, files.probes, files.log):
         try:
