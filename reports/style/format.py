@@ -1,4 +1,4 @@
-"""Write numbers, moments and hostile text the same in the page, the summary and JUnit."""
+"""Formatting of numbers, moments and untrusted text, shared by the page, the summary and JUnit."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ _NOT_XML: Final = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uf
 _DATE: Final = re.compile(r"^(?:\W{0,2}\d{4}-\d\d-\d\d[ T][\d:.,]+\s?(?:Z|[+-]\d\d:?\d\d)?\s*)|^Caused by: ")
 #: Limit of a headline, in words.
 HEADLINE: Final = 25
-#: Where a sentence or a clause ends: also before a bracket, and before a moment that is named in another way.
+#: Ends of sentences and clauses, including those before a bracket and before a time such as ", 3.0 s".
 _CLAUSE: Final = re.compile(r"[.:;](?= )| (?=\()|,(?= \d+\.\d s)")
-#: Of these the best place is last.
+#: Characters at which a headline may end, best last.
 _RANK: Final = ", :;."
 _PAIRS: Final = (("“", "”"), ("(", ")"), ("[", "]"))
 #: Limit of a text on a page, in characters.
@@ -27,26 +27,26 @@ SHORT: Final = 24
 
 
 def printable(text: object) -> str:
-    """Replace control characters, direction marks and surrogates: a terminal can print the text, and only prints it."""
+    """Replace control characters, direction marks and surrogates, so that text cannot control a terminal."""
     return _CONTROL.sub("\ufffd", str(text).replace("\u2028", " ").replace("\u2029", " "))
 
 
 def one_line(text: object, limit: int = 200) -> str:
-    """Write a text on one line without control characters, cut to ``limit`` characters."""
+    """Put a text on one line, without control characters, and cut it to ``limit`` characters."""
     return short(" ".join(printable(text).split()), limit)
 
 
 def sentence(text: object, limit: int = 200) -> str:
-    """Write a text as :func:`one_line` does, with a full stop where it has none and is not cut."""
+    """Format a text as :func:`one_line` does, and add a full stop unless it has one or was cut."""
     line = one_line(text, limit)
     return line if line.endswith((".", "…")) else f"{line}."
 
 
 def lead(text: str, words: int = HEADLINE) -> tuple[str, str]:
-    """Split a text that has too many words into a headline and the rest, which says more about it.
+    """Split a text with too many words into a headline and the remaining details.
 
-    The headline ends where a sentence or a clause does, outside quotes and brackets, and is no mere title; without
-    such a place it is left whole.
+    The headline ends at the end of a sentence or clause, outside quotes and brackets, and must be more than a short
+    title.  If there is no such place, the whole text is the headline.
     """
     ends = [] if len(text.split()) <= words else [one.start() for one in _CLAUSE.finditer(text)]
     fitting = [
@@ -59,12 +59,12 @@ def lead(text: str, words: int = HEADLINE) -> tuple[str, str]:
         return text, ""
     end = max(fitting, key=lambda place: (_RANK.index(text[place]), place))
     rest = text[end:].lstrip(_RANK)
-    named = any(map(str.isdigit, rest.partition(" ")[0]))  # a node's name stays as it is
+    named = any(map(str.isdigit, rest.partition(" ")[0]))  # do not capitalize a node's name
     return text[:end] + ".", rest if named else rest[:1].upper() + rest[1:]
 
 
 def short(text: str, limit: int = LONGEST) -> str:
-    """Cut a text to ``limit`` characters: at the end of a word where one ends in the last fifth of them."""
+    """Cut a text to ``limit`` characters, at the end of a word if one ends in the last fifth."""
     if len(text) <= limit:
         return text
     end = text.rfind(" ", limit - 1 - limit // 5, limit - 1)
@@ -72,9 +72,9 @@ def short(text: str, limit: int = LONGEST) -> str:
 
 
 def text_of(value: Any, most: int = SHORT) -> str:
-    """Write a value: ``absent`` for null, the fields of an object by their names, JSON otherwise.
+    """Format a value: ``absent`` for null, named fields for an object, otherwise JSON.
 
-    A list that is too long keeps its first and its last items: what is wrong with an answer is often at its end.
+    A list that is too long keeps its first and last items, because errors in an answer are often at its end.
     """
     if isinstance(value, Mapping):
         return short(", ".join(f"{name} {text_of(item, most)}" for name, item in value.items()), max(most, 40))
@@ -85,7 +85,7 @@ def text_of(value: Any, most: int = SHORT) -> str:
 
 
 def _ends(items: Sequence[Any], most: int) -> str:
-    """Write the first and the last items of a list, in turn, as many as there is room for; empty for less than two."""
+    """Format as many of a list's first and last items as fit; empty if fewer than two do."""
     parts: tuple[list[str], list[str]] = [], []
     room = most - len("[…]")
     for place in range(len(items)):
@@ -99,18 +99,18 @@ def _ends(items: Sequence[Any], most: int) -> str:
 
 
 def undated(line: str) -> str:
-    """Take the date from the front of a log line."""
+    """Remove the date from the start of a log line."""
     return _DATE.sub("", line)
 
 
 def compact(value: Any, limit: int = 160) -> str:
-    """Write a JSON value in one short line, without the outermost braces."""
+    """Format a JSON value in one short line, without the outermost braces."""
     text = json.dumps(value, ensure_ascii=False, separators=(", ", ": "), default=str)
     return one_line(text[1:-1] if text[:1] == "{" else text, limit)
 
 
 def leaves(record: Mapping[str, Any], between: str = ".", before: str = "") -> Iterator[tuple[str, Any]]:
-    """Yield (name, value) of what is in a record and the records in it; their names are joined."""
+    """Yield (name, value) for the values in a record and its nested records; nested names are joined."""
     for name, value in record.items():
         if isinstance(value, Mapping):
             yield from leaves(value, between, f"{before}{name}{between}")
@@ -119,12 +119,12 @@ def leaves(record: Mapping[str, Any], between: str = ".", before: str = "") -> I
 
 
 def xml_text(text: object) -> str:
-    """Replace what an XML 1.0 document may not hold; the writer escapes the rest."""
+    """Replace characters that XML 1.0 does not allow; the XML writer escapes the rest."""
     return _NOT_XML.sub("\ufffd", str(text))
 
 
 def number(value: Any, digits: int = 1) -> str:
-    """Write a number with a comma between thousands, a dash for None."""
+    """Format a number with commas between thousands; a dash for None."""
     if value is None or (isinstance(value, float) and not math.isfinite(value)):
         return "–"
     if isinstance(value, bool) or not isinstance(value, int | float):
@@ -133,7 +133,7 @@ def number(value: Any, digits: int = 1) -> str:
 
 
 def index(value: int, epoch_bits: int = 0) -> str:
-    """Write the index of an entry: a number, or one with an epoch in hexadecimal, as its system writes it."""
+    """Format the index of an entry: a number, or one with an epoch in hexadecimal, as its system writes it."""
     return index_text(value, epoch_bits) if epoch_bits else number(value)
 
 
@@ -142,7 +142,7 @@ def seconds(value: float | None, digits: int = 2) -> str:
 
 
 def milliseconds(value: float | None) -> str:
-    """Write milliseconds without decimals, below one as such."""
+    """Format milliseconds without decimals; less than one is shown as such."""
     if value is None:
         return "–"
     return "< 1" if 0 < value < 1 else number(round(value))

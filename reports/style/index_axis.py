@@ -1,4 +1,4 @@
-"""Indexes on an axis: as they are, or, where they have epochs, one epoch beside the next without the gap between them.
+"""An axis for indexes.  If indexes have epochs, the epochs are placed next to each other without the gaps.
 
 An index with an epoch in its upper bits rises by billions from one epoch to the next, and by hundreds within one.
 """
@@ -17,20 +17,23 @@ from reports.style.format import number
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 
-#: Labels that an axis has room for, one below the other.
+#: How many labels fit on an axis, one below the other.
 ROOM: Final = 11
 
 
 @dataclass(frozen=True, slots=True)
 class IndexAxis:
-    """An axis of indexes.  ``begins`` are (place on the axis, index) of each epoch's first entry, if there are any."""
+    """Axis for indexes; ``begins`` are (place on the axis, index) of each epoch's first entry.
+
+    ``begins`` is empty if indexes have no epochs.
+    """
 
     begins: tuple[tuple[float, int], ...] = ()
     bits: int = 0
 
     @classmethod
     def of(cls, rows: Sequence[Floats], bits: int) -> IndexAxis:
-        """Make the axis for all indexes in some arrays (NaN: none)."""
+        """Create the axis for all indexes in some arrays (NaN: none)."""
         if not bits:
             return cls()
         known = np.concatenate([np.empty(0), *(row[np.isfinite(row)].ravel() for row in rows)])
@@ -42,7 +45,7 @@ class IndexAxis:
         return cls(tuple(begins), bits)
 
     def places(self, rows: Floats) -> Floats:
-        """Place indexes on the axis."""
+        """Return the places of indexes on the axis."""
         if not self.begins:
             return rows
         starts = np.array([index for _, index in self.begins], dtype=np.float64)
@@ -51,7 +54,7 @@ class IndexAxis:
         return rows + shift[at]
 
     def levels(self, top: float, most: int = 4) -> list[tuple[float, str]]:
-        """Choose zero and up to ``most`` round indexes above it, or the epochs and round counters within them."""
+        """Return labelled levels: zero and up to ``most`` round indexes, or epochs and round counters within them."""
         if not self.begins:
             return [(level, number(int(level))) for level in _levels(top, most)]
         step = next(size for power in range(16) for part in (1, 2, 4, 8) if top / (size := part * 16**power) <= most)
@@ -72,7 +75,7 @@ class IndexAxis:
 
 
 def _levels(top: float, most: int) -> list[float]:
-    """Choose zero and round numbers above it."""
+    """Return zero and round numbers above it."""
     power = 10.0 ** math.floor(math.log10(top))
     step = next((power * part for part in (0.25, 0.5, 1.0) if top / (power * part) <= most), power * 2.5)
     step = max(1.0, float(math.ceil(step)))

@@ -1,6 +1,6 @@
 """Colours, as in Jepsen's plots.
 
-Colour carries three meanings only: outcome, fault family, verdict.  Every outcome has a marker as well, so that
+Colours mean only three things: outcome, fault family and verdict.  Every outcome also has its own marker, so that
 nothing depends on colour alone.
 """
 
@@ -12,8 +12,8 @@ OUTCOME_COLOURS: Final = {"ok": "#6DB6FE", "info": "#FFAA26", "fail": "#FEB5DA"}
 #: The same hues, dark enough for thin lines and small marks on white.
 OUTCOME_INKS: Final = {"ok": "#2F7FCC", "info": "#C77700", "fail": "#D04C93"}
 
-#: One colour a family of faults, the families of their receipts; ``other`` is for runs that did not record it.  Any two
-#: are told apart by readers without red or green receptors, too: those that Jepsen has not are chosen for that.
+#: One colour per family of faults, as in receipts; ``other`` is for runs that did not record the family.  Families that
+#: Jepsen lacks have colours that readers without red or green receptors can tell apart from all others.
 FAULT_COLOURS: Final = {
     "kill": "#E9A4A0",
     "pause": "#A0B1E9",
@@ -26,7 +26,7 @@ FAULT_COLOURS: Final = {
     "other": "#8E8E8E",
 }
 
-#: Okabe and Ito's palette, legible for colour-blind readers, one colour a node.
+#: Okabe and Ito's palette, which colour-blind readers can tell apart; one colour per node.
 NODE_COLOURS: Final = (
     "#0072B2",
     "#E69F00",
@@ -41,12 +41,12 @@ NODE_COLOURS: Final = (
 
 
 def family_of(recorded: str) -> str:
-    """Return the family in whose colour a fault is drawn, from the family in its receipt."""
+    """Return the family whose colour a fault gets, given the family in its receipt."""
     return recorded if recorded in FAULT_COLOURS else "other"
 
 
 def fault_styles() -> str:
-    """Write the rules that fill shapes of class ``f-<family>`` with the family's colour."""
+    """Return CSS rules that fill shapes of class ``f-<family>`` with the family's colour."""
     return "".join(f".f-{family} {{ fill: {colour}; }}\n" for family, colour in FAULT_COLOURS.items())
 
 
@@ -55,6 +55,6 @@ def node_colour(position: int) -> str:
 
 
 def bright(colour: str) -> bool:
-    """Check whether text on a ``#rrggbb`` is read better in black (perceived lightness above one half)."""
+    """Return whether black text is easier to read than white on a ``#rrggbb`` colour."""
     red, green, blue = (int(colour[place : place + 2], 16) for place in (1, 3, 5))
     return 0.3 * red + 0.59 * green + 0.11 * blue > 127

@@ -1,4 +1,4 @@
-"""The words for an operation: its model's, where that has some."""
+"""Words for operations, provided by their model if it has some."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from typing import TypeAlias
 
 from history import Operation
 
-#: What was asked and answered, in the words of the object that the operations are on; empty: its values say it.
+#: Describes an operation and its answer in the words of its object; empty if its values are clear enough.
 Wording: TypeAlias = Callable[[Operation], str]
 
 
 def by_values(_: Operation) -> str:
-    """Put no operation into words."""
+    """Return no words, so that the operation's values are shown."""
     return ""
