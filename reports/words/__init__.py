@@ -1,1 +1,1 @@
-"""Words: the English that is made of findings; the judge and the page write these sentences, and no others."""
+"""Sentences about findings.  The judge and the page both take them from here, so that they say the same."""

@@ -1,4 +1,4 @@
-"""What checks of nodes found, in words: for the verdict, with indexes as they are, and for the page, at a moment."""
+"""Findings about nodes in words: for the verdict, with plain indexes, and for the page, at one moment."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from history.records.finding import (
     TermForgotten,
 )
 
-#: How an index is written.
+#: Formats an index.
 Write: TypeAlias = Callable[[int], str]
-#: Characters of a digest that are shown.
+#: How many characters of a digest are shown.
 DIGEST: Final = 12
 
 
 def fall_text(fall: Fall) -> str:
-    """Text such as "n1's log ended at 218 at 7.3 s although 984 had been committed there"."""
+    """Return text such as "n1's log ended at 218 at 7.3 s although 984 had been committed there"."""
     where = "there before it was restarted" if fall.restarted else "there"
     ended = f"{fall.node}'s log ended at {fall.log_end} at {fall.time / 1e9:.1f} s"
     text = f"{ended} although {fall.committed} had been committed {where}"
@@ -38,7 +38,7 @@ def fall_text(fall: Fall) -> str:
 
 
 def beyond_text(one: BeyondLog) -> str:
-    """Text such as "n4's log ended at 4012 at 31.2 s with 13015 committed"."""
+    """Return text such as "n4's log ended at 4012 at 31.2 s with 13015 committed"."""
     at = f"at {one.time / 1e9:.1f} s"
     if one.above == "committed":
         return f"{one.node}'s log ended at {one.bound} {at} with {one.index} committed"
@@ -46,19 +46,25 @@ def beyond_text(one: BeyondLog) -> str:
 
 
 def short_leader_text(one: ShortLeader) -> str:
-    """Text such as "n4 led in term 7 at 31.2 s with a log that ended at 12 although 15 had been committed (on n1)"."""
+    """Say that a node led with a log that lacked committed entries.
+
+    An example is "n4 led in term 7 at 31.2 s with a log that ended at 12 although 15 had been committed (on n1)".
+    """
     ended = f"a log that ended at {one.log_end} although {one.committed} had been committed (on {one.told_by})"
     return f"{one.node} led in term {one.term} at {one.time / 1e9:.1f} s with {ended}"
 
 
 def step_back_text(one: StepBack) -> str:
-    """Text such as "n1 was in term 7 at 3.0 s, and in term 0 at 5.0 s"."""
+    """Return text such as "n1 was in term 7 at 3.0 s, and in term 0 at 5.0 s"."""
     before = f"{one.node} was in term {one.before} at {one.last / 1e9:.1f} s"
     return f"{before}, and in term {one.term} at {one.time / 1e9:.1f} s"
 
 
 def entries_text(entries: EntryFate | None, write: Write = str) -> list[str]:
-    """The clause "entries 61 to 100, which were committed, were in no node's log at 2.0 s"; none where some log was."""
+    """Return a clause about entries that no node's log held any more; an empty list if some log held them.
+
+    An example is "entries 61 to 100, which were committed, were in no node's log at 2.0 s".
+    """
     if entries is None or entries.fate != "lost":
         return []
     which = f"entries {write(entries.longest + 1)} to {write(entries.index)}, which were committed"
@@ -66,7 +72,10 @@ def entries_text(entries: EntryFate | None, write: Write = str) -> list[str]:
 
 
 def moment_text(about: OfNodes, moment: NodeMoment, write: Write) -> str | None:
-    """What the node did at a moment, such as "log ends at 5, 90 had been committed there"; None of other findings."""
+    """Say what a node did at a moment, such as "log ends at 5, 90 had been committed there".
+
+    Returns None for findings that have no such text.
+    """
     say = _OF_MOMENTS.get(type(about))
     return say(moment, write) if say else None
 

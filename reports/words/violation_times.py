@@ -1,4 +1,4 @@
-"""Write when violations were seen, from what the check ``linearizable`` records."""
+"""Say when violations were seen, from the records of the check ``linearizable``."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from history.records.finding import ViolationTimes
 
 
 def violation_times_text(found: ViolationTimes, calm: str) -> str:
-    """Say in which phases the answers were that show violations, and which faults had stood from each change at issue.
+    """Say in which phases the violating answers came, and under which faults they became possible.
 
-    These are two questions: an answer in the final phase may miss what was written under a fault.  Such as "answered in
-    warm-up: 30, in main: 72; from the change that the answer contradicts to the answer, 41 fell under #0 bridge, 61
-    under no fault", with ``calm`` for the last of them.
+    These are two different questions, because an answer in the final phase may miss a value that was written under
+    a fault.  The text is like "answered in warm-up: 30, in main: 72; from the change that the answer contradicts to
+    the answer, 41 fell under #0 bridge, 61 under no fault". ``calm`` is the name for "no fault".
     """
     phases = [f"in {phase}: {count}" for phase, count in found.phases.items()]
     faults = [(f"#{fault.id} {fault.fault}", fault.count) for fault in found.faults]
