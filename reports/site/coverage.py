@@ -1,4 +1,4 @@
-"""Coverage: which fault was tried on which system and workload, and how the last of those runs ended."""
+"""Coverage: which faults were tried on which systems and workloads, and how the latest of those runs ended."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from reports.load.run_row import RunRow
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """The runs of one fault on one system and workload: how many, the last one, and the address of their list."""
+    """The runs of one fault on one system and workload: their number, the latest one, and a link to their list."""
 
     runs: int
     last: RunRow
@@ -22,14 +22,14 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Matrix:
-    """``rows`` are (fault, a cell or None for each column); ``columns`` are (system and version, workload)."""
+    """Coverage matrix; ``rows`` are (fault, a cell or None per column), ``columns`` are (version, workload)."""
 
     columns: list[tuple[str, str]]
     rows: list[tuple[str, list[Cell | None]]]
 
     @property
     def systems(self) -> list[tuple[str, int]]:
-        """Each system with the number of its columns, for the heading above the workloads."""
+        """Each system with its number of columns, for the heading above the workloads."""
         return [(system, len(list(columns))) for system, columns in groupby(self.columns, key=itemgetter(0))]
 
 
@@ -49,6 +49,6 @@ def matrix_of(rows: Sequence[RunRow]) -> Matrix:
 
 
 def address(fault: str, version: str, workload: str) -> str:
-    """Write the address of the list of these runs; its names of what is empty are those of ``site.js``."""
+    """Return the link to the list of these runs; placeholders for empty names are those of ``site.js``."""
     wanted = {"fault": fault or "no fault", "version": version or "–", "workload": workload or "–"}
     return f"index.html#{urlencode(wanted)}"

@@ -1,12 +1,12 @@
 """``harness serve``: the site over a store, for this machine's own browser.
 
-Read-only, GET and HEAD only.  Nothing outside the store is served: a path is taken apart into its names, none of which
-may be empty, hidden or ``..``, no symbolic link on the way is followed, and the file is opened without following one.
-Only names of this machine are accepted as Host, so that a foreign page cannot reach the site through a name of its own
-(DNS rebinding); listening on another address than the loopback one lifts that.
+The server is read-only and accepts only GET and HEAD. It serves nothing outside the store: a path is split into names,
+none of which may be empty, hidden or ``..``, and neither directories nor the file may be symbolic links.  Only names of
+this machine are accepted as Host, so that a foreign page cannot reach the site through its own name (DNS rebinding).
+Listening on an address other than the loopback one lifts that restriction.
 
-A report may have been received from a stranger, so its script runs in a sandbox: of an origin of its own it reads no
-other page of this site, opens no window, and no window that it was opened from is within its reach.
+A report may come from a stranger, so its script runs in a sandbox with an origin of its own.  It can neither read other
+pages of this site nor open windows, and it cannot reach the window that opened it.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ HEADERS: Final = (
     ("Cross-Origin-Opener-Policy", "same-origin"),
     ("Cache-Control", "no-cache"),
 )
-#: A report's script runs, alone: it can make no request, and all else of this site is of another origin.
+#: A report's script may run, but it can make no requests, and the rest of this site has another origin.
 REPORT_POLICY: Final = (
     "sandbox allow-scripts; default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:; "
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
@@ -49,10 +49,10 @@ FILE_POLICY: Final = "default-src 'none'; style-src 'unsafe-inline'; sandbox"
 SHOWN: Final = {".json": "application/json", ".xml": "application/xml", ".png": "image/png", ".svg": "image/svg+xml"}
 TEXTS: Final = frozenset({".txt", ".log", ".jsonl", ".toml", ".edn", ".html", ".properties"})
 CHUNK: Final = 1 << 16
-#: Seconds in which a client has sent its request, and in which it takes a chunk of the answer.
+#: Seconds within which a client must have sent its request, and must accept each chunk of the answer.
 REQUEST_S: Final = 10.0
 CHUNK_S: Final = 60.0
-#: Connections at the same time, a thread each; one more is closed at once.
+#: Limit of simultaneous connections, each with its own thread; further ones are closed at once.
 MOST_CONNECTIONS: Final = 200
 _RANGE: Final = re.compile(r"bytes=(\d{0,18})-(\d{0,18})")
 
@@ -60,11 +60,11 @@ StartResponse = Callable[..., Any]
 
 
 class NotServedError(Exception):
-    """There is no file at that path, or none that may be served."""
+    """The path names no file, or one that may not be served."""
 
 
 class Site:
-    """A WSGI application over one store.  ``hosts``: the names that a request's Host may have; empty: any."""
+    """WSGI application over one store; ``hosts`` are the names that a request's Host may have (empty: any)."""
 
     def __init__(self, store: Path, hosts: Iterable[str] = ("127.0.0.1", "localhost", "[::1]")) -> None:
         self._index = StoreIndex(store)
@@ -107,7 +107,7 @@ class Site:
         if names[0] == "nemesis" and len(names) == 2:
             return _page(start_response, self._nemesis(names[1]))
         if names[0] == "runs" and len(names) >= 3:
-            # A range that depends on what the client has is answered with the whole file.
+            # Answer If-Range with the whole file, which is always allowed.
             wanted = environ.get("HTTP_RANGE", "") if "HTTP_IF_RANGE" not in environ else ""
             return self._run(names[1:], path.endswith("/"), wanted, start_response)
         raise NotServedError(path)
@@ -146,7 +146,7 @@ class Site:
 def names_of(path: str) -> list[str]:
     """Split a request's path into names.  Raises NotServedError for anything that could lead elsewhere.
 
-    WSGI hands the path over as already unquoted bytes, read as Latin-1.
+    WSGI passes the path as bytes that are already unquoted and decoded as Latin-1.
     """
     raw = path.encode("latin-1")
     if b"\0" in raw or b"\\" in raw:
@@ -179,9 +179,9 @@ def _plain(
 
 
 def _file(source: BinaryIO, inside: list[str], wanted: str, start_response: StartResponse) -> Iterable[bytes]:
-    """Serve a file of a run: the report as a page, text and pictures as such, anything else as a download.
+    """Serve a file of a run: the report as a page, text and pictures inline, anything else as a download.
 
-    ``wanted`` is the header Range; of several ranges the whole file is sent, as if there were none.
+    ``wanted`` is the Range header.  A request for several ranges gets the whole file.
     """
     size = os.fstat(source.fileno()).st_size
     begin, end = range_of(wanted, size) or (0, size)
@@ -210,7 +210,7 @@ def _file(source: BinaryIO, inside: list[str], wanted: str, start_response: Star
 
 
 def range_of(wanted: str, size: int) -> tuple[int, int] | None:
-    """The begin and end of the one range of bytes that a header names; None where the whole file is to be sent."""
+    """Return begin and end of the byte range that a header names; None if the whole file is to be sent."""
     found = _RANGE.fullmatch(wanted)
     if found is None or found.groups() == ("", ""):
         return None
@@ -222,7 +222,7 @@ def range_of(wanted: str, size: int) -> tuple[int, int] | None:
 
 
 class Chunks:
-    """Iterator over the next ``left`` bytes of a file; closed by the server."""
+    """Iterator over the next ``left`` bytes of a file; the server closes it."""
 
     def __init__(self, source: BinaryIO, left: int) -> None:
         self._source = source
@@ -238,12 +238,12 @@ class Chunks:
 
 
 class _Server(ThreadingMixIn, WSGIServer):
-    """Ends connections that send no whole request in time, however slowly they go on sending."""
+    """Server that closes connections whose request is not complete in time, however slowly they keep sending."""
 
     daemon_threads = True
 
     def __init__(self, *args: Any) -> None:
-        #: Connections of which no request was read yet, and until when.
+        #: Connections whose request has not been read yet, with their deadlines.
         self.due: dict[socket.socket, float] = {}
         self._open: set[socket.socket] = set()
         super().__init__(*args)
@@ -263,7 +263,7 @@ class _Server(ThreadingMixIn, WSGIServer):
         super().shutdown_request(request)
 
     def service_actions(self) -> None:
-        """End those that are late; called twice a second."""
+        """Close the connections that are late; called twice a second."""
         super().service_actions()
         for request, due in list(self.due.items()):
             if due < time.monotonic():
@@ -271,7 +271,7 @@ class _Server(ThreadingMixIn, WSGIServer):
                     request.shutdown(socket.SHUT_RDWR)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Print nothing of a client that went away; all else is a bug."""
+        """Ignore clients that went away; report anything else, which is a bug."""
         if not isinstance(sys.exception(), OSError):
             super().handle_error(request, client_address)
 
@@ -288,9 +288,9 @@ class _Quiet(WSGIRequestHandler):
 
 
 def make(store: Path, host: str = "127.0.0.1", port: int = 0) -> WSGIServer:
-    """Create a server that listens but does not answer yet; call ``serve_forever``.  ``port`` 0: any free one.
+    """Create a server that listens but does not answer yet; call ``serve_forever``.  ``port`` 0 means any free port.
 
-    Raises OSError when the address cannot be taken or the store is no directory.
+    Raises OSError if the address cannot be taken or the store is not a directory.
     """
     if not store.is_dir():
         raise NotADirectoryError(20, "there is no run store", str(store))

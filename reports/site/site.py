@@ -1,7 +1,8 @@
-"""The site over many runs: the list, a page per nemesis, coverage, trends; as text for the server or as files for CI.
+"""The site over many runs: the list, a page per nemesis, coverage and trends, as text for the server or files for CI.
 
-The same pages in both: links are relative, the list travels inside the page (packed as in the report), filtering,
-searching and comparing happen there.  Names of runs are hostile too: links are percent-encoded, text is escaped.
+Both have the same pages.  Links are relative, and the list is packed into the page as in the report, so filtering,
+searching and comparing happen in the browser.  Names of runs are untrusted: links are percent-encoded and text is
+escaped.
 """
 
 from __future__ import annotations
@@ -34,18 +35,18 @@ PLAIN_ROWS: Final = 200
 
 @lru_cache(1024)
 def slug(name: str) -> str:
-    """Make a file name of any name: its harmless characters, and a digest of all of it."""
+    """Turn any name into a file name: its harmless characters, and a digest of the whole name."""
     kept = "".join(letter if letter.isascii() and (letter.isalnum() or letter in "-.") else "_" for letter in name)
     return f"{kept[:60].strip('.') or 'none'}-{hashlib.sha256(os.fsencode(name)).hexdigest()[:8]}"
 
 
 def href(place: str, base: str = "") -> str:
-    """Write a relative link to a run's folder or a file in it."""
+    """Return a relative link to a run's folder or a file in it."""
     return base + "runs/" + quote(os.fsencode(place), safe="/")
 
 
 def page_of(row: RunRow) -> str:
-    """Write a relative link to a run's report, or to its files where it has none."""
+    """Return a relative link to a run's report, or to its files if it has no report."""
     return f"{href(row.place)}/{'report' if 'report.html' in row.files else 'index'}.html"
 
 
@@ -69,7 +70,7 @@ def _render(template: str, base: str, title: str, *, charts: bool = False, **con
 
 
 def list_page(rows: Sequence[RunRow], base: str = "", title: str = "Runs", groups: Sequence[Group] = ()) -> str:
-    """Render the list of runs, newest first; with ``groups`` above it on the page of a nemesis."""
+    """Render the list of runs, newest first; on the page of a nemesis, with ``groups`` above it."""
     data = pack({}, {"rows": [packed_row(row) for row in rows], "base": base}, cleaned=True)
     context: dict[str, Any] = {
         "rows": rows[:PLAIN_ROWS],
@@ -112,14 +113,14 @@ def _links(rows: Sequence[RunRow]) -> dict[str, str]:
 
 
 def coverage_page(rows: Sequence[RunRow]) -> str:
-    """Render the matrix of faults, systems and workloads with the last result in each cell."""
+    """Render the matrix of faults, systems and workloads with the latest result in each cell."""
     return _render("site_coverage.html.j2", "", "Coverage", matrix=matrix_of(rows), data="")
 
 
 def compare_page(store: Path, rows: Sequence[RunRow], choices: Sequence[RunRow] = ()) -> str:
-    """Render the comparison of two of ``rows``; the address names the two: ``?a=<test>/<run>&b=<test>/<run>``.
+    """Render the comparison of two of ``rows``, which the URL names: ``?a=<test>/<run>&b=<test>/<run>``.
 
-    ``choices``: further runs that can be chosen, whose curves the server has.
+    ``choices`` are further runs that can be chosen, whose curves the server has.
     """
     data = pack({}, comparison(store, rows, _links(rows), choices)) if len(rows) > 1 else ""
     return _render("site_compare.html.j2", "", "Comparison", charts=True, total=len(rows), data=data)
@@ -139,14 +140,14 @@ def _drawn(groups: Sequence[Group]) -> list[dict[str, Any]]:
 
 
 def packed_row(row: RunRow) -> dict[str, Any]:
-    """Return what the list holds of a run."""
+    """Return the fields of a run that the list needs."""
     shown = {name: getattr(row, name) for name in RunRow.__slots__ if name not in ("settings", "machine")}
     named = {"verdict": row.shown, "finding": row.finding, "group": row.group, "fault": row.faults}
     return {**shown, **named, "href": href(row.place), "nemesisHref": f"nemesis/{slug(row.nemesis)}.html"}
 
 
 def by_nemesis(rows: Sequence[RunRow]) -> dict[str, list[RunRow]]:
-    """Group rows by nemesis, in the order of the newest run."""
+    """Group rows by nemesis, ordered by each nemesis's newest run."""
     found: dict[str, list[RunRow]] = {}
     for row in rows:
         found.setdefault(row.nemesis, []).append(row)
@@ -154,9 +155,10 @@ def by_nemesis(rows: Sequence[RunRow]) -> dict[str, list[RunRow]]:
 
 
 def write_site(store: Path, target: Path) -> list[Path]:
-    """Write the static site of a store.  Runs whose report was not drawn are listed without a link.  Raises OSError.
+    """Write the static site of a store.  Runs without a drawn report are listed without a link.  Raises OSError.
 
-    Copies reports, summaries, results, JUnit files and PNG plots, so that the folder can be kept without the store.
+    Reports, summaries, results, JUnit files and PNG plots are copied, so that the folder can be kept without the
+    store.
     """
     rows = StoreIndex(store, remember=False).rows()
     found = trends.trends_of(store, rows)
@@ -177,7 +179,7 @@ def write_site(store: Path, target: Path) -> list[Path]:
 
 
 def _copy_run(store: Path, target: Path, row: RunRow) -> list[Path]:
-    """Copy the kept files of a run; no symbolic links, which may lead anywhere."""
+    """Copy the files of a run that the site keeps, but no symbolic links, which may lead anywhere."""
     root, folder = store / row.test / row.run, target / "runs" / row.test / row.run
     folder.mkdir(parents=True, exist_ok=True)
     copied: list[tuple[str, int]] = []
