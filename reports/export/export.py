@@ -1,4 +1,4 @@
-"""Write a run in one of the formats of other tools."""
+"""Export a run to one of the formats of other tools."""
 
 from __future__ import annotations
 
@@ -39,6 +39,6 @@ SUFFIXES: Final = {"perfetto": "perfetto-trace", "csv": "csv", "parquet": "parqu
 
 
 def export(files: RunFiles, name: str, target: Path) -> list[str]:
-    """Write the run to a file, whole or not at all; returns warnings.  Raises OSError, FormatError."""
+    """Write the run to a file atomically and return warnings.  Raises OSError, FormatError."""
     with replacing(target.parent, target) as out:
         return FORMATS[name](files, out)

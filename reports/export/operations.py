@@ -1,4 +1,4 @@
-"""The operations of a run as a table with the columns of ``docs/tables.md``, as CSV or Parquet."""
+"""The operations of a run as CSV or Parquet, with the columns of ``docs/tables.md``."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ import pyarrow.parquet as pq
 from history.tables.metadata import add_metadata
 from history.tables.schemas import OPERATIONS, TABLES_VERSION
 
-#: How a cell begins that spreadsheets take for a formula, in half and full width, and what is a number all the same.
+#: Beginnings of cells that spreadsheets take for formulas, in half and full width; numbers are exempt.
 _FORMULA: Final = "^[=+\\-@\t\r\uff1d\uff0b\uff0d\uff20]"
 _NUMBER: Final = "^[+-]?[0-9.]+([eE][+-]?[0-9]+)?$"
 
 
 def write_csv(table: Any, out: BinaryIO) -> None:
-    """Write a line of names, then one an operation; what is null is empty, and an empty text is quoted.
+    """Write a header and one line per operation; null is empty, and an empty text is quoted.
 
-    A text that a spreadsheet would take for a formula gets an apostrophe before it.  A number stays a number.
+    Text that a spreadsheet would take for a formula gets an apostrophe in front.  Numbers stay numbers.
     """
     for place, field in enumerate(table.schema):
         if pa.types.is_string(field.type):
@@ -33,5 +33,5 @@ def write_csv(table: Any, out: BinaryIO) -> None:
 
 
 def write_parquet(table: Any, out: BinaryIO) -> None:
-    """Write one file with the table's name and version, as those in a run's ``tables``."""
+    """Write one Parquet file with the table's name and version, like those in a run's ``tables``."""
     pq.write_table(table.cast(add_metadata(OPERATIONS, "operations", TABLES_VERSION)), out)

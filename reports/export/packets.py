@@ -1,7 +1,7 @@
-"""Perfetto's trace format: packets of track events in protocol buffers, as ``trace_packet.proto`` describes them.
+"""Encoder for Perfetto's trace format: packets of track events as protocol buffers (``trace_packet.proto``).
 
-Only what is written here is encoded: descriptors of tracks, slices, instants, counters, and the clock of the start.
-Names are written once and referred to by number.  The numbers of fields are Perfetto's.
+It encodes only what the exporter needs: descriptors of tracks, slices, instants, counters, and the start of the clock.
+Names are written once and then referred to by number.  Field numbers are Perfetto's.
 """
 
 from __future__ import annotations
@@ -9,17 +9,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import BinaryIO, Final
 
-#: All packets are of one sequence, so that the numbers of texts hold for all of them.
+#: All packets share one sequence, so that they share the numbers of texts.
 SEQUENCE: Final = 1
 BEGIN, END, INSTANT, COUNTER = 1, 2, 3, 4
-#: The children of a track stand in the order of their ranks.
+#: Sort the children of a track by rank.
 EXPLICIT: Final = 3
 BOOTTIME, REALTIME = 6, 1
 _CLEARED, _NEEDED = 1, 2
 
 
 def varint(value: int) -> bytes:
-    """Encode an integer, a negative one as 64 bits."""
+    """Encode an integer; a negative one takes 64 bits."""
     rest = value & 0xFFFF_FFFF_FFFF_FFFF
     found = bytearray()
     while rest > 0x7F:
@@ -42,10 +42,10 @@ def text(field: int, value: str) -> bytes:
 
 
 class Packets:
-    """Writes a trace to ``out``.  Times are nanoseconds, tracks are named by numbers from :meth:`track`."""
+    """Writer of a trace to ``out``; times are nanoseconds, and :meth:`track` returns the numbers of tracks."""
 
     def __init__(self, out: BinaryIO, started_ns: int | None = None) -> None:
-        """``started_ns``: the moment 0 in nanoseconds since 1970, if known."""
+        """``started_ns`` is when the trace starts, in nanoseconds since 1970, if known."""
         self._out = out
         self._tracks = 0
         self._texts: dict[tuple[int, str], int] = {}
@@ -69,7 +69,7 @@ class Packets:
         return self._tracks
 
     def begin(self, track: int, time: int, name: str, category: str = "", **arguments: str | int | None) -> None:
-        """Begin a slice, which :meth:`end` ends; slices of one track may be nested, and not overlap otherwise."""
+        """Begin a slice, which :meth:`end` ends; slices of one track may nest but not overlap otherwise."""
         self._event(BEGIN, track, time, self._named(name, category, arguments))
 
     def end(self, track: int, time: int) -> None:
@@ -79,7 +79,7 @@ class Packets:
         self._event(INSTANT, track, time, self._named(name, category, arguments))
 
     def count(self, track: int, time: int, value: int) -> None:
-        """Set a counter."""
+        """Set a counter's value."""
         self._event(COUNTER, track, time, integer(30, value))
 
     def _named(self, name: str, category: str, arguments: Mapping[str, str | int | None]) -> bytes:
@@ -94,7 +94,7 @@ class Packets:
         return b"".join(parts)
 
     def _number(self, kind: int, value: str) -> int:
-        """Return the number of a text among those of its kind, and write it with the next packet if it is new."""
+        """Return the number of a text within its kind; a new text is written with the next packet."""
         known = self._texts.get((kind, value))
         if known is None:
             known = self._texts[kind, value] = len(self._texts) + 1

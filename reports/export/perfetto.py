@@ -48,8 +48,8 @@ def _violations(drawn: Drawn, packets: Packets, track: int) -> None:
 
 
 def _faults(drawn: Drawn, packets: Packets, group: int) -> None:
-    """Write a slice for each fault, from its first command to its healing; those that overlap in several tracks."""
-    busy: list[tuple[int, int]] = []  # (until when, track)
+    """Write a slice for each fault, from its first command to its healing; overlapping faults get separate tracks."""
+    busy: list[tuple[int, int]] = []  # (end, track)
     for window in sorted(drawn.windows, key=lambda one: one.started):
         start, end = _ns(window.started), _fault_end(window, drawn.run.end)
         place = next((number for number, (until, _) in enumerate(busy) if until <= start), len(busy))
@@ -70,7 +70,7 @@ def _fault_end(window: FaultWindow, end: int) -> int:
 
 
 def _leaders(drawn: Drawn, packets: Packets, track: int) -> None:
-    """Write the leader over time."""
+    """Write who led when."""
     for one in leaderships_of(drawn.timelines):
         title = f"{one.node} in term {one.term}" if one.term >= 0 else one.node
         packets.begin(track, _ns(one.start), title, node=one.node, term=one.term)
@@ -78,7 +78,7 @@ def _leaders(drawn: Drawn, packets: Packets, track: int) -> None:
 
 
 def _nodes(drawn: Drawn, packets: Packets, group: int) -> None:
-    """Write for each node its roles, with the terms, and its indexes as counters."""
+    """Write each node's roles with their terms, and its indexes as counters."""
     for rank, timeline in enumerate(drawn.timelines):
         track = packets.track(timeline.node, group, rank)
         for one in stretches(timeline):
@@ -96,7 +96,10 @@ def _nodes(drawn: Drawn, packets: Packets, group: int) -> None:
 
 
 def _clients(drawn: Drawn, packets: Packets, group: int) -> None:
-    """Write the operations, a track a client: that of a process that ended as info goes to the one after it."""
+    """Write the operations, one track per client.
+
+    A process that ended as info is replaced by another, which continues on the same track.
+    """
     operations, end = drawn.run.operations, drawn.run.end
     lanes, count = figures.lanes_of(operations, end)
     tracks = [packets.track(f"client {lane}", group, lane) for lane in range(count)]
