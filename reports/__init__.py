@@ -1,17 +1,17 @@
-"""Reports: pages, plots and texts about runs.  Reads a run directory, imports only ``history``.
+"""Pages, plots and texts about runs.  Reads run directories and imports only ``history``.
 
 =========================  =======================================================================================
 ``site``                   the pages over many runs, as text for the server and as files
-``write``                  writes page, plots and texts of one run
+``write``                  writes the page, plots and texts of one run
 ``page``                   ``report.html``, its data and its links
-``plots``                  the static set: PNG and SVG
+``plots``                  the static set of plots: PNG and SVG
 ``text``                   summary, terminal, JUnit
-``export``                 a run for other tools: a trace for Perfetto, CSV, Parquet
-``story``                  the page's first sentences, from what was computed
-``analysis``               computed from the records: timelines, faults, findings, trends, layout of pictures
-``words``                  the sentences that are made of findings
-``load``                   reads those files of a run or a store that are there
-``style``                  colours, and how numbers and hostile text are written
+``export``                 exports a run to other tools: a trace for Perfetto, CSV, Parquet
+``story``                  the first sentences of the page, written from the analysis
+``analysis``               computes timelines, faults, findings, trends and the layout of pictures from the records
+``words``                  sentences about findings
+``load``                   reads the files that a run or a store has
+``style``                  colours, and how numbers and untrusted text are written
 ``assets``, ``templates``  styles, scripts and templates of the pages
 ``vendor``                 third-party code, unchanged, with its licence
 ``errors``                 warnings in place of exceptions
@@ -49,7 +49,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """Import the writers of reports when first asked for: drawing a counterexample alone needs no pyarrow."""
+    """Import the report writers on first use, so that drawing a counterexample alone does not need pyarrow."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from reports import write

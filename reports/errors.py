@@ -1,4 +1,4 @@
-"""Warnings: what cannot be read or drawn never raises an exception that reaches the caller."""
+"""Warnings for parts of a run that cannot be read or drawn, so that callers never see an exception for them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class ReportOutcome:
-    """The files that were written, and a sentence for every part that could not be read or drawn."""
+    """Paths of the files that were written, and one warning for each part that could not be read or drawn."""
 
     paths: list[Path]
     warnings: list[str]
@@ -22,7 +22,7 @@ class ReportOutcome:
 
 @dataclass(frozen=True, slots=True)
 class Notes:
-    """A list of warnings, each sentence once."""
+    """List of warnings without duplicates."""
 
     warnings: list[str] = field(default_factory=list)
 
@@ -40,5 +40,5 @@ class Notes:
             return otherwise
 
     def attempt_list(self, what: str, make: Callable[[], list[T]]) -> list[T]:
-        """As :meth:`attempt`, with an empty list where it fails."""
+        """Return ``make()`` as :meth:`attempt` does; if it fails, return an empty list."""
         return self.attempt(what, make, [])

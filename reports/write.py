@@ -1,6 +1,6 @@
-"""Write pages, plots and texts of a run; what a program calls.
+"""Write the page, plots and texts of a run.  This is the interface for programs.
 
-``wording`` puts operations into words, as the model does that judged them; without it their values are shown.
+``wording`` puts operations into words as the model that judged them does.  Without it, their values are shown.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from reports.text.summary import render_summary
 __all__ = ["Story", "prepared", "render_brief", "render_run", "render_summary", "story_of", "write_all", "write_report"]
 
 
-#: A run by its files or its recording, or what was computed of it already.
+#: A run, given by its files, its recording, or the result of :func:`prepared`.
 Source: TypeAlias = RunFiles | Recording | Drawn
 
 
 class Story(NamedTuple):
-    """What broke, the worst first, and what to look at next.
+    """What broke, worst first, and what to look at next.
 
-    Of a run with a planted bug each headline begins with whether a check that looks for the bug found it.
+    If the run has a planted bug, each headline starts by saying whether a check that looks for that bug found it.
     """
 
     headlines: tuple[str, ...]
@@ -38,19 +38,22 @@ class Story(NamedTuple):
 
 
 def prepared(run: Source, wording: Wording = by_values) -> Drawn:
-    """Compute once what page, plots, texts and headlines show.  Never raises for the contents of a run."""
+    """Compute what page, plots, texts and headlines share.  Never raises for the contents of a run."""
     return run if isinstance(run, Drawn) else prepare(read_run(run, wording))
 
 
 def write_report(run: Source, wording: Wording = by_values) -> ReportOutcome:
-    """Write ``report.html``.  Never raises for the contents of a run; what could not be drawn is a warning."""
+    """Write ``report.html``.  Never raises for the contents of a run; parts that cannot be drawn become warnings."""
     return _write_page(prepared(run, wording))
 
 
 def write_all(run: Source, wording: Wording = by_values, *, plots: bool = False) -> ReportOutcome:
-    """Write page, ``junit.xml`` and, if asked for or there already, ``plots``; returns the warnings of all three."""
+    """Write the page, ``junit.xml`` and the plots, and return the warnings of all three.
+
+    The plots are written only if ``plots`` is set or the run already has some.
+    """
     drawn = prepared(run, wording)
-    # Before the page, which links to them.  They take three quarters of the time, and few runs need them.
+    # Draw plots before the page, which links to them.  They take three quarters of the time, and few runs need them.
     with_plots = plots or drawn.run.files.plots.exists()
     found = [*([_write_plots(drawn)] if with_plots else []), _write_page(drawn)]
     paths = drawn.run.notes.attempt_list("junit.xml", lambda: _write_junit(drawn, drawn.run.files.junit))
@@ -58,7 +61,7 @@ def write_all(run: Source, wording: Wording = by_values, *, plots: bool = False)
 
 
 def story_of(run: Source, wording: Wording = by_values) -> Story:
-    """Write the sentences on top of the page, as ``results.json`` holds them; empty where no check failed."""
+    """Return the sentences on top of the page, as in ``results.json``; they are empty if no check failed."""
     drawn = prepared(run, wording)
     found = diagnosis_of(drawn)
     groups = grouped(drawn.run, found.breaks) if found else []
@@ -67,14 +70,14 @@ def story_of(run: Source, wording: Wording = by_values) -> Story:
 
 
 def render_run(run: Source, columns: int = 80, *, colour: bool = False, wording: Wording = by_values) -> str:
-    """Render the essentials of a run for a terminal of ``columns``.  Needs no results."""
+    """Render the essentials of a run for a terminal with ``columns`` columns.  Needs no results."""
     return terminal.render(prepared(run, wording), columns, colour=colour)
 
 
 def render_brief(
     run: Source, columns: int = 80, *, colour: bool = False, page: bool = True, wording: Wording = by_values
 ) -> str:
-    """Render one screen about a run: at most 40 lines at 80 columns; with ``page`` it names the run's page."""
+    """Render a run on one screen: at most 40 lines at 80 columns.  With ``page``, name the run's page."""
     return brief.render(prepared(run, wording), columns, colour=colour, page=page)
 
 
@@ -101,6 +104,6 @@ def _write_junit(drawn: Drawn, path: Path) -> list[Path]:
 
 
 def _write(path: Path, text: str) -> list[Path]:
-    """Replace a file of a run as a whole, so that a reader never sees half a page.  Raises UnsafeFileError, OSError."""
+    """Replace a file of a run atomically, so that nobody reads half a page.  Raises UnsafeFileError, OSError."""
     write_below(path.parent, path, text.encode("utf-8", "replace"))
     return [path]
