@@ -1,10 +1,10 @@
-"""Layout of a counterexample: a row an operation, a real time axis, linearization points, states, culprits.
+"""Layout of a counterexample: one row per operation, a real time axis, linearization points, states, culprits.
 
-Time is drawn to scale, except that long stretches in which none of the operations was open are folded and marked with
-their length.  A row is labelled with what the operation asked and was answered, or with its role in a broken promise.
-Operations beside these, faint, show what else went on.  Of many operations those that matter are drawn, the others
-counted.
-Geometry only; the page and the static plots draw it.
+Time is drawn to scale, except that long stretches without open operations are folded and marked with their length.  A
+row is labelled with the operation and its answer, or with its role in a broken promise.  Other operations nearby are
+drawn faintly.  If there are many operations, only those that matter are drawn and the others counted.
+
+This module computes only the geometry; the page and the static plots draw it.
 """
 
 from __future__ import annotations
@@ -31,23 +31,23 @@ FOLD: Final = 72.0
 #: Least distance between the times below the axis.
 TICK: Final = 60.0
 STRONG_SIGN: Final = 6.9
-#: About the width of a character of a label, and of the times after it.
+#: Approximate width of a character in a label, and in the times after it.
 SIGN: Final = 6.3
 #: Limit of a value in a title, in characters.
 WHOLE: Final = 2000
 #: Limit of an operation that its model puts into words.
 LONGEST_WORDING: Final = 110
-#: A read of more items is labelled by their number, and by which of the counterexample's elements it holds.
+#: Reads of more items are labelled by their number and the counterexample's elements that they hold.
 LISTED: Final = 8
 NAMED: Final = 3
 
 
 @dataclass(frozen=True, slots=True)
 class Box:
-    """One operation: ``x`` to ``x + width`` in row ``y``; ``open_end``: it may take effect at any later time.
+    """One operation, from ``x`` to ``x + width`` in row ``y``.
 
-    ``contradicted``: what it says is contradicted by the culprit; ``beside``: it is none of the counterexample's.
-    ``aside``: the counterexample does not rest on its answer.
+    ``open_end``: it may take effect at any later time.  ``contradicted``: the culprit contradicts what it says.
+    ``beside``: it is not part of the counterexample.  ``aside``: the counterexample does not rest on its answer.
     """
 
     label: str
@@ -65,9 +65,9 @@ class Box:
     point: float | None
     index: int
     anchor: str
-    #: Where the text above the bar begins, or ends (``anchor``): where it begins at the bar's begin, it ends within.
+    #: Where the text above the bar begins or ends, depending on ``anchor``.
     label_x: float
-    #: The label before it was cut to the room that there is.
+    #: The label before it was cut to the available width.
     whole: str
     #: The label with the whole values.
     title: str
@@ -77,7 +77,7 @@ class Box:
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """A stretch of the axis with a text: a folded pause, or a state that held from ``x`` to ``x + width``."""
+    """A stretch of the axis with a text: a folded pause, or a state held from ``x`` to ``x + width``."""
 
     x: float
     width: float
@@ -86,9 +86,10 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """``legal`` says what a culprit read could have returned; empty if that is not known.
+    """The layout of a counterexample.
 
-    ``left_out`` operations of the counterexample took effect before those that are drawn.
+    ``legal`` says what a culprit read could have returned; empty if unknown.  ``left_out`` is the number of
+    operations of the counterexample that are not drawn because they took effect earlier.
     """
 
     width: float
@@ -109,14 +110,14 @@ class Picture:
 
 
 class Axis:
-    """Maps nanoseconds to x.  Busy stretches share the width in proportion; idle ones are folded if they are long."""
+    """Map from nanoseconds to x.  Busy stretches share the width in proportion, and long idle ones are folded."""
 
     def __init__(self, operations: Sequence[Operation], ends: Sequence[int]) -> None:
         cuts = sorted({operation.invoked for operation in operations} | set(ends))
         spans = list(itertools.pairwise(cuts))
         opened = sorted(operation.invoked for operation in operations)
         closed = sorted(ends)
-        # A cut is a beginning or an end, so that a span is open from its beginning to its end or not at all.
+        # Every begin and end is a cut, so each span is open either throughout or not at all.
         busy = [bisect_right(opened, low) > bisect_right(closed, low) for low, _ in spans]
         load = sum(high - low for (low, high), works in zip(spans, busy, strict=True) if works) or 1
         self.folded = [not works and high - low > load / 3 for (low, high), works in zip(spans, busy, strict=True)]
@@ -141,7 +142,7 @@ class Axis:
 def picture_of(
     example: Counterexample, beside: Sequence[Operation] = (), wording: Wording = by_values
 ) -> Picture | None:
-    """Draw a counterexample and the operations ``beside`` it; None if it names no operation."""
+    """Lay out a counterexample and the operations ``beside`` it; None if it has no operations."""
     if not example.operations:
         return None
     wording = labels_by_elements(example, wording)
@@ -178,7 +179,7 @@ def picture_of(
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """An operation's part in the picture; ``says`` of a broken promise only."""
+    """An operation's part in the picture; ``says`` is set only for a broken promise."""
 
     says: str
     culprit: bool
@@ -197,9 +198,9 @@ class _Part:
 
 
 def labels_by_elements(example: Counterexample, wording: Wording = by_values) -> Wording:
-    """Label reads of long lists by which elements they hold.
+    """Return a wording that labels reads of long lists by the elements that they hold.
 
-    Of the counterexample's own elements, that is: ``read of 6,132, without 4483``.
+    Only the counterexample's own elements are named: ``read of 6,132, without 4483``.
     """
     added = [operation.value for operation in example.operations if operation.f in ("add", "append", "enqueue")]
 
@@ -218,9 +219,9 @@ def labels_by_elements(example: Counterexample, wording: Wording = by_values) ->
 
 
 def label_of(operation: Operation, most: int = SHORT, wording: Wording = by_values, asked_most: int = SHORT) -> str:
-    """Describe an operation and its answer in a few words; the answer takes ``most`` characters.
+    """Describe an operation and its answer in a few words.
 
-    What was asked takes ``asked_most``.
+    The answer takes at most ``most`` characters, the request at most ``asked_most``.
     """
     if words := wording(operation):
         return short(words, max(LONGEST_WORDING, most))
@@ -237,7 +238,7 @@ def label_of(operation: Operation, most: int = SHORT, wording: Wording = by_valu
 
 
 def _drawn_end(operation: Operation, last: int, part: _Part) -> int:
-    """Return where an operation's box ends: an open one of the counterexample at the end of the picture."""
+    """Return where an operation's box ends; open ones of the counterexample end with the picture."""
     if operation.returned is not None and (operation.outcome != "info" or part.beside):
         return max(operation.returned, operation.invoked + 1)
     return max(last, operation.invoked + 1)
@@ -277,7 +278,7 @@ def _box(
         contradicted=part.contradicted,
         beside=part.beside,
         aside=part.aside,
-        # Without its answer it may take effect after it.
+        # If its answer is set aside, it may take effect after it.  Then draw no point.
         point=None if point is None or (part.aside and point > x + width) else point,
         index=operation.invoke_index,
         anchor=anchor,
@@ -289,14 +290,17 @@ def _box(
 
 
 def _anchor(left: float, right: float, wide: float) -> tuple[str, float]:
-    """Choose where a text of about this width stands above a bar: within the picture, right of the processes' names."""
+    """Choose where a text of this width goes above a bar: inside the picture and right of the processes' names."""
     if left > WIDTH * 0.62 and right - wide >= LEFT:
         return "end", right
     return ("start", left) if left + wide <= WIDTH else ("end", WIDTH)
 
 
 def times_of(operation: Operation, digits: int, *, named: bool = True) -> str:
-    """Begin and end of an operation; one whose outcome is unknown ended for its client, and may take effect later."""
+    """Format begin and end of an operation.
+
+    An operation with unknown outcome ended for its client but may take effect later.
+    """
     invoked = seconds_text(operation.invoked, digits)
     if operation.returned is None:
         return f"{invoked} – never answered"
@@ -308,9 +312,9 @@ def times_of(operation: Operation, digits: int, *, named: bool = True) -> str:
 
 
 def _legal(example: Counterexample, found: Linearization, absent: bool, wording: Wording) -> tuple[str, ...]:
-    """Write what the suspect could have answered, in the words of its label.
+    """Return what the suspect could have answered, in the words of its label.
 
-    Of lists that differ in some of many elements, how long they are.
+    Long lists are described by their length, because they may differ in a few of many elements.
     """
     if not found.whole:
         return tuple(_before(value, absent, "an earlier value") for value in found.legal)
@@ -326,12 +330,12 @@ def _legal(example: Counterexample, found: Linearization, absent: bool, wording:
 
 
 def _before(value: Any, absent: bool, otherwise: str) -> str:
-    """Write a value; null stands for ``otherwise`` unless nothing was there at a time."""
+    """Format a value; null becomes ``otherwise`` unless the object was absent at some time."""
     return text_of(value) if value is not None or absent else otherwise
 
 
 def _states(found: Linearization | None, axis: Axis, absent: bool) -> tuple[Span, ...]:
-    """List what the register held between the points, in the one order that was found for the others."""
+    """Return what the register held between the points, in the one order found for the other operations."""
     if found is None or not found.points:
         return ()
     before = [point.state for point in found.points if point.at < axis.spans[0][0]]
@@ -348,7 +352,7 @@ def _states(found: Linearization | None, axis: Axis, absent: bool) -> tuple[Span
 
 
 def _ticks(axis: Axis, digits: int) -> tuple[Span, ...]:
-    """Choose times for the axis: its ends and those of its folds, so far as there is room, and round ones between."""
+    """Choose times for the axis: its ends, the ends of folds if there is room, and round times between."""
     first, last = axis.spans[0][0], axis.spans[-1][1]
     edges = [first, last]
     for (low, high), folded in zip(axis.spans, axis.folded, strict=True):
@@ -366,7 +370,7 @@ def _ticks(axis: Axis, digits: int) -> tuple[Span, ...]:
 
 
 def _round_times(axis: Axis, least: int) -> list[int]:
-    """List round moments (ns) of the stretches that are drawn to scale, none of them finer than ``least``."""
+    """Return round moments (ns) in the stretches drawn to scale, no finer than ``least``."""
     drawn = [span for span, folded in zip(axis.spans, axis.folded, strict=True) if not folded]
     scale = sum(axis.x(high) - axis.x(low) for low, high in drawn) / max(sum(high - low for low, high in drawn), 1)
     steps = (part * 10**power for power in range(12) for part in (1, 2, 5))

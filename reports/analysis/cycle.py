@@ -1,7 +1,7 @@
-"""Layout of a cycle of transactions: a card each with its steps, and an arrow from each to the one that comes after.
+"""Layout of a cycle of transactions: a card for each with its steps, and an arrow to the next.
 
-An arrow joins the two steps that prove it, on the right of the cards; the one that closes the cycle is on their left.
-Geometry only; the page draws it.
+An arrow connects the two steps that prove it, to the right of the cards; the arrow that closes the cycle is to the
+left.  This module computes only the geometry; the page draws it.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ from reports.style.format import one_line, short, text_of
 HEAD: Final = 42.0
 STEP: Final = 19.0
 GAP: Final = 16.0
-#: How far an arrow leaves the cards, and the room to its label.
+#: How far an arrow bulges from the cards, and the space before its label.
 BEND: Final = 46.0
 ROOM: Final = 6.0
 LINE: Final = 14.0
-#: About the width of a character of a step.
+#: Approximate width of a character in a step.
 SIGN: Final = 7.3
 _KINDS: Final = {"realtime": "real time"}
 
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """Widths of the whole drawing, and of the room on each side of the cards."""
+    """Widths of the whole drawing and of the space on each side of the cards."""
 
     width: float
     left: float
@@ -47,7 +47,7 @@ SLIM: Final = Size(360.0, 76.0, 84.0)
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """What a transaction did first, then, …; ``proves``: an arrow begins or ends there."""
+    """One step of a transaction; ``proves``: an arrow begins or ends there."""
 
     text: str
     whole: str
@@ -57,7 +57,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """One transaction, from ``y`` on; ``open_end``: it is in doubt."""
+    """One transaction, starting at ``y``; ``open_end``: its outcome is unknown."""
 
     name: str
     who: str
@@ -72,9 +72,9 @@ class Card:
 
 @dataclass(frozen=True, slots=True)
 class Arrow:
-    """One dependency: a curve, the head at its end, and the lines of its label.
+    """One dependency: a curve, the arrowhead, and the lines of its label.
 
-    ``kind`` is that of the dependency; the ``label`` has its name, its key, and the values that prove it.
+    ``kind`` is the kind of dependency; ``label`` has its name, its key, and the values that prove it.
     """
 
     kind: str
@@ -96,7 +96,7 @@ class Cycle:
 
 
 def cycle_of(example: Counterexample, size: Size) -> Cycle | None:
-    """Draw the cycle of a counterexample; None if it has none."""
+    """Lay out the cycle of a counterexample; None if it has none."""
     if not example.dependencies:
         return None
     proving = {
@@ -123,12 +123,12 @@ def cycle_of(example: Counterexample, size: Size) -> Cycle | None:
 
 
 def steps_of(operation: Operation) -> list[Any]:
-    """The steps of a transaction, with what its reads answered if that is known."""
+    """Return the steps of a transaction, with the answers of its reads if they are known."""
     return list(operation.value if operation.outcome != "ok" or operation.result is None else operation.result)
 
 
 def step_text(step: Any, most: int) -> str:
-    """Write a step: ``append 3 to 5``, ``read [1, 2] in 5``."""
+    """Format a step: ``append 3 to 5``, ``read [1, 2] in 5``."""
     f, key, value = step
     verb, where = ("read", f" in {one_line(key, 16)}") if f in ("r", "read") else (f, f" to {one_line(key, 16)}")
     verb = "write" if f == "w" else verb
@@ -136,7 +136,7 @@ def step_text(step: Any, most: int) -> str:
 
 
 def _arrow(edge: Dependency, operations: tuple[Operation, ...], cards: list[Card], size: Size) -> Arrow:
-    """The curve between the steps, or between the heads of the cards where an order of time is the reason."""
+    """Draw the curve between two steps, or between the heads of the cards if the dependency is one of time."""
     closing = edge.target < edge.source
     ends = [
         cards[row].y + (HEAD + STEP * (edge.steps[end] + 0.5) - 5 if edge.steps else HEAD / 2)
@@ -153,7 +153,7 @@ def _arrow(edge: Dependency, operations: tuple[Operation, ...], cards: list[Card
         ]
         room = int((size.left if closing else size.right) - bend - ROOM) // 7
         label += [short(f"key {one_line(edge.key, 24)}", room)]
-        # A slim screen has no room for the values, and the steps show them.
+        # The slim drawing has no room for the values, and the steps show them anyway.
         if room > 16:
             label += [f"{_value(values[0], 18)} → {_value(values[1], 18)}"]
     elif edge.kind == "process":

@@ -1,4 +1,4 @@
-"""Claims of leadership by time: first claims, claims in the same round of probes, and how many leaders there were."""
+"""Claims of leadership over time: first claims, contested claims, and the number of leaders."""
 
 from __future__ import annotations
 
@@ -14,10 +14,9 @@ from reports.analysis.node_timeline import ROLES, ROUND_S, SILENT, NodeTimeline,
 
 @dataclass(frozen=True, slots=True)
 class FirstClaim:
-    """A node's first claim to lead a term, by the probe that saw it first (``start``, in seconds).
+    """A node's first claim to lead a term, at the probe that saw it first (``start``, in seconds).
 
-    ``rivals`` are (node, term) of the others that did so in the same round of probes: which of them led in between
-    is not known.
+    ``rivals`` are (node, term) of other claims in the same round of probes, whose order is unknown.
     """
 
     node: str
@@ -27,9 +26,10 @@ class FirstClaim:
 
 
 def claims_of(timelines: Sequence[NodeTimeline]) -> list[FirstClaim]:
-    """List the first claim of each node in each term, by its time; of those in one round of probes, by its term.
+    """Return the first claim of each node in each term, ordered by time, and by term within a round of probes.
 
-    Without terms two may say that they lead, and neither be it: such a claim counts where a majority names the node.
+    In a system without terms, two nodes may both claim to lead, so a claim counts only if a majority names the
+    node.
     """
     leading = {timeline.node: _claims(timeline) for timeline in timelines}
     found = []
@@ -57,7 +57,7 @@ def claims_of(timelines: Sequence[NodeTimeline]) -> list[FirstClaim]:
 
 @dataclass(frozen=True, slots=True)
 class Leadership:
-    """``node`` led in ``term`` from ``start`` to ``end`` (seconds), by :func:`node_timeline.leader_at`."""
+    """A time from ``start`` to ``end`` (s) when ``node`` led in ``term``, by :func:`node_timeline.leader_at`."""
 
     node: str
     term: int
@@ -66,9 +66,9 @@ class Leadership:
 
 
 def leaderships_of(timelines: Sequence[NodeTimeline]) -> list[Leadership]:
-    """List the leaders over time.
+    """Return the leaders over time.
 
-    It is the same answer as that for a single moment, for all that is drawn.
+    For any single moment this agrees with :func:`node_timeline.leader_at`, so everything drawn is consistent.
     """
     moments = {moment for timeline in timelines for one in stretches(timeline) for moment in (one.start, one.end)}
     moments |= {
@@ -89,7 +89,7 @@ def leaderships_of(timelines: Sequence[NodeTimeline]) -> list[Leadership]:
 
 
 def contested_of(timelines: Sequence[NodeTimeline]) -> list[tuple[str, float, float]]:
-    """List (node, from, to) where a node called itself leader while another one did so in the same round of probes."""
+    """Return (node, from, to) for times when another node claimed to lead in the same round of probes."""
     leading = {timeline.node: _claims(timeline)[0] for timeline in timelines}
     found: list[tuple[str, float, float]] = []
     for node, times in leading.items():
@@ -121,11 +121,11 @@ def _nearest(moments: Floats, seconds: float) -> int | None:
 
 @dataclass(frozen=True, slots=True)
 class Elections:
-    """Counts over the whole run by its probes: leaders (each term's leader once), and terms.
+    """Counts of leaders and terms over the whole run, by its probes; each term's leader counts once.
 
-    ``since``: when the first of them was seen to lead (s).
-    ``again`` holds (node, term, from when, in seconds) where a node led once more in a term that it had led in: it had
-    been something else meanwhile, as a process is that was restarted and elected with the votes that it had on disk.
+    ``since``: when the first leader was seen (s). ``again`` holds (node, term, since when in s) for nodes that led
+    again in a term that they had led before.  In between they had another role, as after a restart and an election
+    with the votes that were on disk.
     """
 
     leader_changes: int
@@ -151,7 +151,7 @@ def elections_of(timelines: Sequence[NodeTimeline]) -> Elections:
 
 
 def _led_again(timeline: NodeTimeline) -> list[tuple[str, int, float]]:
-    """List (node, term, seconds) where a node led anew in a term; silence alone does not end a leadership."""
+    """Return (node, term, seconds) for each time a node led a term again; silence alone does not end a leadership."""
     found: list[tuple[str, int, float]] = []
     led: set[int] = set()
     leading = -1

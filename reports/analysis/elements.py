@@ -1,4 +1,4 @@
-"""How many acknowledged elements of a set the reads of each node lack, over time."""
+"""How many acknowledged elements of a set are missing from the reads of each node, over time."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ import numpy as np
 from history.codes import OK
 from history.columns.operations import NONE, Operations
 
-#: So many elements are read at most, of reads that are spread over the run: each read holds the whole set.
+#: At most this many elements are read, from reads spread over the run, because each read holds the whole set.
 MAX_ELEMENTS: Final = 1_000_000
 
 
 def lacking_of(operations: Operations, nodes: list[str]) -> list[list[list[float]]] | None:
-    """Return the moments (s) and the numbers of elements lacking for each node; None if the run has no set.
+    """Return times (s) and numbers of missing elements for each node; None if the run has no set.
 
-    An element counts from when its add was acknowledged: a read that began later must show it.
+    An element counts from the acknowledgement of its add: a read that began later must show it.
     """
     ok = operations.which(OK) & (operations.returned != NONE)
     adds = np.flatnonzero(ok & (operations.f.codes == operations.f.code("add")))
@@ -27,7 +27,7 @@ def lacking_of(operations: Operations, nodes: list[str]) -> list[list[list[float
     adds = adds[np.argsort(operations.returned[adds], kind="stable")]
     acknowledged = operations.returned[adds]
     place = {_plain(operations.value[int(row)].as_py()): at for at, row in enumerate(adds)}
-    if len(place) != len(adds):  # a counter, whose adds are no elements
+    if len(place) != len(adds):  # a counter, whose adds are not elements
         return None
     found: list[list[list[float]]] = []
     for node in nodes:
@@ -49,5 +49,5 @@ def lacking_of(operations: Operations, nodes: list[str]) -> list[list[list[float
 
 
 def _plain(text: Any) -> str:
-    """Write an element as JSON without spaces, as it stands in a read."""
+    """Return an element as JSON without spaces, as it appears in a read."""
     return msgspec.json.encode(msgspec.json.decode(str(text))).decode()

@@ -1,4 +1,4 @@
-"""Nodes that do not start again: silent until the end, by the run's own record or by the last lines of their logs."""
+"""Nodes that do not start again: silent until the end, according to the run's record or the end of their logs."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from reports.analysis.node_timeline import NodeTimeline, silent_since
 from reports.load import logs
 from reports.load.run import Run
 
-#: Lines at the end of a log in which the reason is looked for where the harness recorded that the server ended.
+#: How many lines at the end of a log are searched for a reason if the harness recorded that the server died.
 TAIL_LINES: Final = 200
-#: The same where only the log says that it ended: an error before them is not what it ended with.
+#: The same if only the log shows that it died; an error further up would not be what it died of.
 LAST: Final = 40
 MAX_LINES: Final = 60
 _CAUSE: Final = re.compile(r"^Caused by: ")
@@ -27,12 +27,12 @@ _ERROR: Final = re.compile(r"\b(?:ERROR|FATAL)\b")
 
 @dataclass(frozen=True, slots=True)
 class FailedStart:
-    """A node that does not start again; seconds.
+    """A node that does not start again.  Times are in seconds.
 
-    ``last``: its last answer (None: it never gave one); ``started``: when the healing of a fault started its server for
-    the last time (None: not recorded).  ``line`` is the last line of its logs that says why, ``lines`` are the last of
-    that file.  ``logged`` is when that line was logged, None without a date at it or above it; ``at`` is that moment,
-    else the last that is known of the node.
+    ``last`` is its last answer (None: it never gave one). ``started`` is when the healing of a fault last started
+    its server (None: not recorded). ``line`` is the last line of its logs that gives a reason, and ``lines`` are
+    the last lines of that file.  ``logged`` is when that line was logged; None if neither it nor a line above it
+    has a date.  ``at`` is that moment, or else the last one known for the node.
     """
 
     node: str
@@ -46,10 +46,10 @@ class FailedStart:
 
 
 def failed_starts(run: Run, timelines: Sequence[NodeTimeline]) -> list[FailedStart]:
-    """List the nodes that are silent at the end because their servers end while starting, in the nodes' order.
+    """Return the nodes that are silent at the end because their servers die while starting, in the nodes' order.
 
-    Either the harness recorded that a server ended while starting, or the healing of the last fault at a node started
-    its server, which never answered, and whose log ends with an error.
+    Either the harness recorded that a server died while starting, or the healing of the node's last fault started a
+    server that never answered and whose log ends with an error.
     """
     recorded = run.state.get("died_starting") or ()
     found = []
@@ -68,7 +68,7 @@ def failed_starts(run: Run, timelines: Sequence[NodeTimeline]) -> list[FailedSta
 
 
 def _started_at(receipts: Sequence[Receipt], node: str) -> float | None:
-    """The time at which the healing of a node's last fault had started its server (s); None if not known."""
+    """Return when the healing of a node's last fault had started its server (s); None if unknown."""
     mine = [one for one in receipts if node in one.nodes and one.state != "skipped"]
     last = max(mine, key=lambda one: one.started, default=None)
     if last is None or last.healed is None or not isinstance(last.witness, dict):
@@ -78,10 +78,10 @@ def _started_at(receipts: Sequence[Receipt], node: str) -> float | None:
 
 
 def _reason(run: Run, node: str, reach: int) -> tuple[str, str, tuple[str, ...], float | None] | None:
-    """Find the reason why a server ended in the last lines of a node's logs.
+    """Return why a server died, from the last lines of a node's logs: (file, line, last lines, time in s).
 
-    (file, its line, last lines of the file, when the line was logged; s).  The root of an exception before an error
-    about something that failed, and that before any other exception or error.
+    The root cause of an exception is preferred to an error about something that failed, and that to any other
+    exception or error.
     """
     files = [path for name, path in logs.log_files(run.files, rotated=False) if name == node]
     tails = [(path.name, logs.tail(run.recording, path, reach)) for path in files]
@@ -95,6 +95,6 @@ def _reason(run: Run, node: str, reach: int) -> tuple[str, str, tuple[str, ...],
 
 
 def _logged(lines: Sequence[str], started: str) -> float | None:
-    """Return when the last of some lines was logged (s): its own date, else that of the last dated line above it."""
+    """Return when the last of some lines was logged (s): its own date, or that of the last dated line above it."""
     moments = (logs.seconds_of(line, started) for line in reversed(lines))
     return next((moment for moment in moments if moment is not None), None)

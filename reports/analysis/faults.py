@@ -1,7 +1,8 @@
 """Fault windows: what each fault did to the cluster's links and to its clients.
 
-The figures (``history.metrics.recovery``) are taken here from the operations that a node had applied, all by one rule,
-so that none contradicts another; those of the pipeline's table ``faults`` only where there are no operations.
+The figures (``history.metrics.recovery``) are computed here from the operations that a node had applied, all by one
+rule, so that none contradicts another.  Figures from the pipeline's table ``faults`` are used only if there are no
+operations.
 """
 
 from __future__ import annotations
@@ -22,9 +23,9 @@ from reports.load.run import Run
 from reports.style.format import one_line
 from reports.style.palette import family_of
 
-#: A rate measured during less than this part of a fault is marked.
+#: A rate that was measured during less than this share of a fault is marked.
 SMALL: Final = 0.5
-#: Seconds, two rounds of probes: what a node answered last within them before a fault struck it, the fault ended.
+#: If a fault struck a node within this many seconds (two rounds of probes) after its last answer, it ended the answers.
 HIT_S: Final = 0.5
 FIGURES: Final = ("rate_before", "rate_during", "rate_after", "longest_gap_ms", "first_ok_ms", "recovered_ms")
 
@@ -33,8 +34,8 @@ FIGURES: Final = ("rate_before", "rate_during", "rate_after", "longest_gap_ms", 
 class FaultWindow:
     """One fault.  Times in seconds since the run's start, rates in ok operations a second, the rest in ms.
 
-    None is unknown or *never*: ``reports.text.recovery.way_back`` says which.
-    ``leader_cut``: whether the leader could not reach a majority (None: unknown).
+    None means unknown or *never*; ``reports.text.recovery.way_back`` says which.  ``leader_cut``: whether the
+    leader could not reach a majority (None: unknown).
     """
 
     id: int
@@ -62,21 +63,21 @@ class FaultWindow:
     #: The sides of a cut, the leader's first, and the nodes that reach all sides: ``n2 n4 | n1 n5, n3 meets all``.
     sides: str = ""
 
-    #: Seconds over which ``rate_during`` was measured, where they are a small part of the fault.
+    #: Seconds for which ``rate_during`` was measured, if that is a small part of the fault.
     measured_s: float | None = None
 
     #: The same figures for each kind of operation alone.
     kinds: Mapping[str, Mapping[str, float | None]] = field(default_factory=dict)
 
-    #: The kinds of operation of which clients began one after the heal.
+    #: Kinds of operation that clients began after the heal.
     asked: frozenset[str] = frozenset()
 
-    #: The history was cut after the run, so that it has no figures of what clients met.
+    #: The history was cut after the run, so there are no figures about clients.
     cut: bool = False
 
     @property
     def name(self) -> str:
-        """Its number and its name, such as ``#0 bridge``."""
+        """Number and name of the fault, such as ``#0 bridge``."""
         return f"#{self.id} {one_line(self.fault, 60)}"
 
     @property
@@ -84,7 +85,7 @@ class FaultWindow:
         return self.state == "installed"
 
     def stands(self, start: float, end: float) -> bool:
-        """Check whether the fault stood at some moment from ``start`` to ``end``."""
+        """Return whether the fault stood at any moment from ``start`` to ``end``."""
         over = self.healed if self.healed is not None else float("inf")
         return self.state != "skipped" and self.started <= end and over >= start
 
@@ -116,10 +117,10 @@ def shares_of(windows: Sequence[FaultWindow], end: float) -> list[tuple[float, f
 
 
 def when(seconds: float, windows: Sequence[FaultWindow], node: str | None = None) -> str:
-    """Write a moment and its fault: ``24.5 s, 3.0 s after #0 partition-majorities-ring was healed``.
+    """Format a moment relative to a fault: ``24.5 s, 3.0 s after #0 partition-majorities-ring was healed``.
 
-    At the last that is known of a ``node`` before a fault struck it: ``8.5 s, 0.1 s before #0 kill-leader struck it``.
-    When a killed successor was struck is not recorded, and nothing is said of it.
+    If a fault struck the ``node`` right after its last sign of life: ``8.5 s, 0.1 s before #0 kill-leader struck
+    it``. The records do not say when a killed successor was struck, so its moments never get that form.
     """
     if node is not None and (first := about_to_strike(node, seconds, windows)) is not None:
         return f"{seconds:.1f} s, {first.started - seconds:.1f} s before {first.name} struck it"
@@ -129,7 +130,7 @@ def when(seconds: float, windows: Sequence[FaultWindow], node: str | None = None
     if standing:
         last = max(standing, key=lambda window: window.started)
         if last.heal_started is not None and last.heal_started <= seconds:
-            # What starts again, or comes back, does so in this time: it is no longer the fault that does it.
+            # During healing, restarts and recoveries happen because of the heal, not because of the fault.
             return f"{text}, {seconds - last.heal_started:.1f} s after the healing of {last.name} began"
         return f"{text}, {seconds - last.started:.1f} s into {last.name}"
     if begun:
@@ -140,9 +141,9 @@ def when(seconds: float, windows: Sequence[FaultWindow], node: str | None = None
 
 
 def healed_before(seconds: float, windows: Sequence[FaultWindow]) -> str:
-    """Name the last fault that had been healed by a moment at which none stood; empty where there was none.
+    """Name the last fault healed before a moment at which none stood; empty if there was none.
 
-    What comes right after a heal is of that fault, in tables too: ``#1 kill-leader was healed 0.1 s before``.
+    Such as ``#1 kill-leader was healed 0.1 s before``: what happens right after a heal belongs to that fault.
     """
     begun = [window for window in windows if window.state != "skipped" and window.started <= seconds]
     last = max(begun, key=lambda window: window.healed or 0.0, default=None)
@@ -152,14 +153,14 @@ def healed_before(seconds: float, windows: Sequence[FaultWindow]) -> str:
 
 
 def about_to_strike(node: str, seconds: float, windows: Sequence[FaultWindow]) -> FaultWindow | None:
-    """Find the first fault that struck a node within :data:`HIT_S` after a moment; None if none did."""
+    """Return the first fault that struck a node within :data:`HIT_S` after a moment; None if none did."""
     near = [window for window in windows if window.state != "skipped" and 0 < window.started - seconds <= HIT_S]
     struck = [one for one in near if node in one.nodes and one.witness.get("successor") != node]
     return min(struck, key=lambda window: window.started, default=None)
 
 
 def fault_windows(run: Run, timelines: Sequence[NodeTimeline]) -> list[FaultWindow]:
-    """List the faults in the order in which they were started."""
+    """Return the faults in the order in which they were started."""
     clock = AwakeClock.recorded(run.state)
     oks = clock.times(run.operations.served_at())
     kinds = {kind: clock.times(run.operations.served_at(code)) for code, kind in enumerate(run.operations.f.names)}
@@ -181,7 +182,7 @@ def fault_windows(run: Run, timelines: Sequence[NodeTimeline]) -> list[FaultWind
 
 
 def load_in(operations: Operations, receipts: Sequence[Receipt]) -> Load:
-    """Find when the clients were at work, as ``history.metrics.recovery`` defines it."""
+    """Return when the clients were at work, as ``history.metrics.recovery`` defines it."""
     main = operations.in_main
     invoked, returned = operations.invoked[main], operations.returned[main]
     asked = []
@@ -192,10 +193,10 @@ def load_in(operations: Operations, receipts: Sequence[Receipt]) -> Load:
 
 
 def measured_for(receipt: Receipt, load: Load) -> float | None:
-    """Return over how many seconds of a fault ``rate_during`` was measured, if over a small part of it; else None.
+    """Return for how many seconds ``rate_during`` was measured if that is a small part of the fault, else None.
 
-    It is measured while the fault stood for certain and clients asked.  Installing and healing can take longer than
-    that, and so can a fault that was there before the load, or after it.
+    It is measured only while the fault certainly stood and clients were at work.  Installing and healing may take
+    longer than that, and a fault may begin before the load or end after it.
     """
     if receipt.state == "skipped":
         return None
@@ -213,7 +214,7 @@ def _window(
     run: Run,
     measured_s: float | None,
 ) -> FaultWindow:
-    """Gather what is known of a fault."""
+    """Collect what is known about a fault."""
     grudge = grudge_of(receipt)
     leader = receipt.leader or leader_at(timelines, receipt.started / SECOND)
     return FaultWindow(
@@ -242,21 +243,21 @@ def _window(
 
 
 def _asked_after(operations: Operations, healed: int | None) -> frozenset[str]:
-    """List the kinds of operation of which one was invoked after a heal."""
+    """Return the kinds of operation that were invoked after a heal."""
     if healed is None:
         return frozenset()
     return frozenset(operations.f.names[code] for code in np.unique(operations.f.codes[operations.invoked >= healed]))
 
 
 def summaries_of(windows: Sequence[FaultWindow]) -> list[tuple[str, str]]:
-    """List what each fault does, once for each that it was aimed at."""
+    """Return (fault, what it does), once for each distinct target."""
     return list(dict.fromkeys((one.fault, one_line(one.summary, 200)) for one in windows if one.summary))
 
 
 def late_of(run: Run) -> dict[int, str]:
-    """Map a fault's id to the nodes that were not back when the next fault came, or until the end of the run.
+    """Map a fault's id to the nodes that were not back by the next fault or the end of the run, in words.
 
-    Of results by an earlier release nothing is said: they name also nodes that no probe asked in that time.
+    Results of earlier releases are skipped, because they also name nodes that were not probed in that time.
     """
     windows = [one for one in run.results.get("windows", ()) if isinstance(one.get("id"), int)]
     found = {}
@@ -277,7 +278,7 @@ def late_of(run: Run) -> dict[int, str]:
 
 
 def _still_struck(run: Run, node: str, window: Mapping[str, Any]) -> str:
-    """Name the earlier faults on a node that outlasted this one: that it did not catch up is theirs."""
+    """Name the earlier faults on a node that outlasted this one and so explain why it did not catch up."""
     healed, number = window.get("healed"), window.get("id")
     earlier = [one for one in run.receipts if one.id != number and one.state != "skipped" and node in nodes_of(one)]
     lasting = (one for one in earlier if one.healed is None or (healed is not None and one.healed > healed))
@@ -285,13 +286,16 @@ def _still_struck(run: Run, node: str, window: Mapping[str, Any]) -> str:
 
 
 def _followed(window: Mapping[str, Any], windows: Sequence[Mapping[str, Any]]) -> bool:
-    """Check whether another fault began after a window's fault was healed."""
+    """Return whether another fault began after a window's fault was healed."""
     healed, others = window.get("healed"), [one for one in windows if one.get("state") != "skipped"]
     return healed is not None and any((one.get("started") or 0) >= healed for one in others if one is not window)
 
 
 def nodes_of(receipt: Receipt) -> tuple[str, ...]:
-    """List the nodes that a fault struck: its targets, and a killed successor, which is known only after the fault."""
+    """Return the nodes that a fault struck.
+
+    These are its targets and, if it killed a successor, that node, which is known only after the fault.
+    """
     successor = receipt.witness.get("successor") if isinstance(receipt.witness, dict) else None
     if isinstance(successor, str) and successor not in receipt.nodes:
         return (*receipt.nodes, successor)
@@ -309,9 +313,9 @@ def grudge_of(receipt: Receipt) -> dict[str, tuple[str, ...]]:
 def sides_of(
     grudge: Mapping[str, Sequence[str]], nodes: Sequence[str], first: str | None = None
 ) -> tuple[tuple[str, ...], ...]:
-    """Find the sides of a clean cut, the one with ``first`` in front; empty for any other pattern of cut links.
+    """Return the sides of a clean cut, the one with ``first`` in front; empty for any other pattern of cut links.
 
-    A cut is clean if nodes that exchange packets both ways form groups of which no two exchange any.
+    A cut is clean if nodes that exchange packets both ways form groups, and no two groups exchange any.
     """
     cut = {frozenset((node, peer)) for node, peers in grudge.items() for peer in peers if peer != node}
     sides: list[list[str]] = []
@@ -328,7 +332,7 @@ def sides_of(
 
 
 def sides_text(grudge: Mapping[str, Sequence[str]], nodes: Sequence[str], first: str | None) -> str:
-    """Write the sides of a cut that is clean, apart from nodes that reach all sides; empty for any other cut."""
+    """Format the sides of a cut that is clean except for nodes that reach all sides; empty for any other cut."""
     touched = {node for node, peers in grudge.items() if peers} | {peer for peers in grudge.values() for peer in peers}
     middle = [node for node in nodes if node not in touched]
     sides = sides_of(grudge, [node for node in nodes if node in touched], first)
@@ -337,19 +341,22 @@ def sides_text(grudge: Mapping[str, Sequence[str]], nodes: Sequence[str], first:
 
 
 def leader_cut(leader: str | None, grudge: Mapping[str, Sequence[str]], members: Sequence[str]) -> bool | None:
-    """Check whether the leader exchanges packets both ways with too few members for a majority (itself counted)."""
+    """Return whether the leader cannot exchange packets both ways with a majority of members, itself included.
+
+    Returns None if there is no leader or there are no members.
+    """
     if leader is None or not members:
         return None
     return len(set(members) - unreached(leader, grudge)) < len(members) // 2 + 1
 
 
 def unreached(node: str, grudge: Mapping[str, Sequence[str]]) -> set[str]:
-    """List the nodes with which a node does not exchange packets both ways."""
+    """Return the nodes with which a node does not exchange packets both ways."""
     return set(grudge.get(node, ())) | {other for other, peers in grudge.items() if node in peers}
 
 
 def _recorded(row: Mapping[str, Any] | None) -> dict[str, float | None]:
-    """Take the pipeline's figures of the same fault."""
+    """Return the pipeline's figures of the same fault."""
     return {} if row is None else {name: row.get(name) for name in FIGURES}
 
 

@@ -1,4 +1,4 @@
-"""Numbers over time, from the operations alone: rate, latency quantiles, availability, counts."""
+"""Numbers over time, computed from the operations alone: rate, latency quantiles, availability, counts."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from history.columns.operations import NONE, Floats, Ints, Operations
 
 #: Width of one cell of the availability strip.
 STRIP_NS = 250_000_000
-#: Limit of different errors that are listed one by one.
+#: Limit of distinct errors that are listed one by one.
 MAX_ERRORS = 8
-#: Limit of different errors that are read.
+#: Limit of distinct errors that are read.
 MAX_READ = 5000
 _DURATION = re.compile(r"(?<![\w.])\d+(?:\.\d+)?(?= ?m?s\b)")
 
 
 @dataclass(frozen=True, slots=True)
 class Rates:
-    """Completions a second in equally wide bins; ``time`` is each bin's middle in seconds.  Rows: ok, info, fail."""
+    """Completions a second in bins of equal width; ``time`` is each bin's middle in seconds.  Rows: ok, info, fail."""
 
     time: Floats
     width: float
@@ -31,7 +31,7 @@ class Rates:
 
 @dataclass(frozen=True, slots=True)
 class Quantiles:
-    """Latency of ok operations by second, in ms; NaN where there was none.  Rows: p50, p95, p99, max."""
+    """Latency of ok operations by second, in ms; NaN if there were none.  Rows: p50, p95, p99, max."""
 
     time: Floats
     rows: Floats
@@ -42,17 +42,17 @@ QUANTILE_NAMES = ("p50", "p95", "p99", "max")
 P99 = 2
 RESPONSE_NAME = "p99 since due"
 LAG_NAME = "event loop late"
-#: How much more a latency is that is drawn beside another: by a tenth and a millisecond.
+#: A second latency is drawn only if it exceeds the first by a tenth and a millisecond.
 DIFFERS, DIFFERS_MS = 1.1, 1.0
 
 
 def bin_width(end_ns: int, bins: int = 3600) -> int:
-    """Choose the width of bins: one second, or as many as keep the number of bins below ``bins``."""
+    """Return the width of bins in ns: one second, or more so that there are at most ``bins``."""
     return SECOND * max(1, -(-end_ns // (bins * SECOND)))
 
 
 def rates_of(operations: Operations, end_ns: int) -> Rates:
-    """Compute the rate by outcome.  An operation without a completion counts as info where it was invoked."""
+    """Compute the rate by outcome; an operation without a completion counts as info at its invocation."""
     width = bin_width(end_ns)
     count = int(end_ns // width) + 1
     when = np.where(operations.returned == NONE, operations.invoked, operations.returned) // width
@@ -83,16 +83,19 @@ def quantiles_of(operations: Operations, end_ns: int, since: Ints | None = None)
 
 
 def response_of(operations: Operations, end_ns: int) -> Floats | None:
-    """Compute the p99 of the latency since operations were due; None if it is nowhere well above that in quantiles."""
+    """Compute the p99 of the latency since operations were due.
+
+    Returns None if it is never well above the p99 of :func:`quantiles_of`.
+    """
     response = quantiles_of(operations, end_ns, operations.due).rows[P99]
     service = quantiles_of(operations, end_ns).rows[P99]
     return response if (response > service * DIFFERS + DIFFERS_MS).any() else None
 
 
 def lag_of(lag_ms: object, end_ns: int) -> Floats | None:
-    """Take the most by which the harness's event loop woke late (ms) in each of the bins of :func:`quantiles_of`.
+    """Return the longest delay of the harness's event loop (ms) in each of the bins of :func:`quantiles_of`.
 
-    None where it was not recorded, and NaN where it was never late: the axis is logarithmic.
+    None if it was not recorded, NaN in bins without a delay, because the axis is logarithmic.
     """
     if not isinstance(lag_ms, list) or not all(isinstance(one, int | float) for one in lag_ms):
         return None
@@ -107,7 +110,7 @@ def lag_of(lag_ms: object, end_ns: int) -> Floats | None:
 def availability_of(operations: Operations, end_ns: int) -> tuple[float, Ints]:
     """Compute the strip's cells: (width in seconds, 0 nothing completed / 1 some ok / 2 completions but none ok).
 
-    An acknowledgement of what was never applied is a completion and not an ok.
+    An operation that was acknowledged but never applied is a completion but not an ok.
     """
     width = max(STRIP_NS, bin_width(end_ns, 14400) // 4)
     count = int(end_ns // width) + 1
@@ -135,7 +138,7 @@ class CountRow:
 
 
 def counts_of(operations: Operations) -> list[CountRow]:
-    """Count by phase and kind, in order of first appearance; operations without a phase have an empty one."""
+    """Count operations by phase and kind, in order of first appearance; a missing phase is the empty string."""
     rows = []
     for phase_code, phase in [*enumerate(operations.phase.names), (-1, "")]:
         for f_code, f in enumerate(operations.f.names):
@@ -147,10 +150,10 @@ def counts_of(operations: Operations) -> list[CountRow]:
 
 
 def errors_of(operations: Operations, limit: int = MAX_ERRORS) -> list[tuple[str, str, int]]:
-    """Count errors, those that differ in a duration only as one: (outcome, error, number), most frequent first.
+    """Count errors, merging those that differ only in a duration: (outcome, error, number), most frequent first.
 
-    Beyond ``limit`` those of one outcome are counted together, and so are the operations that failed, or ended in an
-    unknown way, without an error on record: all rows of such an outcome add up to its operations.
+    Beyond ``limit``, the errors of one outcome are counted together.  Operations that failed or ended unknown
+    without a recorded error get a row too, so that the rows of each such outcome add up to its operations.
     """
     merged: dict[tuple[str, str], list[tuple[str, int]]] = {}
     counted = _counted(operations)
@@ -173,7 +176,7 @@ def errors_of(operations: Operations, limit: int = MAX_ERRORS) -> list[tuple[str
 
 
 def _range(shape: str, texts: list[str]) -> str:
-    """Merge texts that differ in one duration into one text with the shortest and the longest."""
+    """Merge texts that differ in one duration into one text with the shortest and the longest duration."""
     found = sorted((match.group() for text in texts for match in _DURATION.finditer(text)), key=float)
     if len(texts) == 1 or shape.count("#") != 1 or not found:
         return texts[0]
@@ -181,12 +184,12 @@ def _range(shape: str, texts: list[str]) -> str:
 
 
 def _brief(duration: str) -> str:
-    """Three significant digits of a duration with a fraction: more is chance, which a range of many does not hold."""
+    """Round a fractional duration to three significant digits; more would be noise in a range over many errors."""
     return f"{float(duration):.3g}" if "." in duration and float(duration) < 1000 else duration
 
 
 def _counted(operations: Operations) -> list[tuple[str, str, int]]:
-    """Count errors as they are written: (outcome, error, number), most frequent first."""
+    """Count errors as recorded: (outcome, error, number), most frequent first."""
     chosen = operations.error.codes >= 0
     combined = operations.error.codes[chosen] * len(OUTCOMES) + operations.outcome[chosen]
     numbers = np.bincount(combined)
@@ -200,8 +203,8 @@ def _counted(operations: Operations) -> list[tuple[str, str, int]]:
 def lanes_of(operations: Operations, end_ns: int) -> tuple[Ints, int]:
     """Assign every process a row of the timeline: (row of each operation, number of rows).
 
-    A process that was retired frees its row for the one that follows it, so there are about as many rows as there
-    were clients at once, not as many as there were processes.
+    A retired process frees its row for its successor, so there are about as many rows as simultaneous clients, not
+    as many as processes.
     """
     if not len(operations):
         return np.empty(0, dtype=np.int64), 0

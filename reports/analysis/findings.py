@@ -1,4 +1,4 @@
-"""Findings of a run: violations with what the cluster did then, no recovery."""
+"""Findings of a run: violations with what the cluster was doing, and failures to recover."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from reports.load.run import Run
 from reports.style.format import text_of
 from reports.words.violation_times import violation_times_text
 
-#: At most this many answers that a read could have had are listed.
+#: At most this many legal answers of a read are listed.
 MAX_ANSWERS: Final = 8
 _FEW: Final = 3
 #: Limit of violations that are listed by their sentence, and whose operations are framed in the timeline.
@@ -47,19 +47,22 @@ ROOM_S: Final = (1.0, 1.0)
 
 @dataclass(frozen=True, slots=True)
 class Violation:
-    """One counterexample with what the cluster was doing then; seconds.
+    """One counterexample with what the cluster was doing then.  Times are in seconds.
 
-    ``check`` found it; ``asked`` is the promise that is broken, in that check's words, if it is not linearizability.
-    ``since``, ``answered_by`` (and that node's ``role``), ``leader``, ``term``, ``faults`` and ``logged`` belong to the
-    answer that leaves no order, which came at ``since``: others may be much older.  ``earlier`` faults stood during
-    those.  ``suspects`` are the answers of which one is wrong, mostly a single one; ``missed`` is the last acknowledged
-    change that a single one shows no sign of.  ``prefix``: at which completion (s) the key's whole history ceases to be
-    linearizable, and how many operations had completed before; of the first violation of a key.
-    ``in_doubt``: what may have taken effect before a suspect was answered, in words, and how often.
-    ``unapplied``: which of the operations were acknowledged without having been applied, as a sentence.
-    ``healed``: the last fault before the answer where none stood, in words.
-    ``cycles`` are the drawings, broad and slim, of a cycle of transactions; ``holds`` the strongest isolation levels
-    that the transactions of the object keep.
+    ``check`` found it; ``asked`` is the broken promise in that check's words, unless it is linearizability.
+
+    ``since``, ``answered_by`` (with its ``role``), ``leader``, ``term``, ``faults`` and ``logged`` belong to the
+    answer that leaves no order, which came at ``since``; other answers may be much older.  ``earlier`` faults stood
+    during those.
+
+    ``suspects`` are the answers of which one is wrong, usually a single one; ``missed`` is the last acknowledged
+    change that a single suspect does not reflect.  ``prefix``: the completion (s) at which the key's whole history
+    stops being linearizable, and how many operations had completed before; only for the first violation of a key.
+
+    ``in_doubt``: what may have taken effect before a suspect was answered, in words, and how often.  ``unapplied``:
+    a sentence on operations that were acknowledged but not applied.  ``healed``: the last fault before the answer
+    if none stood, in words.  ``cycles``: broad and slim drawings of a cycle of transactions.  ``holds``: the
+    strongest isolation levels that the object's transactions satisfy.
     """
 
     check: str
@@ -90,22 +93,22 @@ class Violation:
 
 @dataclass(frozen=True, slots=True)
 class Legal:
-    """The answers that a single suspect could have had; ``whole``: beside all until then, not only what is drawn.
+    """The answers that a single suspect could legally have given.
 
-    ``doubtful`` are the answers that only a write of unknown outcome would explain; ``unnamed`` says why not all are
-    known.
+    ``whole``: they take everything until then into account, not only what is drawn.  ``doubtful`` are answers that
+    only a write of unknown outcome would explain.  ``unnamed`` says why some answers are unknown.
     """
 
     answers: tuple[str, ...]
     whole: bool
     doubtful: tuple[str, ...] = ()
     unnamed: str = ""
-    #: In place of a list, what every legal answer holds and what it may hold besides.
+    #: Used instead of a list: what every legal answer must hold, and what else it may hold.
     bounds: str = ""
 
     @property
     def text(self) -> str:
-        """The plain answers first: ``2585, or what one of 9 writes wrote whose outcome is not known``."""
+        """Answers in words, certain ones first: ``2585, or what one of 9 writes wrote whose outcome is not known``."""
         if self.bounds:
             return self.bounds
         if not self.answers or len(self.answers) + len(self.doubtful) <= _FEW:
@@ -132,12 +135,12 @@ class Drawn:
     snapshots: list[Snapshot]
     failed_starts: list[FailedStart]
     alarm_lines: list[AlarmLine]
-    #: Of a cluster that did not recover.
+    #: Set if the cluster did not recover.
     stopped: Stopped | None
 
 
 def prepare(run: Run) -> Drawn:
-    """Compute timelines of the nodes, fault windows, violations, snapshots and log lines; empty where that fails."""
+    """Compute timelines, fault windows, violations, snapshots and log lines; parts that fail are empty."""
     part = run.notes.attempt_list
     nodes = part("nodes", lambda: list(run.nodes))
     found = part(
@@ -162,7 +165,7 @@ def _stopped(run: Run, found: list[NodeTimeline], windows: list[FaultWindow]) ->
 
 
 def violation_times_of(run: Run) -> str:
-    """Write when the violations were seen, by phase and by the faults that stood; empty if they were not counted."""
+    """Say when the violations were seen, by phase and by standing faults; empty if they were not counted."""
     times = found_in(run.results, ViolationTimes)
     return violation_times_text(times, "no installed fault") if times and times.counted else ""
 
@@ -172,7 +175,7 @@ def violation_count(run: Run) -> int:
 
 
 def violating_keys(run: Run) -> list[tuple[str, list[str], int, bool]]:
-    """List (key, kinds of its recorded anomalies, number of its violations, whether it may have more), most first."""
+    """Return (key, kinds of its anomalies, number of violations, whether it may have more), most violations first."""
     rows = []
     for key in run.results.get("keys", ()):
         if key.get("violations"):
@@ -187,22 +190,22 @@ def violating_keys(run: Run) -> list[tuple[str, list[str], int, bool]]:
 
 
 def examples_of(run: Run) -> list[Shown]:
-    """List the counterexamples in the results that are listed, at most :data:`MAX_LISTED`."""
+    """Return the counterexamples that are listed, at most :data:`MAX_LISTED`."""
     return recorded_examples(run)[:MAX_LISTED]
 
 
 def recorded_examples(run: Run) -> list[Shown]:
-    """List all counterexamples in the results, in the order in which they are shown."""
+    """Return all counterexamples in the results, in the order in which they are shown."""
     return in_shown_order(run.results)
 
 
 def shown_as_counterexamples(run: Run) -> frozenset[str]:
-    """Name the checks of promises other than linearizability whose violations are drawn as counterexamples."""
+    """Return the checks other than linearizability whose violations are drawn as counterexamples."""
     return frozenset(str(one.get("name")) for one in check_records(run.results) if one.get("counterexamples"))
 
 
 def violations_of(run: Run, found: list[NodeTimeline], windows: list[FaultWindow]) -> list[Violation]:
-    """List the counterexamples that are drawn, earliest first."""
+    """Return the counterexamples that are drawn, earliest first."""
     every = examples_of(run)
     by_key: dict[str, list[Shown]] = {}
     for one in every:
@@ -223,9 +226,10 @@ def violations_of(run: Run, found: list[NodeTimeline], windows: list[FaultWindow
 
 
 def _prefix(run: Run, shown: Sequence[Shown]) -> tuple[float, int] | None:
-    """The earliest answer on a register that leaves no order, and how many operations were complete before it.
+    """Return when the first answer on a register left no order, and how many operations were complete before.
 
-    None where an earlier one may be without a counterexample, as where values are written repeatedly.
+    Returns None if an even earlier answer might have no counterexample, for example because values were written
+    repeatedly.
     """
     record = next(one for one in run.results["keys"] if one["key"] == shown[0].key)
     if run.header.get("model") != "register" or "zones" not in record["engine"] or record["violations"] != len(shown):
@@ -236,7 +240,10 @@ def _prefix(run: Run, shown: Sequence[Shown]) -> tuple[float, int] | None:
 
 
 def _legal(run: Run, one: Shown, picture: Picture | None) -> Legal:
-    """The legal answers that the checker found: beside all that had happened, else beside the counterexample alone."""
+    """Return the legal answers that the checker found.
+
+    They take everything that had happened into account if the checker did, otherwise only the counterexample.
+    """
     named, suspects = one.example.linearization, one.example.suspects
     if named is None or len(suspects) != 1:
         return Legal(picture.legal if picture else (), whole=False)
@@ -314,9 +321,10 @@ def _cycles(example: Counterexample) -> tuple[Cycle, ...]:
 
 
 def around(drawn: Drawn, onset: float) -> tuple[float, float]:
-    """Choose the seconds to look at around an onset: of a counterexample's answer from the last operations before it.
+    """Return the seconds to look at around an onset.
 
-    These are its last :data:`LAST_SHOWN`: the others may have happened long before.
+    If it is the answer of a counterexample, start at the last :data:`LAST_SHOWN` operations before it, because the
+    others may have happened much earlier.
     """
     example = next((one.example for one in examples_of(drawn.run) if one.example.completed_at / 1e9 == onset), None)
     if example is None:
@@ -326,7 +334,7 @@ def around(drawn: Drawn, onset: float) -> tuple[float, float]:
 
 
 def recovery_of(drawn: Drawn) -> dict[str, Any] | None:
-    """Collect what the page shows of a cluster that did not recover: the check, and the logs from when it stopped."""
+    """Collect what the page shows of a cluster that did not recover: the check, and the logs since it stopped."""
     check, stopped = _no_recovery(drawn.run), drawn.stopped
     if check is None or stopped is None:
         return None
@@ -347,5 +355,5 @@ def recovery_of(drawn: Drawn) -> dict[str, Any] | None:
 
 
 def _no_recovery(run: Run) -> Mapping[str, Any] | None:
-    """Find the failed check of recovery; None where it did not fail."""
+    """Return the failed recovery check; None if it did not fail."""
     return next((row for row in checks_of(run) if row["name"] == "recovery" and row["state"] == "invalid"), None)

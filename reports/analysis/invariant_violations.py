@@ -1,8 +1,8 @@
 """Failed checks of the nodes: committed entries deleted, terms forgotten or led twice, alarms; and what happened then.
 
-Clients may not have noticed, so there is no counterexample; the evidence is what the nodes reported.  Other checks that
-recorded no counterexamples are here too, of which that cannot be said.  Linearizability and recovery have sections of
-their own, and checks that recorded counterexamples are shown by these.
+Clients may not have noticed, so there is no counterexample: the evidence is what the nodes reported.  Other failed
+checks without counterexamples are included, although clients may have noticed those.  Linearizability and recovery have
+sections of their own, and checks with counterexamples are shown by these.
 """
 
 from __future__ import annotations
@@ -42,9 +42,10 @@ from reports.words.of_nodes import entries_text, moment_text
 
 
 class Observation(NamedTuple):
-    """When (seconds), which node, and what it did, in words.
+    """What a node was seen to do, in words, and when (seconds).
 
-    ``until``: the last of so many ``answers`` in a row that showed the same; None where a moment is all that there is.
+    ``until`` is the time of the last of ``answers`` consecutive answers that showed the same; None for a single
+    moment.
     """
 
     at: float
@@ -54,7 +55,7 @@ class Observation(NamedTuple):
     answers: int = 1
 
 
-#: Whether a node's later answer, by its place, still shows what a moment records of the answer at the first place.
+#: Returns whether a node's answer at the second place still shows what the moment at the first place records.
 Stands: TypeAlias = Callable[[NodeTimeline, Any, int, int], bool]
 
 ELSEWHERE: Final = LINEARIZABLE | {"recovery"}
@@ -65,9 +66,9 @@ ROOM_S: Final = (1.0, 0.5)
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """A moment at which one node was seen to break the rule (seconds), and what the cluster was doing then.
+    """A moment (seconds) at which a node was seen to break the rule, and what the cluster was doing then.
 
-    ``healed``: the last fault before it where none stood, in words.
+    ``healed`` describes the last fault before it, if none stood at the time.
     """
 
     seconds: float
@@ -82,13 +83,13 @@ class Moment:
 
 @dataclass(frozen=True, slots=True)
 class InvariantViolation:
-    """One failed check.  ``text``: its own sentence, and what became of entries; ``nodes``: those that it is about.
+    """One failed check; ``text`` is its sentence and the fate of entries, ``nodes`` are the nodes concerned.
 
-    ``picture``: the ends of the logs, or None, as where they are ``drawn_in`` the section of another check.
+    ``picture``: the ends of the logs; None if there are none to show or the section ``drawn_in`` shows them.
+    ``of_nodes``: it rests on what nodes reported, so clients may not have noticed.
 
-    ``of_nodes``: it rests on what nodes reported, so that clients may not have noticed.
-    ``counted``: how often the check saw it, of ``what``.  The results hold the moments of ``recorded`` of these, which
-    have marks in charts; ``unlisted`` are the nodes of which they hold none.
+    ``counted``: how many ``what`` (moments, answers, …) the check saw; the results hold ``recorded`` of them, which
+    have marks in charts.  ``unlisted`` are the nodes without any recorded moment.
     """
 
     name: str
@@ -99,29 +100,29 @@ class InvariantViolation:
     picture: Sketch | None
     of_nodes: bool
     drawn_in: str = ""
-    #: Its lines of the logs, where it is about these.
+    #: Its log lines, if it is about logs.
     lines: list[AlarmLine] = field(default_factory=list)
 
     counted: int = 0
     recorded: int = 0
     what: str = "moments"
-    #: Number of stretches of answers, each of which is one moment; 0 where every moment is by itself.
+    #: Number of stretches of answers, each shown as one moment; 0 if all moments are single.
     stretches: int = 0
 
     unlisted: tuple[str, ...] = ()
 
     @property
     def marked_text(self) -> str:
-        """Say how many of those that were counted have a mark."""
+        """How many of the counted ones have a mark, in words."""
         if self.counted == 1:
             return "the only one"
         return f"all {self.counted:,}" if self.recorded >= self.counted else f"{self.recorded:,} of {self.counted:,}"
 
 
 def invariant_violations(drawn: Drawn) -> list[InvariantViolation]:
-    """List the failed checks of the system without a section of their own, in the order of the results.
+    """Return the failed checks of the system that have no section of their own, in the order of the results.
 
-    The ends of the logs are drawn once: in the first section that is about them, for all that are.
+    The ends of the logs are drawn only once, in the first section that is about them.
     """
     failed = _failed(drawn)
     sections = [_invariant_violation(drawn, row, record) for row, record in failed]
@@ -138,9 +139,9 @@ def invariant_violations(drawn: Drawn) -> list[InvariantViolation]:
 
 
 def moments_by_check(drawn: Drawn) -> list[tuple[str, list[Observation]]]:
-    """List (check, its observations) of the same checks, without what the cluster was doing.
+    """Return (check, its observations) for the same checks, without what the cluster was doing.
 
-    What a check saw before anything was wrong is no mark of a violation.
+    Observations from before anything was wrong are left out, because they mark no violation.
     """
     return [
         (row["name"], _describe(drawn, about, about.marks)) if about else (row["name"], [])
@@ -168,9 +169,10 @@ def _describe(drawn: Drawn, about: OfNodes, moments: Sequence[NodeMoment]) -> li
 def _stretches(
     drawn: Drawn, moments: Sequence[NodeMoment], found: Sequence[Observation], stands: Stands
 ) -> list[Observation]:
-    """Merge what a node showed in one answer after the other; the results hold the earliest of many answers only.
+    """Merge consecutive answers of a node that show the same.
 
-    A stretch ends with the last answer that shows it, and at the latest where the node falls silent.
+    The results hold only the earliest answer of many.  A stretch ends with the last answer that still shows the
+    violation, at the latest when the node falls silent.
     """
     timelines = {one.node: one for one in drawn.timelines}
     merged: list[Observation] = []
@@ -192,7 +194,7 @@ def _stretches(
 
 
 def _is_of(moment: NodeMoment, timeline: NodeTimeline, place: int) -> bool:
-    """Whether a moment is of the answer at a place of a node's timeline."""
+    """Return whether a moment belongs to the answer at a place of a node's timeline."""
     assert isinstance(moment, BeyondLog | ShortLeader)
     applied = isinstance(moment, BeyondLog) and moment.above == "applied"
     reported = timeline.committed if applied else timeline.log_end
@@ -220,7 +222,10 @@ def _still_beyond(timeline: NodeTimeline, moment: BeyondLog, first: int, place: 
 
 
 def _answers(timeline: NodeTimeline, place: int) -> bool:
-    """Whether a node answered the probe at a place; the answer after one is needed to prove what its log lacks."""
+    """Return whether a node answered the probe at a place.
+
+    Proving what a log lacks in one answer requires the answer after it.
+    """
     return place < len(timeline.time) and bool(timeline.role[place] != node_timeline.SILENT)
 
 
@@ -231,7 +236,7 @@ def _invariant_violation(drawn: Drawn, row: Mapping[str, Any], record: Mapping[s
     moments = [_moment(drawn, one) for one in listed]
     dated, answers = {one.node for one in observed}, sum(one.answers for one in observed)
     nodes = dated | {node for one in findings_in(record) for node in one.nodes}
-    # A check of its own says so in its sentence.
+    # The check of deleted entries says so in its own sentence.
     entries = about.entries if isinstance(about, ShortLogs) and not isinstance(about, EntriesDeleted) else None
     return InvariantViolation(
         name=row["name"],
@@ -251,9 +256,9 @@ def _invariant_violation(drawn: Drawn, row: Mapping[str, Any], record: Mapping[s
 
 
 def _differences(drawn: Drawn, about: ReplicasDiffer, observed: Sequence[Observation]) -> list[Observation]:
-    """Choose what nodes held at the indexes that matter: the first difference, the last, and those next to the effect.
+    """Choose the differences that matter: the first, the last, and those nearest to the effect.
 
-    The effect is the first answer that contradicts others.  A difference is seen once the last side of it was reported.
+    The effect is the first answer that contradicts others.  A difference is seen once its last side was reported.
     """
     sides: dict[int, dict[str, float]] = {}
     rows: dict[int, list[Observation]] = {}
@@ -274,25 +279,25 @@ def _differences(drawn: Drawn, about: ReplicasDiffer, observed: Sequence[Observa
 
 
 def _listed(observed: Sequence[Observation]) -> list[Observation]:
-    """Choose the first observation of each node, and the earliest of the others."""
+    """Choose the first observation of each node, then the earliest of the others."""
     by_time = sorted(range(len(observed)), key=lambda place: observed[place].at)
     first = set({observed[place].node: place for place in reversed(by_time)}.values())
     chosen = sorted(by_time, key=lambda place: place not in first)[:MAX_MOMENTS]
     return [observed[place] for place in sorted(chosen)]
 
 
-#: What is counted of a type of finding.
+#: Noun for the counted moments of each type of finding; otherwise "moments".
 _COUNTED: Final[Mapping[type, str]] = {
     EntriesDeleted: "falls of a log",
     CommitBeyondLog: "answers",
     LeaderLacksCommitted: "answers",
 }
-#: Type of finding that stands for as long as a node's answers show it -> whether a later answer still does.
+#: Types of findings that last while a node's answers show them -> test whether a later answer still does.
 _STANDS: Final[Mapping[type, Stands]] = {CommitBeyondLog: _still_beyond, LeaderLacksCommitted: _leads_short}
 
 
 def _leaders(drawn: Drawn, about: TwoLeaders) -> list[Observation]:
-    """List the nodes that called themselves leader in terms with several leaders, and from when."""
+    """Return the nodes that called themselves leader in terms with several leaders, and since when."""
     found: list[Observation] = []
     for term, nodes in about.terms.items():
         for timeline in drawn.timelines:

@@ -1,4 +1,4 @@
-"""Replicas that are behind: when each fell behind, when it last moved, which faults stood, and what was logged then."""
+"""Replicas that are behind: when each fell behind and last moved, which faults stood, and what was logged."""
 
 from __future__ import annotations
 
@@ -15,22 +15,21 @@ from reports.load import logs as node_logs
 from reports.load.run import Run
 from reports.style.format import number
 
-#: Seconds: a node is behind when it has not applied, or no more holds, what some node had
-#: committed that long ago.
+#: A node is behind if it has not applied, or no longer holds, what some node had committed this many seconds ago.
 AGE_S: Final = 1.0
-#: What a node logged this often soon after a replica stopped is counted over the whole run: it may have begun before.
+#: Lines logged this often soon after a replica stopped are counted over the whole run; they may have begun earlier.
 REPEATED: Final = 100
-#: Seconds of log lines that are shown before and from when the first node that did not recover stopped.
+#: Seconds of log lines shown before and after the first node that did not recover stopped.
 BEFORE_S: Final = 1.0
 RECOVERY_S: Final = 8.0
 
 
 @dataclass(frozen=True, slots=True)
 class LaggingNode:
-    """A node that was behind at its last answer: when it fell behind and last moved (s), and where it stood then.
+    """A node that was behind at its last answer: when it fell behind and last moved (s), and its index then.
 
-    ``moved`` is None where no answer shows that it moved.  ``cut``: it stands where its log ends, before what it had
-    applied.
+    ``moved`` is None if no answer shows that it moved.  ``cut``: its log ends below what it had applied, so that
+    end counts as its index.
     """
 
     node: str
@@ -43,10 +42,10 @@ class LaggingNode:
     cut: bool = False
 
     def sentence(self) -> str:
-        """Write "n4 stopped applying at 8.0 s, 1.2 s into #0 bridge: it stands at 1,520; it fell behind at …, at …".
+        """Return "n4 stopped applying at 8.0 s, 1.2 s into #0 bridge: it stands at 1,520; it fell behind at …, at …".
 
-        The stop comes first: that is what a reader has to explain.  A log that was cut below what was applied may grow
-        for a while, though nothing is applied.
+        The stop comes first, because that is what a reader has to explain.  A log that was cut below what was
+        applied may grow for a while although nothing is applied.
         """
         stands = f"it stands at {self.index(self.held)}" if self.held >= 0 else "its process has applied nothing"
         if self.cut:
@@ -62,32 +61,35 @@ class LaggingNode:
 
     @property
     def fell_first(self) -> bool:
-        """Whether it fell behind before it stopped."""
+        """Whether the node fell behind before it stopped."""
         return self.moved is not None and self.moved > self.fell
 
     def fell_text(self, them: str = "it") -> str:
-        """Say when it fell behind; of a node that a fault struck right then, that it was behind from then on."""
+        """Say when the node fell behind; if a fault struck it right then, name that fault."""
         if (fault := about_to_strike(self.node, self.fell, self.windows)) is not None:
             return f"when {fault.name} struck {them}, at {fault.started:.1f} s"
         return f"at {when(self.fell, self.windows, self.node)}"
 
 
 def held_of(timeline: NodeTimeline) -> tuple[Floats, Ints]:
-    """When a node answered (s), and how far it held what it applied: no further than its log, where that is known."""
+    """Return when a node answered (s), and how much of what it applied it still held.
+
+    The latter is limited by the end of its log, if that is known.
+    """
     held = np.minimum(timeline.applied, timeline.log_end) if logs(timeline) else timeline.applied
     answered = timeline.role != SILENT
     return timeline.time[answered], held[answered]
 
 
 def stands_since(timeline: NodeTimeline) -> tuple[float | None, int]:
-    """The time at which a node came to where it stands (s; None if no answer shows it), and that index (-1: none)."""
+    """Return when a node reached its final index (s; None if no answer shows it), and that index (-1: none)."""
     times, held = held_of(timeline)
     place = last_progress(held)
     return None if place is None else float(times[place]), int(held[-1]) if len(held) else -1
 
 
 def lagging_nodes(timelines: Sequence[NodeTimeline], windows: Sequence[FaultWindow]) -> list[LaggingNode]:
-    """List the nodes that were behind at their last answer, in the order of the timelines."""
+    """Return the nodes that were behind at their last answer, in the order of the timelines."""
     time, front = _front(timelines)
     found = [_lagging_node(timeline, time, front, windows) for timeline in timelines]
     return [one for one in found if one is not None]
@@ -95,7 +97,7 @@ def lagging_nodes(timelines: Sequence[NodeTimeline], windows: Sequence[FaultWind
 
 @dataclass(frozen=True, slots=True)
 class CaughtUp:
-    """A node that was behind and no more at its last answer: since when the last time, until when (s).
+    """The last time that a node was behind before it caught up, from ``since`` to ``until`` (s).
 
     ``still``: it applied nothing in between.
     """
@@ -106,7 +108,7 @@ class CaughtUp:
 
 
 def caught_up(timeline: NodeTimeline, timelines: Sequence[NodeTimeline]) -> CaughtUp | None:
-    """Find the last time that a node was behind and caught up; None where it is still behind, or never was."""
+    """Return the last time that a node was behind and caught up; None if it is still behind or never was."""
     behind = _behind(timeline, *_front(timelines))
     late = np.flatnonzero(behind)
     if not len(late) or behind[-1]:
@@ -120,7 +122,7 @@ def caught_up(timeline: NodeTimeline, timelines: Sequence[NodeTimeline]) -> Caug
 
 
 def _front(timelines: Sequence[NodeTimeline]) -> tuple[np.ndarray, np.ndarray]:
-    """The moments of all answers, in order, and what any node had committed by then."""
+    """Return the times of all answers, in order, and the highest index committed by any node by then."""
     answered = [(timeline, timeline.role != SILENT) for timeline in timelines]
     time = np.concatenate([np.empty(0), *(timeline.time[rows] for timeline, rows in answered)])
     order = np.argsort(time, kind="stable")
@@ -129,7 +131,7 @@ def _front(timelines: Sequence[NodeTimeline]) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _behind(timeline: NodeTimeline, time: np.ndarray, front: np.ndarray) -> np.ndarray:
-    """Mark the answers in which a node was behind (see :data:`AGE_S`)."""
+    """Return a mask of the answers in which a node was behind (see :data:`AGE_S`)."""
     mine, held = held_of(timeline)
     place = np.searchsorted(time, mine - AGE_S, side="right") - 1
     return (place >= 0) & (held < front[np.maximum(place, 0)]) if len(mine) else np.zeros(0, bool)
@@ -150,7 +152,7 @@ def _lagging_node(
     rises = np.flatnonzero(np.diff(held) > 0) + 1
     before = rises[rises <= since]
     fell = min(int(before[-1]) if len(before) else 0, moved or 0)
-    # It was not behind before any node had committed more than it held, however long it stood there.
+    # The node only became behind once some node had committed more than it held, however long it had stood there.
     more = np.flatnonzero((time >= mine[fell]) & (front > held[fell]))
     late = float(mine[since + 1 if len(kept_up) else 0])
     return LaggingNode(
@@ -167,9 +169,9 @@ def _lagging_node(
 
 @dataclass(frozen=True, slots=True)
 class Stopped:
-    """Since when (``at``, s) nodes did not recover, and what all nodes logged from ``start`` to ``end`` around that.
+    """Since when (``at``, s) nodes did not recover, and what all nodes logged from ``start`` to ``end`` around it.
 
-    Lines that were repeated then (:data:`REPEATED`) are counted and dated over the whole run.
+    Lines repeated often (:data:`REPEATED`) are counted and dated over the whole run.
     """
 
     at: float
@@ -186,10 +188,10 @@ def stopped_at(
     named: Sequence[str],
     unserved: float | None = None,
 ) -> Stopped:
-    """Find since when the first node stands still that did not recover, and the important lines of that time.
+    """Find when the first node that did not recover stopped, and the important log lines of that time.
 
-    By the last answers; where these show no node behind, of the nodes that the check ``named``.  ``unserved``: since
-    when no client was served (s), of a check that went by clients.
+    The last answers decide.  If they show no node behind, the nodes that the check ``named`` do.  ``unserved`` is
+    since when no client was served (s), if the check judged recovery by clients.
     """
     late = late_nodes(timelines)
     found = run.notes.attempt_list("replica progress", lambda: lagging_nodes(timelines, windows))
@@ -207,5 +209,5 @@ def stopped_at(
 
 
 def last_heal(windows: Sequence[FaultWindow]) -> float:
-    """Return when the last fault was healed (s); 0 where none was."""
+    """Return when the last fault was healed (s); 0 if none was."""
     return max((window.healed for window in windows if window.healed is not None), default=0.0)

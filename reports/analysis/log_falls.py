@@ -1,7 +1,7 @@
-"""Falls of logs behind the loss of an entry, searched backwards from the moment at which no log held it any more.
+"""Truncated logs that led to the loss of an entry, searched backwards from the moment when no log held it.
 
-A log that was cut and is full again before that moment has nothing to do with the loss.  So of each node only the last
-fall below the entry counts, and the loss began with the first of these.
+A log that was cut and is full again before that moment has nothing to do with the loss.  So only each node's last fall
+below the entry counts, and the loss began with the first of these.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from reports.analysis.node_timeline import SILENT, NodeTimeline
 
 @dataclass(frozen=True, slots=True)
 class LogFall:
-    """By ``at`` (s) the log of a ``node`` ended at ``log_end``, below an entry that it had at ``held`` (s)."""
+    """The log of a ``node`` ended at ``log_end`` by ``at`` (s), below an entry that it still had at ``held`` (s)."""
 
     at: float
     node: str
@@ -27,9 +27,10 @@ class LogFall:
 
 
 def lost_for_good(timelines: Sequence[NodeTimeline], index: int, until: float) -> list[LogFall]:
-    """The fall of each log below this index after which it never reached it again by a moment (s), the first first.
+    """Return the fall of each log below an index after which it did not reach it again, earliest first.
 
-    A node that never held the entry, or does not say where its log ends, has none.
+    Only answers until the moment ``until`` (s) count.  Nodes that never held the entry, or do not report where
+    their logs end, have no such fall.
     """
     found = []
     for one in timelines:
@@ -42,7 +43,7 @@ def lost_for_good(timelines: Sequence[NodeTimeline], index: int, until: float) -
 
 
 def leading_since(timelines: Sequence[NodeTimeline], moment: float) -> tuple[str, float] | None:
-    """The node that had been elected last by a moment (s), and when it was first seen to lead; None without leaders."""
+    """Return the node elected last by a moment (s), and when it was first seen to lead; None if there was none."""
     before = [(one.start, one.node) for one in leaderships_of(timelines) if one.start <= moment]
     return max(before)[::-1] if before else None
 

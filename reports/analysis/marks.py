@@ -1,4 +1,4 @@
-"""Marks of charts and plots on the time axis: the operations of violations, and moments of findings about nodes."""
+"""Marks on the time axis of charts and plots: operations of violations, and findings about nodes."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from reports.analysis.counterexample import labels_by_elements
 from reports.analysis.findings import MAX_LISTED, Drawn, recorded_examples, violation_count
 from reports.analysis.invariant_violations import moments_by_check
 
-#: A wide chart has room for this many marks.
+#: How many marks fit on a wide chart.
 BUCKETS: Final = 2000
 
 
 @dataclass(frozen=True, slots=True)
 class ViolationMark:
-    """``operations``, ``culprit`` and ``suspects`` are indexes of invocations; ``at`` is in seconds of the run.
+    """Mark of a violation; operations are given by the indexes of their invocations.
 
-    ``culprit`` is the operation whose answer leaves no order, and ``at`` when that was answered.
-    ``says`` is what each operation has to do with a broken promise, and ``labels`` what a long answer held (else
-    empty), in the order of ``operations``.
+    ``culprit`` is the operation whose answer leaves no order; it was answered at ``at`` (seconds of the run).
+    ``says`` is each operation's role in a broken promise, and ``labels`` say what a long answer held (else empty);
+    both are in the order of ``operations``.
     """
 
     kind: str
@@ -37,9 +37,9 @@ class ViolationMark:
 
 @dataclass(frozen=True, slots=True)
 class FindingMark:
-    """At ``at`` seconds of the run ``node`` was seen to fail ``check``; ``text`` says how.
+    """Mark where ``node`` was seen to fail ``check``, at ``at`` seconds of the run; ``text`` says how.
 
-    ``until``: of several answers in a row that showed it, the moment of the last one.
+    ``until`` is the time of the last of several consecutive answers that showed it.
     """
 
     check: str
@@ -51,11 +51,11 @@ class FindingMark:
 
 @dataclass(frozen=True, slots=True)
 class Marks:
-    """The earliest :data:`reports.analysis.findings.MAX_LISTED` of each, and when the others were (``further_…``, s).
+    """The earliest :data:`reports.analysis.findings.MAX_LISTED` marks of each type, and the times of others (s).
 
-    Of those others that fall together in one of :data:`BUCKETS` parts of the run, one stands for all.
-    ``violated`` counts all violations, ``recorded`` those that the results hold and that have a mark; ``least``:
-    there may be more than were looked for.
+    The run is divided into :data:`BUCKETS` parts, and ``further_…`` has at most one time for each.  ``violated``
+    counts all violations, ``recorded`` those in the results, which have marks.  ``least``: there may be more than
+    were counted.
     """
 
     violations: tuple[ViolationMark, ...]
@@ -68,7 +68,7 @@ class Marks:
 
 
 def marks_of(drawn: Drawn) -> Marks:
-    """List all marks of a run: violations in the order of the page, findings in the order of their times."""
+    """Return all marks of a run: violations in the order of the page, findings in order of time."""
     recorded = [_violation(one.key, one.example) for one in recorded_examples(drawn.run)]
     observed = [
         FindingMark(name, one.at, one.node, one.text, one.until)
@@ -89,7 +89,7 @@ def marks_of(drawn: Drawn) -> Marks:
 
 
 def _bucketed(moments: Sequence[float], end: float) -> tuple[float, ...]:
-    """Keep the first of the moments in each part of the run."""
+    """Keep the first moment in each part of the run."""
     width = max(end, 1e-9) / BUCKETS
     first: dict[int, float] = {}
     for moment in sorted(moments):

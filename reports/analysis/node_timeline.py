@@ -17,9 +17,9 @@ from reports.style.format import index as index_of
 ROLES: Final = ("leader", "follower", "candidate", "unknown", "silent")
 SILENT: Final = 4
 _EVER: Final = 2**62
-#: Seconds for which a probe counts at most; else until the node's next one (six probes at four a second).
+#: A probe counts until the node's next one, but at most for this many seconds (six probes at four a second).
 STALE_S: Final = 1.5
-#: Seconds from a round of probes to the next: probes of two nodes no more than half of it apart are of one round.
+#: Seconds between rounds of probes; probes of two nodes at most half of that apart belong to the same round.
 ROUND_S: Final = 0.25
 #: A node without an answer for this many seconds at the end of the record is called silent.
 GONE_S: Final = 3.0
@@ -27,10 +27,11 @@ GONE_S: Final = 3.0
 
 @dataclass(frozen=True, slots=True)
 class NodeTimeline:
-    """One node's probes: equally long arrays, times in seconds, ``role`` places in :data:`ROLES`, indexes -1 = none.
+    """One node's probes as arrays of equal length: times in seconds, ``role`` as places in :data:`ROLES`.
 
-    ``named`` is whom it takes for the leader.  Only a ``member`` may lead, and counts in majorities.
-    ``without`` are stretches in which it answered although a fault had killed its server: another process did.
+    Indexes are -1 if not reported.  ``named`` is the node that it takes for the leader.  Only a ``member`` may
+    lead, and only members count in majorities.  ``without`` are times when it answered although a fault had killed
+    its server, so another process answered.
     """
 
     node: str
@@ -48,18 +49,18 @@ class NodeTimeline:
     without: tuple[tuple[float, float], ...] = ()
 
     def index(self, index: int) -> str:
-        """Write one of its indexes."""
+        """Format one of the node's indexes."""
         return index_of(index, self.epoch_bits)
 
     @property
     def reports(self) -> bool:
-        """Whether the node ever said where its log stands; without that nothing is known of its progress."""
+        """Whether the node ever reported an index; without one its progress is unknown."""
         return any(bool((column >= 0).any()) for column in (self.log_end, self.committed, self.applied))
 
 
 @dataclass(frozen=True, slots=True)
 class Stretch:
-    """A node kept one role in one term from ``start`` to ``end`` (seconds)."""
+    """A time from ``start`` to ``end`` (seconds) in which a node kept one role in one term."""
 
     node: str
     role: str
@@ -75,10 +76,10 @@ def timelines_of(
     members: Sequence[str] = (),
     epoch_bits: int = 0,
 ) -> list[NodeTimeline]:
-    """Make a timeline for each node, in the order of ``nodes``; a node that was never probed has an empty one.
+    """Return a timeline for each node, in the order of ``nodes``; a node that was never probed has an empty one.
 
-    All nodes are members when none are given.
-    A killed node is silent from when the fault saw that it was gone, and not only from its next probe.
+    If ``members`` is empty, all nodes are members.  A killed node is silent from the moment when the fault saw that
+    it was gone, not only from its next probe.
     """
     by_node: dict[str, list[Probe]] = {node: [] for node in nodes}
     for probe in probes:
@@ -102,9 +103,9 @@ def timelines_of(
 
 
 def _kills(receipts: Sequence[Receipt]) -> Iterator[tuple[str, int, int, int]]:
-    """Yield (node, process, gone by, gone until) of the processes that faults saw die; times in ns.
+    """Yield (node, process, gone by, gone until) for each process that a fault saw die; times in ns.
 
-    Until a fault is healed no other process has taken its place.
+    Until the fault is healed, no other process takes its place.
     """
     for receipt in receipts:
         gone = receipt.witness.get("pids_gone") if isinstance(receipt.witness, dict) else None
@@ -137,10 +138,10 @@ def _role(probe: Probe) -> int:
 
 
 def _counts_until(timeline: NodeTimeline, place: int) -> float:
-    """Until when a probe counts (s): until the node's next one, and :data:`STALE_S` at most.
+    """Return until when a probe counts (s): until the node's next probe, but at most :data:`STALE_S`.
 
-    An answer before silence counts for one round: then the node was asked again, and the probe that failed is only as
-    late as its timeout.
+    An answer before silence counts for one round only: the node was probed again then, and the failed probe is late
+    only by its timeout.
     """
     start = float(timeline.time[place])
     if place + 1 == len(timeline.time):
@@ -152,7 +153,7 @@ def _counts_until(timeline: NodeTimeline, place: int) -> float:
 def stretches(timeline: NodeTimeline) -> list[Stretch]:
     """Merge probes with the same role and term; a gap longer than :data:`STALE_S` ends a stretch.
 
-    Silence begins where the answer before it ceases to count.
+    Silence begins when the answer before it stops counting.
     """
     found: list[Stretch] = []
     for place in range(len(timeline.time)):
@@ -170,7 +171,10 @@ def stretches(timeline: NodeTimeline) -> list[Stretch]:
 
 
 def leader_at(timelines: Sequence[NodeTimeline], seconds: float) -> str | None:
-    """Find the leader by each node's newest probe before a moment: ``history.records.probes.leader_by`` decides."""
+    """Return the leader according to each node's newest probe before a moment; None if there is none.
+
+    ``history.records.probes.leader_by`` decides between claims.
+    """
     claims = [
         Claim(one.node, int(one.role[place]) == 0, int(one.term[place]), one.named[place] if one.named else None)
         for one, place in _answering(timelines, seconds)
@@ -192,12 +196,15 @@ def _answering(timelines: Sequence[NodeTimeline], seconds: float) -> Iterator[tu
 
 
 def have_roles(timelines: Sequence[NodeTimeline]) -> bool:
-    """Whether any node ever said that it leads, follows or stands for election: there are systems without leaders."""
+    """Return whether any node ever said that it leads, follows or stands for election.
+
+    Some systems have no leaders.
+    """
     return any(bool((timeline.role <= ROLES.index("candidate")).any()) for timeline in timelines)
 
 
 def have_indexes(timelines: Sequence[NodeTimeline]) -> bool:
-    """Whether any node ever said where its log stands."""
+    """Return whether any node ever reported an index of its log."""
     return any(timeline.reports for timeline in timelines)
 
 
@@ -211,7 +218,7 @@ def role_at(timelines: Sequence[NodeTimeline], node: str | None, seconds: float)
 
 
 def term_at(timelines: Sequence[NodeTimeline], seconds: float) -> int:
-    """Return the leader's term at a moment; without a leader the highest term reported by then, -1 if none."""
+    """Return the leader's term at a moment; without a leader, the highest term reported so far, or -1."""
     if led := [int(timeline.term[place]) for timeline, place in _leading(timelines, seconds)]:
         return max(led)
     terms = [
@@ -223,14 +230,17 @@ def term_at(timelines: Sequence[NodeTimeline], seconds: float) -> int:
 
 @dataclass(frozen=True, slots=True)
 class LastStatus:
-    """The last answer of a node.  ``behind``: entries from its applied index to the highest commit index known then.
+    """The last answer of a node.
 
-    Where no node's log reaches that any more, to the end of the longest log: nobody can catch up with lost entries.
-    Where its log ends before the applied index, the node holds no more than that: then from there (``cut``).  None: not
-    known, as where no node ever said what it applied or what was committed, and where both are of different epochs;
-    ``earlier``: its own is the earlier one.
-    ``late``: this is more than the cluster committed in its last second, so not just the age of the answer.
-    ``silent_s`` is the time between this answer, which was asked for at ``at`` s, and the last probe of any node.
+    ``behind``: number of entries from its applied index to the highest commit index known at the time.  If no log
+    reaches that index any more, it counts to the end of the longest log, because nobody can catch up with lost
+    entries.  If the node's log ends before its applied index (``cut``), it counts from the end of the log, because
+    the node holds no more.  None if unknown: no node ever reported what it applied or committed, or the two indexes
+    are of different epochs.
+
+    ``earlier``: the epochs differ, and the node's own is the earlier one.  ``late``: the node is behind by more
+    than the cluster committed in its last second, so the age of the answer does not explain it.  ``silent_s``: time
+    from this answer, which was requested at ``at`` (s), to the last probe of any node.
     """
 
     node: str
@@ -251,7 +261,7 @@ class LastStatus:
 
 
 def last_statuses(timelines: Sequence[NodeTimeline]) -> list[LastStatus]:
-    """List the last answers of all nodes that ever answered, in the order of the timelines."""
+    """Return the last answers of all nodes that ever answered, in the order of the timelines."""
     lasts = [(timeline, rows[-1]) for timeline in timelines if len(rows := np.nonzero(timeline.role != SILENT)[0])]
     front = max((int(timeline.committed[last]) for timeline, last in lasts), default=-1)
     allowed = max((_recently_committed(timeline, int(last)) for timeline, last in lasts), default=0) + 1
@@ -261,13 +271,13 @@ def last_statuses(timelines: Sequence[NodeTimeline]) -> list[LastStatus]:
     held_anywhere = max(ends, default=front)
     found = []
     for timeline, last in lasts:
-        # Among nodes that name indexes one that names its role alone has applied nothing; of one that names neither
+        # If other nodes report indexes, a node that reports only its role has applied nothing.  If it reports neither,
         # nothing is known.
         known = compared and (timeline.reports or bool((timeline.role <= ROLES.index("candidate")).any()))
         applied, log_end = int(timeline.applied[last]), int(timeline.log_end[last])
         cut = logs(timeline) and log_end < applied
         held, at = log_end if cut else applied, float(timeline.time[last])
-        # What others committed after its answer it may hold as well; a node that fell silent is asked no more.
+        # The node may also hold what others committed after its answer.  One that fell silent gives no later answer.
         target = min(_known_by(timelines, at) if end - at < GONE_S else front, held_anywhere)
         away = between(target, max(held, 0), timeline.epoch_bits) if known else None
         behind = None if away is None else max(away, 0)
@@ -295,12 +305,12 @@ def last_statuses(timelines: Sequence[NodeTimeline]) -> list[LastStatus]:
 
 
 def late_nodes(timelines: Sequence[NodeTimeline]) -> list[str]:
-    """Name the nodes that are behind by their last answers."""
+    """Return the nodes that are behind in their last answers."""
     return [last.node for last in last_statuses(timelines) if last.late]
 
 
 def _known_by(timelines: Sequence[NodeTimeline], moment: float) -> int:
-    """The highest index that the last answers until a moment (s) know to be committed; -1 if none does."""
+    """Return the highest index that the last answers until a moment (s) report as committed; -1 if none does."""
     known = []
     for one in timelines:
         rows = np.flatnonzero((one.role != SILENT) & (one.time <= moment))
@@ -309,28 +319,31 @@ def _known_by(timelines: Sequence[NodeTimeline], moment: float) -> int:
 
 
 def silent_since(timeline: NodeTimeline, end: float) -> float | None:
-    """Return when a node that is silent at the end gave its last answer (s), 0 if it never did; None if it answers."""
+    """Return when a node that is silent at the end last answered (s), 0 if it never did.
+
+    Returns None if the node still answers at the end.
+    """
     answers = timeline.time[timeline.role != SILENT]
     last = float(answers[-1]) if len(answers) else 0.0
     return last if end - last >= GONE_S else None
 
 
 def logs(timeline: NodeTimeline) -> bool:
-    """Whether a node ever said where its log ends."""
+    """Return whether a node ever reported where its log ends."""
     return bool((timeline.log_end >= 0).any())
 
 
 def left_at(timeline: NodeTimeline) -> float:
-    """The time from which a node was never again seen to lead or follow (s)."""
+    """Return the time after which a node was never seen to lead or follow again (s)."""
     rows = np.flatnonzero(timeline.role <= ROLES.index("follower"))
     return float(timeline.time[min(rows[-1] + 1, len(timeline.time) - 1) if len(rows) else 0])
 
 
 def last_progress(indexes: Ints) -> int | None:
-    """Return the place of the answer in which a node came to where it stands in its last one; None if none shows it.
+    """Return the place of the answer in which a node reached its final index; None if no answer shows it.
 
-    A process that is restarted applies again what it had applied before: that is no progress.  Where a node had been
-    further than it stands at the end, its last rise counts.
+    A restarted process applies the same entries again, which is no progress.  If the node had once been further
+    than it is at the end, its last rise counts.
     """
     rises = np.flatnonzero(np.diff(indexes) > 0) + 1
     if not len(rises):

@@ -1,6 +1,7 @@
-"""Stretches without a success of a kind, over the whole run: neither phases nor faults cut one.
+"""Outages: times without a successful operation of a kind, over the whole run, across phases and faults.
 
-What a node acknowledged without having applied it is no success: it shows nothing of the cluster's health.
+An operation that a node acknowledged but did not apply is no success, because it says nothing about the cluster's
+health.
 """
 
 from __future__ import annotations
@@ -19,17 +20,17 @@ from reports.analysis.faults import FaultWindow
 from reports.load.cut_record import is_cut
 from reports.load.run import Run
 
-#: Seconds without a success that are called an outage; no outage goes on through a longer pause of all clients.
+#: An outage lasts at least this many seconds; a longer pause of all clients ends an outage.
 LONG_S: Final = 5.0
-#: Limit of stretches of a kind that are looked at, the longest.
+#: Number of longest stretches that are examined for each kind.
 EXAMINED: Final = 64
 
 
 @dataclass(frozen=True, slots=True)
 class Outage:
-    """Clients asked from ``start`` to ``stop`` (s), and nothing of the ``kind`` succeeded; ``ended``: later one did.
+    """A time from ``start`` to ``stop`` (s) when clients sent operations of a ``kind`` and none succeeded.
 
-    For ``slept`` s of that time the harness itself stood still.
+    ``ended``: a later one did succeed.  ``slept``: seconds of that time when the harness itself stood still.
     """
 
     kind: str
@@ -45,7 +46,7 @@ class Outage:
 
 @dataclass(frozen=True, slots=True)
 class Service:
-    """The longest stretch without a success of a kind of operation, and all that last :data:`LONG_S` or more."""
+    """The longest time without a success of one kind of operation, and all that last at least :data:`LONG_S`."""
 
     kind: str
     longest: Outage
@@ -53,15 +54,15 @@ class Service:
 
     @property
     def total(self) -> float:
-        """Seconds of all outages together."""
+        """Total length of all outages, in seconds."""
         return sum(outage.length for outage in self.outages)
 
 
 def unserved(run: Run, about: Comeback) -> tuple[float, float | None] | None:
-    """Return since when no client was served over the last heal, and until when (s; None: to the end).
+    """Return since when no client was served around the last heal, and until when (s; None: to the end).
 
-    None where recovery did not go by clients, where the history does not show it, and where what is no sign of
-    recovery was served meanwhile.
+    Returns None if recovery was not judged by clients, if the history does not show it, or if other operations,
+    which prove no recovery, were served meanwhile.
     """
     if not about.by_clients or is_cut(run):
         return None
@@ -73,26 +74,29 @@ def unserved(run: Run, about: Comeback) -> tuple[float, float | None] | None:
 
 
 def services_of(operations: Operations, end_ns: int, clock: AwakeClock) -> list[Service]:
-    """List the kinds of operations that clients asked for, in the order of their first appearance."""
+    """Return the service of each kind of operation, in the order of first appearance."""
     kinds = enumerate(operations.f.names)
     found = (_service(operations, operations.f.codes == code, name, end_ns, clock) for code, name in kinds)
     return [service for service in found if service is not None]
 
 
 def total_outages(operations: Operations, end_ns: int, clock: AwakeClock) -> list[Outage]:
-    """List the times in which no operation of any kind succeeded, the earliest first; their kind is empty."""
+    """Return the times when no operation of any kind succeeded, earliest first; their kind is empty."""
     every = _service(operations, np.ones(len(operations), bool), "", end_ns, clock)
     return list(every.outages) if every else []
 
 
 def outages_of(operations: Operations, end_ns: int, clock: AwakeClock) -> list[Outage]:
-    """List the outages of all kinds, the earliest first."""
+    """Return the outages of all kinds, earliest first."""
     found = (outage for service in services_of(operations, end_ns, clock) for outage in service.outages)
     return sorted(found, key=lambda outage: (outage.start, outage.kind))
 
 
 def by_fault(found: Sequence[Outage], windows: Sequence[FaultWindow], end_s: float) -> dict[int, list[Outage]]:
-    """Map a fault's id to the outages that it overlaps longest; one beside all faults is the last one's before it."""
+    """Map each fault's id to its outages: those that it overlaps longer than any other fault.
+
+    An outage that overlaps no fault belongs to the last fault before it.
+    """
     standing = [window for window in windows if window.state != "skipped"]
 
     def overlap(window: FaultWindow, outage: Outage) -> float:
@@ -135,10 +139,10 @@ def _service(
 def _outages(
     kind: str, begun: Ints, waited: Ints, between: tuple[int, int], clock: AwakeClock, *, ended: bool
 ) -> list[Outage]:
-    """Cut a stretch between two successes to the times in which clients waited for another one, the earliest first.
+    """Reduce the time between two successes to the times when clients waited, earliest first.
 
-    None of what they asked before the last of these times succeeded, and after each of them one did if ``ended``.
-    The times that are given are by the clock, those that are returned by that of the run.
+    Nothing requested before the last of these times succeeded; ``ended`` says whether an operation succeeded after
+    them.  Arguments are times of ``clock``, results are times of the run.
     """
     low, high = between
     mine = (waited > low) & (begun < high)

@@ -1,4 +1,4 @@
-"""Replica progress: the indexes of the nodes over time on one axis, and how far each is behind."""
+"""Replica progress: the indexes of the nodes over time on one axis, and how far each node is behind."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from reports.analysis.node_timeline import ROUND_S, SILENT, STALE_S, NodeTimelin
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """Replica progress at some moments: rows are nodes; NaN: the node was silent."""
+    """Replica progress at some moments; each row is a node, and NaN means that it was silent."""
 
     time: Floats
     log_end: Floats
@@ -23,10 +23,10 @@ class Progress:
 
 
 def progress_of(timelines: Sequence[NodeTimeline], end_s: float, points: int = 6000) -> Progress:
-    """Take the progress at the moments of the probes themselves; beyond ``points`` at those that shape the lines.
+    """Return the progress at the times of the probes, reduced to ``points`` if there are more.
 
-    These are the lowest and the highest of every line in each of equally many moments: a log that lost entries for a
-    round of probes is seen at any length of a run.
+    The reduction keeps the lowest and highest value of every line in equal stretches of time.  So a log that lost
+    entries for a single round of probes is visible in a run of any length.
     """
     moments = [np.array([0.0, end_s]), *(_moments(timeline) for timeline in timelines)]
     time = np.unique(np.ceil(np.concatenate(moments) * 1e4) / 1e4)
@@ -40,9 +40,9 @@ def progress_of(timelines: Sequence[NodeTimeline], end_s: float, points: int = 6
 
 
 def extremes(time: Floats, values: Floats, buckets: int) -> np.ndarray:
-    """Return the places of the first, the lowest, the highest and the last value in each of equally long stretches.
+    """Return the places of the first, lowest, highest and last value in each of equally long stretches.
 
-    A stretch with a gap (NaN) keeps the first place of the gap too.
+    A stretch with a gap (NaN) also keeps the first place of the gap.
     """
     found: list[int] = []
     edges = np.linspace(time[0], time[-1], max(buckets, 1) + 1)[1:-1]
@@ -55,7 +55,7 @@ def extremes(time: Floats, values: Floats, buckets: int) -> np.ndarray:
 
 
 def _highest_committed(timelines: Sequence[NodeTimeline], node: NodeTimeline, time: Floats) -> Floats:
-    """The highest commit index that any node had said a round before the newest answer of ``node``; -1 is none."""
+    """Return the highest commit index reported at least a round before the newest answer of ``node``; -1: none."""
     said, index = (np.concatenate([getattr(one, name) for one in timelines]) for name in ("time", "committed"))
     order = np.argsort(said, kind="stable")
     known = np.concatenate(([-1], np.maximum.accumulate(index[order])))
@@ -64,20 +64,21 @@ def _highest_committed(timelines: Sequence[NodeTimeline], node: NodeTimeline, ti
 
 
 def _moments(timeline: NodeTimeline) -> Floats:
-    """List a node's probes, and where the one before a long silence ceases to count."""
+    """Return the times of a node's probes, and the times when the probe before a long silence stops counting."""
     stale = np.diff(timeline.time, append=np.inf) > STALE_S
     return np.concatenate((timeline.time, timeline.time[stale] + STALE_S + 1e-4))
 
 
 def progress_at(timelines: Sequence[NodeTimeline], time: Floats) -> Progress:
-    """Resample to some moments.  ``lag``: the highest commit index of any node so far minus the node's applied.
+    """Sample the progress at some moments; ``lag`` is the highest commit index so far minus the node's applied index.
 
-    0 where only what was committed since the round of probes before is missing: nodes are asked one after the other.
-    Where a log ends before the applied index, minus that end, as :class:`LastStatus` counts it; NaN across epochs.
+    ``lag`` is 0 if only entries committed since the previous round of probes are missing, because nodes are probed
+    one after the other.  If a log ends before the applied index, that end is subtracted instead, as in
+    :class:`LastStatus`. Across epochs ``lag`` is NaN.
     """
 
     def rows(name: str) -> Floats:
-        if all(getattr(timeline, name).max(initial=-1) < 0 for timeline in timelines):  # this system reports none
+        if all(getattr(timeline, name).max(initial=-1) < 0 for timeline in timelines):  # the system does not report it
             return np.full((len(timelines), len(time)), np.nan)
         found = [_resample(timeline, getattr(timeline, name), time) for timeline in timelines]
         return np.array(found).reshape(len(timelines), len(time))

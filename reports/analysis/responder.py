@@ -1,4 +1,4 @@
-"""The node that answered an operation: its role then, the leader, and the side of a cut on which it stood."""
+"""The node that answered an operation: its role then, the leader, and its side of a cut."""
 
 from __future__ import annotations
 
@@ -16,7 +16,11 @@ from reports.style.wording import Wording, by_values
 
 @dataclass(frozen=True, slots=True)
 class Response:
-    """The answer to an operation; ``role``, ``leader``, ``term``, ``side`` of that moment (no side: no clean cut)."""
+    """The answer to an operation.
+
+    ``role``, ``leader``, ``term`` and ``side`` are those at that moment; ``side`` is empty if there was no clean
+    cut.
+    """
 
     label: str
     process: int
@@ -38,7 +42,7 @@ def response_of(
     members: Sequence[str],
     wording: Wording = by_values,
 ) -> Response:
-    """Describe the answer to an operation; times get as many digits as distinguish the operations ``beside`` it."""
+    """Describe the answer to an operation; times get enough digits to tell the operations ``beside`` it apart."""
     moment = operation.invoked if operation.returned is None else operation.returned
     seconds = moment / 1e9
     return Response(
@@ -55,7 +59,7 @@ def response_of(
 
 
 def missed_write(operations: Sequence[Operation], culprit: Operation | None) -> Operation | None:
-    """Find the last change acknowledged before ``culprit`` began, if its answer does not reflect that change."""
+    """Return the last change acknowledged before ``culprit`` began, if its answer does not reflect that change."""
     if culprit is None or (culprit.f != "read" and not culprit.refused):
         return None
     saw = culprit.seen if culprit.refused else culprit.result
@@ -80,9 +84,9 @@ def _written(operation: Operation) -> object:
 def side_of(
     node: str | None, seconds: float, windows: Sequence[FaultWindow], nodes: Sequence[str], members: Sequence[str]
 ) -> str:
-    """Write ``on the side of the minority in #0: n2 n4 | n1 n3 n5``; empty where no clean cut stood at that moment.
+    """Return ``on the side of the minority in #0: n2 n4 | n1 n3 n5``; empty if no clean cut stood at that moment.
 
-    The majority is one of the members, on whatever side the other nodes are.
+    A majority is a majority of the members, no matter where the other nodes are.
     """
     for window in windows:
         if node is None or not window.stands(seconds, seconds):

@@ -1,4 +1,4 @@
-"""The operations of a counterexample: which are drawn, which are in doubt, which were acknowledged unapplied."""
+"""The operations of a counterexample: which are drawn, in doubt, or acknowledged but not applied."""
 
 from __future__ import annotations
 
@@ -12,15 +12,16 @@ from history.records.text import and_listed
 #: Above this many rows, at most :data:`LAST` are drawn.
 MAX_ROWS: Final = 40
 LAST: Final = 16
-#: At most this many of those that ended before a suspect began are drawn, where no order of the others is known.
+#: At most this many operations that ended before a suspect began are drawn if no order of the others is known.
 BEFORE: Final = 2
 
 
 def rows_of(example: Counterexample, beside: Sequence[Operation]) -> list[tuple[int, Operation]]:
-    """List (place, operation) of what is drawn, by invocation: of too many the suspects and what matters to them.
+    """Return (place, operation) for the operations to draw, in order of invocation.
 
-    These are the last to take effect.  Where that is not known, what may have taken effect while a suspect was open,
-    and the last that ended before: from where they left the object, only what was open can have led elsewhere.
+    If there are too many, only the suspects and what matters to them are drawn: the operations that took effect
+    last.  If no order is known, these are the operations that may have taken effect while a suspect was open, and
+    the last ones that ended before.  Only the open ones can have changed the object after those.
     """
     numbered = list(enumerate([*example.operations, *beside]))
     if len(numbered) > MAX_ROWS:
@@ -41,7 +42,8 @@ def rows_of(example: Counterexample, beside: Sequence[Operation]) -> list[tuple[
 def _open_with(suspects: Sequence[Operation], own: Sequence[tuple[int, Operation]]) -> list[tuple[int, Operation]]:
     """Choose the operations that may have taken effect while a suspect was open, and the last ones before them.
 
-    Of those in doubt the ones that began after these, if there are any: an older one would have had to wait.
+    Of the operations in doubt, those that began after the last ones are preferred, because an older one would have
+    had to wait.
     """
     began = min(suspect.invoked for suspect in suspects)
 
@@ -57,9 +59,9 @@ def _open_with(suspects: Sequence[Operation], own: Sequence[tuple[int, Operation
 
 
 def in_doubt(example: Counterexample, wording: Callable[[Operation], str]) -> list[tuple[str, int]]:
-    """List, in words, what is drawn that may have taken effect before a suspect was answered, and how often.
+    """Return (words, count) for drawn operations that may have taken effect before a suspect was answered.
 
-    Empty for a broken promise, where this explains nothing.
+    Empty for a broken promise, where they explain nothing.
     """
     until = max((one.invoked if one.returned is None else one.returned for one in example.suspects), default=0)
     shown = [one for _, one in rows_of(example, ())] if not example.roles else []
@@ -68,7 +70,7 @@ def in_doubt(example: Counterexample, wording: Callable[[Operation], str]) -> li
 
 
 def unapplied_text(example: Counterexample, wording: Callable[[Operation], str]) -> str:
-    """Say which operations were acknowledged without their entries having been applied; empty where none was."""
+    """Say which operations were acknowledged but not applied; empty if there were none."""
     found = [one for one in example.operations if one.outcome == "ok" and one.error == UNAPPLIED]
     if not found:
         return ""

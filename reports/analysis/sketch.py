@@ -19,22 +19,22 @@ WIDTH: Final = 720.0
 HEIGHT: Final = 190.0
 LEFT: Final = 52.0
 RIGHT: Final = 168.0
-#: Room right of the chart for the piece of a line that stands before its label.
+#: Space right of the chart for the short line before each label.
 KEY: Final = 26.0
 #: Limit of a node's name, in characters.
 NAME: Final = 8
 BOTTOM: Final = 22.0
-#: Stretches of the axis, of each of which a line keeps its extremes: about three pixels are one.
+#: The axis is divided into this many stretches (of about three pixels), and a line keeps the extremes of each.
 BUCKETS: Final = 180
-#: Least distance between two labels.
+#: Minimum distance between two labels.
 LABEL: Final = 14.0
-#: Widths of the lines in the order in which they are drawn, so that lines on top of each other are all visible.
+#: Line widths in drawing order, so that lines on top of each other all stay visible.
 WIDTHS: Final = (5.5, 4.25, 3.25, 2.25, 1.25)
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One node: an SVG path of its index, its colour and width, and its label at the right edge."""
+    """The line of one node: an SVG path of its index, its colour and width, and its label at the right edge."""
 
     node: str
     path: str
@@ -47,7 +47,7 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Sketch:
-    """The chart.  ``bands`` are (x, width, family); ``ticks`` (x, text) below, ``levels`` (y, text) at the left."""
+    """The chart; ``bands`` are (x, width, family), ``ticks`` (x, text) below, ``levels`` (y, text) at the left."""
 
     lines: tuple[Line, ...]
     bands: tuple[tuple[float, float, str], ...]
@@ -67,7 +67,7 @@ def sketch_of(
     late: Sequence[str],
     index: Literal["applied", "log_end"] = "applied",
 ) -> Sketch | None:
-    """Draw an index of every node over the run, with the ``late`` nodes' lines thick; None without probes."""
+    """Draw an index of every node over the run, with thick lines for ``late`` nodes; None without probes."""
     progress = progress_of(timelines, end)
     rows: Floats = getattr(progress, index)
     if not len(timelines) or not np.isfinite(rows).any():
@@ -111,7 +111,7 @@ def sketch_of(
 
 
 def _end(timeline: NodeTimeline, index: Literal["applied", "log_end"]) -> str:
-    """Write the index of a node's last answer as the table of the nodes does: a dash where it has none."""
+    """Format the index in a node's last answer as the table of nodes does: a dash if there is none."""
     values = getattr(timeline, index)[timeline.role != SILENT]
     return timeline.index(int(values[-1])) if len(values) and values[-1] >= 0 else "–"
 
@@ -122,7 +122,7 @@ def _last(row: Floats) -> float | None:
 
 
 def _path(points: Sequence[tuple[float, float | None]]) -> str:
-    """Write the SVG path, with a gap where the node was silent."""
+    """Return the SVG path, with gaps where the node was silent."""
     parts: list[str] = []
     drawing = False
     for x, y in points:
@@ -135,7 +135,7 @@ def _path(points: Sequence[tuple[float, float | None]]) -> str:
 
 
 def _spread(wanted: Sequence[float]) -> list[float]:
-    """Place labels near the wanted heights, at least :data:`LABEL` apart, moved upwards where they would collide."""
+    """Place labels near the wanted heights, at least :data:`LABEL` apart, moving them up where they collide."""
     placed = [0.0] * len(wanted)
     ceiling = HEIGHT - 4
     for place in sorted(range(len(wanted)), key=lambda p: -wanted[p]):

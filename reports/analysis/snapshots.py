@@ -1,8 +1,8 @@
-"""Snapshots as the probes show them: saved, loaded by a process that started, installed into one that was running.
+"""Snapshots as the probes show them: saved, loaded by a starting process, or installed into a running one.
 
-The nodes count what they saved and loaded since their process started.  A load between two answers of the same process
-was no part of a start: the leader sent the snapshot, because the follower was too far behind for its log.  Another
-process is known by a count or an applied index that fell.
+Nodes count the snapshots that they saved and loaded since their process started.  A load between two answers of the
+same process is not part of a start: the leader sent the snapshot because the follower was too far behind for its log.
+A drop in a count or in the applied index reveals a new process.
 """
 
 from __future__ import annotations
@@ -22,7 +22,10 @@ KINDS: Final[tuple[Kind, ...]] = ("saved", "loaded", "installed")
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """Seen at ``time`` (seconds, at most one probe late); ``times``: how many between two probes; ``applied`` after."""
+    """Snapshots of one kind on one node, seen at ``time`` (s, up to one probe late).
+
+    ``times`` is their number between two probes, and ``applied`` the applied index after them.
+    """
 
     node: str
     time: float
@@ -32,7 +35,7 @@ class Snapshot:
 
 
 def snapshots_of(timelines: Sequence[NodeTimeline]) -> list[Snapshot]:
-    """List the snapshots of all nodes, earliest first."""
+    """Return the snapshots of all nodes, earliest first."""
     found = [snapshot for timeline in timelines for snapshot in _of(timeline)]
     return sorted(found, key=lambda snapshot: (snapshot.time, snapshot.node, snapshot.kind))
 

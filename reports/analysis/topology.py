@@ -15,7 +15,7 @@ State: TypeAlias = Literal["kept", "cut", "one-way"]
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """``source`` and ``target`` are node names; for ``one-way`` packets still go from source to target."""
+    """Link between two nodes; if it is ``one-way``, packets still go from ``source`` to ``target``."""
 
     source: str
     target: str
@@ -24,7 +24,7 @@ class Link:
 
 @dataclass(frozen=True, slots=True)
 class Topology:
-    """Positions are in the unit square, y downwards, the first node on top."""
+    """Nodes and links; positions are in the unit square, y downwards, with the first node on top."""
 
     positions: dict[str, tuple[float, float]]
     links: tuple[Link, ...]
@@ -32,11 +32,10 @@ class Topology:
 
 
 def topology_of(window: FaultWindow, nodes: Sequence[str], windows: Sequence[FaultWindow] = ()) -> Topology:
-    """Lay out the network while a fault stood.  ``struck``: nodes killed, paused or delayed.
+    """Lay out the network while a fault stood; ``struck`` are the nodes killed, paused or delayed.
 
-    A partition strikes links alone, and a node that hands over its leadership goes on.
-
-    Of all ``windows`` those that outlasted when this one stood strike their nodes here, too.
+    Nodes struck by other ``windows`` that still stood are included.  Partitions strike only links, and a node that hands
+    over its leadership keeps running, so neither counts.
     """
     moment = window.started if window.stood is None else window.stood
     others = (one for one in windows if one.installed and one.started < moment and one.stands(moment, moment))

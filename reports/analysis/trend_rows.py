@@ -1,4 +1,4 @@
-"""Rows of the trends page, wherever they were computed: groups of runs, and regressions with their evidence."""
+"""Rows of the trends page, independent of their source: groups of runs, and regressions with their evidence."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from history.metrics import regressions
 from history.records.plans import has_planted_bug
 from history.records.violations import listed_verdict
 
-#: Title, unit, and the factor to it.
+#: Title, unit, and the factor that converts to it.
 FIGURES: Final = {
     "rate": ("rate", "ok/s", 1.0),
     "unavailable_s": ("time without an ok", "s", 1.0),
@@ -22,9 +22,9 @@ INVALID: Final = "verdict became invalid"
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """One run; ``place`` is its directory below the store.
+    """One run in a trend; ``place`` is its directory below the store.
 
-    ``planted_bug`` is what became of a planted bug, if it is known, and ``beside`` the worst that was found beside it.
+    ``planted_bug`` says whether a planted bug was found, if known, and ``beside`` is the worst other finding.
     """
 
     place: str
@@ -35,7 +35,7 @@ class Sample:
 
     @property
     def shown(self) -> str:
-        """The verdict as lists show it."""
+        """Verdict as lists show it."""
         return listed_verdict(self.verdict, self.planted_bug, self.beside)
 
 
@@ -43,10 +43,10 @@ class Sample:
 class Group:
     """The runs of one nemesis, version and workload, oldest first; seconds, ok operations a second.
 
-    ``flaky`` says how far verdicts change from run to run, empty if they do not. ``late_recovery_s`` is the 95th
-    percentile; ``away_s`` the median unavailability of a run. ``histogram``: (more than s, up to s, faults). ``least``:
-    some run may have more ``violations`` than were looked for. ``compared`` says how the recovery differs from that of
-    the version before, empty if nothing is known of it. None where no run says it.
+    ``flaky`` says how much verdicts change from run to run; empty if they do not.  ``late_recovery_s`` is the 95th
+    percentile, ``away_s`` the median unavailability of a run.  ``histogram``: (more than s, up to s, faults).
+    ``least``: some run may have more ``violations`` than were counted.  ``compared`` says how the recovery differs
+    from that of the version before; empty if unknown.  Figures that no run has are None.
     """
 
     nemesis: str
@@ -68,16 +68,16 @@ class Group:
 
     @property
     def has_planted_bug(self) -> bool:
-        """Whether a bug was planted in the server: what is found then is no failure of the system."""
+        """Whether a bug was planted in the server, so that findings are not failures of the system."""
         return has_planted_bug(self.version)
 
 
 @dataclass(frozen=True, slots=True)
 class Regression:
-    """A regression as it is drawn: ``history.metrics.regressions.Regression`` of one kind of run, in its unit.
+    """A regression ready to be drawn: ``history.metrics.regressions.Regression`` of one kind of run, in its unit.
 
-    Medians are None for a verdict and for *never*; ``before`` and ``since`` hold (place, value), None for never, and
-    nothing for a verdict.
+    Medians are None for a verdict, and if they mean *never*. ``before`` and ``since`` hold (place, value), where
+    the value is None for never; both are empty for a verdict.
     """
 
     nemesis: str
@@ -95,7 +95,7 @@ class Regression:
 
 
 def drawn(nemesis: str, version: str, workload: str, found: regressions.Regression) -> Regression:
-    """A regression of a kind of run in the figure's unit.  Raises KeyError for an unknown figure."""
+    """Convert a regression of a kind of run to the figure's unit.  Raises KeyError for an unknown figure."""
     runs = (found.onset, found.found, found.closed)
     if found.figure == regressions.VERDICT:
         return Regression(nemesis, version, workload, INVALID, "", *runs, None, None, (), ())
@@ -108,7 +108,7 @@ def drawn(nemesis: str, version: str, workload: str, found: regressions.Regressi
 
 
 def open_first(found: Sequence[Regression]) -> tuple[Regression, ...]:
-    """The open ones before the closed ones, the newest of each first; runs with a planted bug have none."""
+    """Return open regressions before closed ones, newest first, without those of runs with a planted bug."""
     real = [one for one in found if not has_planted_bug(one.version)]
     newest = sorted(real, key=lambda one: one.found.rpartition("/")[2], reverse=True)
     return tuple(sorted(newest, key=lambda one: one.closed is not None))
@@ -120,7 +120,7 @@ def _scaled(value: float | str | None, factor: float) -> float | None:
 
 @dataclass(frozen=True, slots=True)
 class Trends:
-    """``note`` says where the figures come from and what is missing."""
+    """Groups and regressions; ``note`` says where the figures come from and what is missing."""
 
     groups: tuple[Group, ...]
     regressions: tuple[Regression, ...]

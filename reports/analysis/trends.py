@@ -1,7 +1,7 @@
 """Trends over many runs: verdicts, recovery, unavailability and rate by kind of run, and what got worse.
 
-Drawn from the warehouse's tables ``runs`` and ``trends`` where the store has them (:func:`trends_of`); otherwise from
-the runs' ``results.json``, with the same rule for regressions (``history.metrics.regressions``).
+They come from the warehouse's tables ``runs`` and ``trends`` if the store has them (:func:`trends_of`), otherwise from
+the runs' ``results.json`` with the same rule for regressions (``history.metrics.regressions``).
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ LAST: Final = 20
 POINTS: Final = 60
 WIDTH: Final = 360.0
 HEIGHT: Final = 44.0
-#: What is said of a run by its verdict and by what became of a planted bug.
+#: Words for a run, by its verdict and the outcome of a planted bug.
 _SAID: Final = {
     (AS_INTENDED, "found"): f"planted bug found, {AS_INTENDED}",
     ("invalid", "found"): f"planted bug found, {MORE_FOUND}",
@@ -37,7 +37,7 @@ _SAID: Final = {
 
 
 def trends_of(store: Path, rows: Sequence[RunRow]) -> Trends:
-    """The warehouse's trends, else those of ``rows``; ``note`` says which, and what is missing."""
+    """Return the warehouse's trends, or else those of ``rows``; ``note`` says which and what is missing."""
     found = warehouse.trends_in(store, {row.place for row in rows})
     if isinstance(found, Trends):
         least = {kind for kind, members in _kinds(rows).items() if any(row.least for row in members)}
@@ -47,7 +47,10 @@ def trends_of(store: Path, rows: Sequence[RunRow]) -> Trends:
 
 
 def _with_planted_bugs(group: Group, rows: Sequence[RunRow]) -> Group:
-    """Add what became of planted bugs, which the warehouse does not hold; of runs that are gone as by their verdict."""
+    """Add the outcomes of planted bugs, which the warehouse does not hold.
+
+    For runs that are no longer in the store, the verdict decides.
+    """
     if not group.has_planted_bug:
         return group
     known = {row.place: (row.planted_bug, row.beside) for row in rows}
@@ -58,7 +61,10 @@ def _with_planted_bugs(group: Group, rows: Sequence[RunRow]) -> Group:
 
 
 def groups_of(rows: Sequence[RunRow]) -> list[Group]:
-    """Groups in the order of their names; ``flaky`` if the last twenty runs were neither all valid nor all invalid."""
+    """Return the groups in the order of their names.
+
+    A group is ``flaky`` if its last twenty runs include both valid and invalid ones.
+    """
     return [_group(*kind, members) for kind, members in sorted(_kinds(rows).items())]
 
 
@@ -67,7 +73,7 @@ def _kind(one: RunRow | Group) -> tuple[str, str, str]:
 
 
 def _kinds(rows: Sequence[RunRow]) -> dict[tuple[str, str, str], list[RunRow]]:
-    """The runs by nemesis, version and workload, oldest first."""
+    """Group runs by nemesis, version and workload, oldest first."""
     found: dict[tuple[str, str, str], list[RunRow]] = {}
     for row in sorted(rows, key=lambda row: row.started):
         found.setdefault(_kind(row), []).append(row)
@@ -103,7 +109,7 @@ def _median(values: Sequence[float]) -> float | None:
 
 
 def regressions_of(rows: Sequence[RunRow]) -> tuple[Regression, ...]:
-    """The regressions of each nemesis, version and workload, in what a row has of the figures."""
+    """Return the regressions of each nemesis, version and workload, for the figures that rows have."""
     ordered = sorted(rows, key=lambda row: row.started)
     names = series_names((row.settings, row.machine) for row in ordered)
     series = {row.place: name for row, name in zip(ordered, names, strict=True)}
@@ -123,7 +129,7 @@ def _measured(row: RunRow, series: str) -> Measured:
 
 @dataclass(frozen=True, slots=True)
 class Dot:
-    """One run in a strip, ``x`` and ``y`` in the strip's picture; ``y`` None: the run has no such figure."""
+    """One run in a strip, at ``x`` and ``y`` of the strip's picture; ``y`` is None if the run lacks the figure."""
 
     x: float
     y: float | None
@@ -133,7 +139,7 @@ class Dot:
 
 
 def strip(group: Group) -> tuple[list[Dot], float]:
-    """The last sixty runs as dots, their recovery time upwards; and the value at the top, in seconds."""
+    """Return the last sixty runs as dots, higher for slower recovery, and the value at the top in seconds."""
     samples = group.samples[-POINTS:]
     top = max([sample.recovery_s for sample in samples if sample.recovery_s is not None] + [1.0])
     step = min(12.0, (WIDTH - 12) / max(len(samples), 1))
@@ -147,9 +153,9 @@ def strip(group: Group) -> tuple[list[Dot], float]:
 
 
 def evidence(regression: Regression, verdicts: Mapping[str, str]) -> list[Dot]:
-    """The runs before and since as dots whose height is the figure (*never* at the top); none for a verdict.
+    """Return the runs before and since as dots whose height is the figure (*never* at the top); none for a verdict.
 
-    ``verdicts`` are those of the runs as they are shown, by place.
+    ``verdicts`` maps places of runs to verdicts as they are shown.
     """
     values = [*regression.before, *regression.since]
     top = max((value for _, value in values if value is not None), default=0.0) or 1.0

@@ -1,4 +1,4 @@
-"""The trends that the pipeline computed over all runs of a store, as the site draws them."""
+"""The trends that the pipeline computed over all runs of a store, converted to what the site draws."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _KIND: Final = ("nemesis", "system_version", "workload")
 
 
 def trends_in(store: Path, present: Set[str]) -> Trends | str:
-    """The warehouse's trends, or why they cannot be used.  ``present``: the runs that the store holds."""
+    """Return the warehouse's trends, or why they cannot be used; ``present`` are the runs in the store."""
     try:
         runs, trends = read_runs(store / WAREHOUSE).to_pylist(), read_trends(store / WAREHOUSE).to_pylist()
         groups, regressions = _groups(runs, trends), _regressions(trends)
@@ -77,7 +77,7 @@ def _regressions(trends: list[dict[str, Any]]) -> tuple[Regression, ...]:
 
 
 def _compared(trend: Mapping[str, Any]) -> str:
-    """The log-rank test against the version before, in words."""
+    """Describe the log-rank test against the version before."""
     if trend["recovery_p"] is None:
         return ""
     word = "slower" if trend["recovery_log_rank"] > 0 else "faster"
