@@ -1,7 +1,7 @@
-"""Data of the comparison page, which draws two runs over each other.
+"""Data of the comparison page, which draws two runs on top of each other.
 
-Time starts at the main phase of each run, so that two runs whose clusters took differently long to come up lie over
-each other.  The curves are those of the run's own page (``series``), without its operations: some kilobytes a run.
+Time starts at each run's main phase, so that runs line up even if their clusters took different times to come up.  The
+curves are those of the run's own page (``series``) without its operations, a few kilobytes per run.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ from reports.page.series import fault_data, still_data
 from reports.style.palette import FAULT_COLOURS
 from reports.text.recovery import way_back
 
-#: Number of runs, the newest ones, whose curves are in a static comparison page.
+#: How many of the newest runs have their curves in a static comparison page.
 DRAWN: Final = 60
-#: Limit of points a curve.
+#: Limit of points per curve.
 POINTS: Final = 1200
 
 
-#: Seconds before and after a heal over which the rate is drawn.
+#: Range around a heal in which the rate is drawn, in seconds.
 RECOVERY_S: Final = (-5.0, 20.0)
 STEP_S: Final = 0.5
 #: The clock of a run without standstills.
@@ -44,11 +44,10 @@ AWAKE: Final = AwakeClock()
 def comparison(
     store: Path, rows: Iterable[RunRow], links: Mapping[str, str], choices: Iterable[RunRow] = ()
 ) -> dict[str, Any]:
-    """Collect rows and curves of some runs; ``links`` map a run's place to its page.
+    """Collect rows and curves of some runs; ``links`` maps a run's place to its page.
 
-    ``choices`` are further runs that can be chosen, from the server of the page.
-
-    A run whose files cannot be read has no curves; its row is there.
+    ``choices`` are further runs that can be chosen, whose curves the page's server has.  A run whose files cannot
+    be read keeps its row but has no curves.
     """
     return {
         "faultColours": FAULT_COLOURS,
@@ -67,9 +66,9 @@ def comparison(
 
 
 def curves_of(files: RunFiles) -> dict[str, Any] | None:
-    """Compute the curves of a run, in seconds since its main phase began; None for one with more than plain files.
+    """Compute the curves of a run, in seconds since its main phase began; None unless all its files are plain.
 
-    Rates and availability are left out where the history was cut.
+    Rates and availability are left out if the history was cut.
     """
     try:
         require_plain(files.root)
@@ -113,12 +112,12 @@ def _curves(run: Run) -> dict[str, Any] | None:
 def recovery_of(
     operations: Operations, windows: Sequence[FaultWindow], clock: AwakeClock = AWAKE, *, cut: bool = False
 ) -> dict[str, Any]:
-    """Take the rate around the heals, as a share of the rate before each fault: the mean over all of its windows.
+    """Compute the rate around the heals, as a share of the rate before each fault, averaged over its windows.
 
-    ``time`` is in seconds from the heal; ``why`` says why no window counts, and is empty where one does.  A window
-    counts until the next fault begins, and while clients ask at the usual rate: the few reads that follow the load say
-    nothing of how fast the cluster is.  One that was healed after the load counts nowhere.  Times in
-    which the harness itself stood still are taken out, by the ``clock``.
+    ``time`` is in seconds from the heal.  ``why`` says why no window counts; empty if one does.  A window counts
+    until the next fault begins, and only while clients send requests at the usual rate, because the few reads after
+    the load say nothing about how fast the cluster is.  A window healed after the load does not count.  Times when
+    the harness itself stood still are removed by ``clock``.
     """
     edges = np.arange(RECOVERY_S[0], RECOVERY_S[1] + STEP_S / 2, STEP_S)
     asked = float(operations.invoked[operations.in_main].max(initial=0)) / 1e9
@@ -146,7 +145,7 @@ def recovery_of(
 
 
 def _without_curve(windows: Sequence[FaultWindow], asked: float, *, cut: bool) -> str:
-    """Say why no fault of a run shows how its rate came back: the first step that none of them reached."""
+    """Say why no fault of a run shows how its rate recovered: the first requirement that none of them met."""
     installed = [one for one in windows if one.installed]
     healed = [one for one in installed if one.healed is not None]
     if not installed:

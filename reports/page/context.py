@@ -82,12 +82,12 @@ CHECK_PLACES: Final = {
 }
 
 
-#: Settings whose names in the files read as something else.
+#: Clearer names for settings whose names in the files could mislead.
 _SAID: Final = {"planted_bug_found_by": "planted bug looked for by"}
 
 
 def head_context(drawn: Drawn) -> dict[str, Any]:
-    """The variables of the head: the verdict, what broke since when, what to look at next, the checks."""
+    """Return the variables of the head: the verdict, what broke and when, what to look at next, the checks."""
     run = drawn.run
     part: _Part = run.notes.attempt
     diagnosis = part("diagnosis", lambda: diagnosis_of(drawn), None)
@@ -130,7 +130,7 @@ def head_context(drawn: Drawn) -> dict[str, Any]:
 
 
 def violations_context(drawn: Drawn) -> dict[str, Any]:
-    """The variables of the sections about counterexamples, nodes and the recovery."""
+    """Return the variables of the sections about counterexamples, nodes and recovery."""
     run = drawn.run
     part: _Part = run.notes.attempt
     return {
@@ -151,7 +151,7 @@ def violations_context(drawn: Drawn) -> dict[str, Any]:
 
 
 def charts_context(drawn: Drawn) -> dict[str, Any]:
-    """The variables of the charts, the figures and the table of faults."""
+    """Return the variables of the charts, the figures and the table of faults."""
     run = drawn.run
     part: _Part = run.notes.attempt
     return {
@@ -184,7 +184,7 @@ def charts_context(drawn: Drawn) -> dict[str, Any]:
 
 
 def record_context(drawn: Drawn) -> dict[str, Any]:
-    """The variables of the end: words, settings, commands, files and logs."""
+    """Return the variables of the page's end: glossary, settings, commands, files and logs."""
     run = drawn.run
     part: _Part = run.notes.attempt
     return {
@@ -200,7 +200,7 @@ def record_context(drawn: Drawn) -> dict[str, Any]:
 
 
 def before_of(run: Run) -> dict[str, str] | None:
-    """Link to the last valid run of the same plan, and to the comparison with it; None if there is none."""
+    """Return links to the last valid run of the same plan and to the comparison with it; None if there is none."""
     name = last_valid_run(run.files, run.plan)
     if name is None:
         return None
@@ -210,18 +210,18 @@ def before_of(run: Run) -> dict[str, str] | None:
 
 
 def places_of(run: Run, diagnosis: Diagnosis | None, sections: Sequence[InvariantViolation]) -> dict[str, str]:
-    """Map each check and gate to its part of the page: where it failed, else where its figures are."""
+    """Map each check and gate to its part of the page: its section if it failed, else where its figures are."""
     known = CHECK_PLACES if run.recorded else {}
     failed = {name: one.place for one in diagnosis.breaks for name in one.checks} if diagnosis else {}
-    # A sentence about several checks leads to one of their sections.
+    # The sentence about several checks links to only one section, so link each check to its own.
     own = {one.name: f"invariant-{number}" for number, one in enumerate(sections, 1)}
     return {**known, **failed, **own}
 
 
 def sections_of(breaks: Sequence[tuple[str, Sequence[Break]]], nodes: Sequence[InvariantViolation]) -> list[str]:
-    """List the sections of what broke, in the order of the sentences at the head of the page.
+    """Return the sections of what broke, in the order of the sentences at the head of the page.
 
-    Those of ``nodes`` are numbered; what has no sentence comes last.
+    The sections about ``nodes`` are numbered.  Sections without a sentence come last.
     """
     own = {one.name: f"invariant-{number}" for number, one in enumerate(nodes, 1)}
     told: list[str] = []
@@ -232,7 +232,10 @@ def sections_of(breaks: Sequence[tuple[str, Sequence[Break]]], nodes: Sequence[I
 
 
 def told_of(diagnosis: Diagnosis | None) -> dict[str, list[str]]:
-    """Map the sections of what broke to what its headlines leave out; "" stands for all that has no such section."""
+    """Map each section of what broke to the texts that its headlines leave out.
+
+    The key "" collects the texts without a section of their own.
+    """
     told: dict[str, list[str]] = {}
     for one in diagnosis.breaks if diagnosis else ():
         _, rest = lead(one_line(one.text, 420))
@@ -243,7 +246,7 @@ def told_of(diagnosis: Diagnosis | None) -> dict[str, list[str]]:
 
 
 def facts_of(run: Run) -> list[tuple[str, str]]:
-    """List name and value of what identifies the run, without values that were not recorded."""
+    """Return the names and values that identify the run, without values that were not recorded."""
     nemesis = run.plan.get("nemesis")
     system = run.environment.get("system")
     rows = [
@@ -261,7 +264,7 @@ def facts_of(run: Run) -> list[tuple[str, str]]:
 
 
 def costs_of(drawn: Drawn) -> list[tuple[str, list[tuple[str, ...]]]]:
-    """List what faults cost by kind of operation, by node and by fault: (title, rows with a head) of each."""
+    """Return what faults cost, by kind of operation, by node and by fault: (title, rows including a head)."""
     run = drawn.run
     windows = [window for window in run.results.get("windows", ()) if "fault" in window]
     own = [asdict(window) for window in drawn.windows]
@@ -298,7 +301,7 @@ def marked_text(drawn: Drawn) -> str:
 
 
 def lasting_of(drawn: Drawn) -> dict[int, list[outages.Outage]]:
-    """Map a fault's id to the outages that its row lists."""
+    """Map each fault's id to the outages that its row lists."""
     if is_cut(drawn.run):
         return {}
     run = drawn.run
@@ -307,9 +310,9 @@ def lasting_of(drawn: Drawn) -> dict[int, list[outages.Outage]]:
 
 
 def slower_of(drawn: Drawn) -> dict[int, list[tuple[str, tuple[str, str]]]]:
-    """Map a fault's id to the kinds whose outage in its row went on after the heal: when each was answered again.
+    """Map each fault's id to the kinds whose outage lasted beyond its heal, and when each recovered.
 
-    The figures of all kinds together are those of the one that came back first.
+    The figures over all kinds show only the kind that recovered first.
     """
     lasting = lasting_of(drawn)
     found: dict[int, list[tuple[str, tuple[str, str]]]] = {}
@@ -356,7 +359,7 @@ def _network(laid: topology.Topology, leader: str | None) -> dict[str, Any]:
 
 
 def settings_of(run: Run) -> list[tuple[str, list[tuple[str, str]]]]:
-    """List plan, environment and timings as flat rows: a group's name and its (name, value) pairs."""
+    """Return plan, environment and timings as flat rows: a group's name and its (name, value) pairs."""
     groups = []
     looking = checks_looking(run.plan) & {row["name"] for row in checks_of(run)}
     plan = {**run.plan, "planted_bug_found_by": sorted(looking)}
@@ -377,7 +380,7 @@ def settings_of(run: Run) -> list[tuple[str, list[tuple[str, str]]]]:
 
 
 def tails_of(run: Run) -> list[tuple[str, str, list[str]]]:
-    """List (node, file, last lines) of every log, the harness's own first."""
+    """Return (node, file, last lines) of every log, the harness's own first."""
     found = [
         (node, path.name, logs.tail(run.recording, path, 12))
         for node, path in logs.log_files(run.files, rotated=False)[:16]

@@ -1,4 +1,4 @@
-"""Links from the page to the files that exist beside it in the run's directory."""
+"""Links from the page to the files next to it in the run's directory."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ MAX_LINKS: Final = 100
 
 
 def links_of(files: RunFiles) -> list[tuple[str, str]]:
-    """List (path in the run's directory, relative address) of its records, its nodes' logs, and its plots."""
+    """Return (path in the run's directory, relative link) for its records, its nodes' logs, and its plots."""
     plots = sorted((files.root / "plots").glob("*.svg"))
     paths = [*(files.root / name for name in BESIDE), *(path for _, path in log_files(files)), *plots]
     found = [path.relative_to(files.root).as_posix() for path in paths if path.is_file() and not path.is_symlink()]
@@ -22,5 +22,5 @@ def links_of(files: RunFiles) -> list[tuple[str, str]]:
 
 
 def address(path: str | Path) -> str:
-    """Quote a relative path as an address, so that no part of it can be taken for a scheme, a query or a host."""
+    """Quote a relative path as a link, so that no part of it can be taken for a scheme, a query or a host."""
     return "./" + quote(str(path))

@@ -1,8 +1,9 @@
-"""Data for the page: columns as little-endian byte planes behind a JSON head, deflated, as base64.
+"""Data for the page: columns as little-endian byte planes after a JSON head, deflated and base64-encoded.
 
-A column of integers is zigzag-coded (after taking differences, where that makes the numbers smaller), cut into as many
-bytes as its largest number needs, and stored plane by plane: all low bytes, then all next bytes.  Deflate finds the
-empty planes; the page needs ten lines to read it.  Base64 has no ``<``, so no value can leave its element.
+A column of integers is zigzag-coded (as differences if that makes the numbers smaller), split into as many bytes as its
+largest number needs, and stored plane by plane: all low bytes, then all second bytes, and so on.  Deflate compresses
+empty planes well, and the page needs only ten lines to read the format.  Base64 has no ``<``, so no value can escape
+its element.
 
 Layout before deflating: ``u32 length of the head | head (UTF-8 JSON) | planes``.
 """
@@ -27,7 +28,7 @@ from reports.style.format import short
 from reports.style.wording import Wording, by_values
 
 MAX_TEXTS: Final = 50_000
-#: Limit of different keys, nodes and errors; all later ones are shown as one.
+#: Limit of distinct keys, nodes and errors; all further ones share one name.
 MAX_NAMES: Final = 20_000
 _INTEGER: Final = r"^-?\d{1,15}$"
 _PAIR: Final = r"^\[(?P<a>-?\d{1,15}|null), ?(?P<b>-?\d{1,15})\]$"
@@ -66,7 +67,7 @@ def _cost(coded: Any) -> float:
 
 
 def clean(value: Any) -> Any:
-    """Convert to JSON that a browser reads: arrays to lists, NaN to null, floats to at most four decimals."""
+    """Convert to JSON that a browser can read: arrays to lists, NaN to null, floats to at most four decimals."""
     if isinstance(value, np.ndarray):
         return clean(value.tolist())
     if isinstance(value, Mapping):
@@ -81,9 +82,9 @@ def clean(value: Any) -> Any:
 def operation_columns(
     operations: Operations, lanes: Ints, wording: Wording = by_values
 ) -> tuple[dict[str, Ints], dict[str, Any]]:
-    """List the columns of all operations, times in microseconds, and the names that their codes stand for.
+    """Return the columns of all operations, with times in microseconds, and the names for their codes.
 
-    ``w`` is what the model says of each; there is no such column where it says nothing.
+    The column ``w`` holds the model's words for each operation; it is missing if the model has none.
     """
     done = operations.returned != NONE
     started = operations.invoked // 1000
@@ -117,7 +118,7 @@ def operation_columns(
 
 
 def _wordings(operations: Operations, wording: Wording) -> tuple[Ints, list[str]]:
-    """Encode what is said of each operation; -1 is nothing."""
+    """Encode the words for each operation; -1 means none."""
     places: dict[str, int] = {}
     codes = np.full(len(operations), -1, dtype=np.int64)
     for row in range(len(operations)):
@@ -128,7 +129,10 @@ def _wordings(operations: Operations, wording: Wording) -> tuple[Ints, list[str]
 
 
 def _values(letter: str, column: Any, texts: list[str]) -> dict[str, Ints]:
-    """Code JSON values as a kind and two numbers: 0 null, 1 integer, 2 pair, 3 place in ``texts``, 4 pair with null."""
+    """Encode JSON values as a kind and two numbers.
+
+    Kinds: 0 null, 1 integer, 2 pair, 3 place in ``texts``, 4 pair with null.
+    """
     count = len(column)
     kind, first, second = (np.zeros(count, dtype=np.int64) for _ in range(3))
     filled = pc.fill_null(column, "null")

@@ -1,7 +1,7 @@
-"""``report.html``: one self-contained page a run.
+"""``report.html``: one self-contained page per run.
 
-The page is written in parts; a part that cannot be made is left out and named in a list of warnings.  Nothing of a run
-reaches the page except through Jinja2's escaping or inside the packed data (base64).
+The page is written in parts.  A part that cannot be made is left out and named in a list of warnings.  Data of a run
+reaches the page only through Jinja2's escaping or inside the packed data (base64).
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def asset(name: str) -> str:
 
 
 def page_styles() -> str:
-    """Write the style sheet that all pages share."""
+    """Return the style sheet that all pages share."""
     return asset("page.css") + "\n" + fault_styles()
 
 
@@ -39,14 +39,14 @@ def vendor(name: str) -> str:
 
 
 def with_charts(script: str, styles: str) -> tuple[str, str]:
-    """Put uPlot before the script of a page that draws charts, and its styles before the page's."""
+    """Add uPlot before the script of a page with charts, and its styles before the page's."""
     scripts = (vendor("LICENSE.js"), vendor("uPlot.iife.min.js"), asset(script))
     return "\n".join(scripts), vendor("uPlot.min.css") + "\n" + styles
 
 
 @cache
 def environment() -> jinja2.Environment:
-    """Load the templates, each compiled once; they escape everything that this module does not mark as safe."""
+    """Return the environment with the templates; they escape everything that this module does not mark as safe."""
     made = jinja2.Environment(
         loader=jinja2.PackageLoader("reports", "templates"),
         autoescape=True,
@@ -69,7 +69,7 @@ def environment() -> jinja2.Environment:
 
 
 def witness_text(value: Any, limit: int = 160) -> str:
-    """Write a witness without JSON's punctuation, durations last: ``packets counted: 40; …``."""
+    """Format a witness without JSON's punctuation, durations last: ``packets counted: 40; …``."""
     if not isinstance(value, Mapping):
         return texts.compact(value, limit)
     parts = []
@@ -84,7 +84,7 @@ def _plain(value: Any) -> str:
 
 
 def policy(scripts: str, styles: str) -> str:
-    """Write the page's content security policy: no network, no frames, only this script and this style sheet."""
+    """Return the page's content security policy: no network, no frames, only this script and this style sheet."""
 
     def digest(text: str) -> str:
         return base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()

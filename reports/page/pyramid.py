@@ -1,9 +1,9 @@
-"""Choose the operations that a page holds whole, where there are very many, and count all in time buckets.
+"""Selection of the operations that a page holds in full if there are very many; all are counted in time buckets.
 
-A page of ten million operations would be 120 MB and take ten seconds to open.  So beyond :data:`HELD` it holds those of
-violations, all that did not end as ok (as many as there is room for), the slowest, and every so many-th of the others;
-and for each row of the timeline and each bucket of time the worst outcome of all operations in it.  Buckets are merged
-by the page where several fall into one pixel.
+A page with ten million operations would be 120 MB and take ten seconds to open.  So beyond :data:`HELD` a page holds
+the operations of violations, those that did not end as ok (as many as fit), the slowest, and an even sample of the
+others.  For each row of the timeline and each bucket of time, it also holds the worst outcome of all operations.  The
+page merges buckets that fall into the same pixel.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ import pyarrow as pa
 from history.codes import FAIL, INFO, OK
 from history.columns.operations import NONE, Coded, Flags, Ints, Operations
 
-#: Operations that a page holds whole.
+#: How many operations a page holds in full.
 HELD: Final = 1_000_000
 BUCKETS: Final = 16_384
-#: Limit of buckets over all rows.
+#: Limit of buckets in all rows together.
 CELLS: Final = 4_000_000
-#: How bad an outcome is, as ``BADNESS`` of the page's scripts; 0 is nothing.
+#: How bad an outcome is, like ``BADNESS`` in the page's scripts; 0 means no operation.
 WORST: Final = {OK: 1, FAIL: 2, INFO: 3}
 
 
 @dataclass(frozen=True, slots=True)
 class Pyramid:
-    """``held`` are rows of the operations, in order; ``worst`` (rows of the timeline, buckets) of all of them."""
+    """Operations that the page holds (``held``, in order), and ``worst`` outcomes of all by timeline row and bucket."""
 
     held: Ints
     worst: Any
@@ -37,7 +37,7 @@ class Pyramid:
     errors_held: int
 
     def data(self, total: int) -> dict[str, Any]:
-        """Write what the scripts need besides the column ``worst``."""
+        """Return what the scripts need besides the column ``worst``."""
         held = {"total": total, "held": len(self.held), "errors": self.errors, "errorsHeld": self.errors_held}
         return {"pyramid": {"buckets": self.worst.shape[1], **held}}
 
@@ -45,7 +45,10 @@ class Pyramid:
 def pyramid_of(
     operations: Operations, lanes: Ints, lane_count: int, end_ns: int, marked: Collection[int], most: int = HELD
 ) -> Pyramid | None:
-    """Choose what the page holds; None where it can hold all.  ``marked``: the invocations of violations."""
+    """Select the operations that the page holds; None if it can hold all.
+
+    ``marked`` are the invocations of violations.
+    """
     if len(operations) <= most:
         return None
     errors = ~operations.which(OK)
@@ -72,7 +75,7 @@ def _add(held: Flags, rows: Ints) -> None:
 
 
 def _thinned(rows: Ints, room: int) -> Ints:
-    """Take at most so many of these, evenly."""
+    """Return an even sample of at most ``room`` rows."""
     return rows if len(rows) <= room else rows[np.arange(max(room, 0)) * len(rows) // max(room, 1)]
 
 
@@ -86,7 +89,7 @@ def _worst(operations: Operations, lanes: Ints, lane_count: int, end_ns: int) ->
 
 
 def taken(operations: Operations, rows: Ints) -> Operations:
-    """Return these operations alone."""
+    """Return only these operations."""
 
     def of(column: Any) -> Any:
         if isinstance(column, Coded):

@@ -26,7 +26,7 @@ from reports.style.index_axis import IndexAxis
 from reports.style.palette import FAULT_COLOURS, node_colour
 
 MAX_SNAPSHOTS: Final = 5000
-#: The role, in the page's data, of a node whose server is killed and of which another process answers probes.
+#: Role in the page's data for a node whose server was killed while another process answers its probes.
 WITHOUT: Final = len(node_timeline.ROLES)
 
 
@@ -40,7 +40,7 @@ def data_of(drawn: Drawn) -> str:
 
 
 def _operations(drawn: Drawn, lanes: Ints, lane_count: int) -> tuple[dict[str, Ints], dict[str, Any], dict[str, Any]]:
-    """Make the columns of the operations that the page holds, the names in them, and what is said of the others."""
+    """Return the columns of the operations that the page holds, the names for their codes, and data on the rest."""
     operations = drawn.run.operations
     marked = {index for violation in marks_of(drawn).violations for index in violation.operations}
     pyramid = pyramid_of(operations, lanes, lane_count, drawn.run.end, marked)
@@ -87,12 +87,15 @@ def _series(drawn: Drawn, operations: Operations, end: int) -> dict[str, Any]:
 
 
 def still_data(run: Run) -> list[list[float]]:
-    """List from when to when the harness itself stood still, in seconds."""
+    """Return the times when the harness itself stood still, as [begin, end] in seconds."""
     return [[begin / 1e9, end / 1e9] for begin, end in run.clock.spans]
 
 
 def phases_of(run: Run) -> list[dict[str, Any]]:
-    """List when phases began: at their first operations, or where those may have been cut when the harness began."""
+    """Return when each phase began: at its first operation.
+
+    If the history was cut, that operation may be missing, so the harness's own record is used.
+    """
     moments = run.state.get("moments") if is_cut(run) else None
     found = []
     for name, moment in (("main", "main"), ("final", "final-reads")):
@@ -105,10 +108,10 @@ def phases_of(run: Run) -> list[dict[str, Any]]:
 
 
 def marks_data(marks: Marks) -> dict[str, Any]:
-    """List what charts mark: ``ops``, ``culprit`` and ``suspects`` are indexes of invocations, ``at`` is in seconds.
+    """Return what charts mark: ``ops``, ``culprit`` and ``suspects`` are indexes of invocations, ``at`` is in seconds.
 
-    ``says`` has a text for each of ``ops`` if the violation is of a promise other than linearizability; ``labels`` has
-    one if an answer is too long to be shown, in words that distinguish it from the others.
+    ``says`` has a text for each of ``ops`` if the violation is of a promise other than linearizability.  ``labels``
+    has one if an answer is too long to be shown, in words that distinguish it from the others.
     """
     return {
         "violations": [
@@ -142,7 +145,7 @@ def marks_data(marks: Marks) -> dict[str, Any]:
 
 
 def fault_data(window: FaultWindow, end: float) -> dict[str, Any]:
-    """List what charts draw of a fault; seconds since the run's start."""
+    """Return what charts draw for a fault; times in seconds since the run's start."""
     return {
         "id": window.id,
         "fault": short(window.fault, 60),
@@ -179,7 +182,10 @@ def _quantiles(operations: Operations, end: int, lag_ms: object) -> dict[str, An
 
 
 def stretches_of(timeline: NodeTimeline) -> list[list[Any]]:
-    """List [role, term, from, to]; where another process than the node's killed server answered, :data:`WITHOUT`."""
+    """Return [role, term, from, to] for a node's timeline.
+
+    The role is :data:`WITHOUT` where another process than the node's killed server answered.
+    """
     found = []
     for one in node_timeline.stretches(timeline):
         role, begin = node_timeline.ROLES.index(one.role), one.start
@@ -198,7 +204,7 @@ def _leaderships(timelines: list[NodeTimeline]) -> list[list[Any]]:
 
 
 def _progress(found: list[NodeTimeline], end: int) -> dict[str, Any]:
-    """List the progress; indexes with epochs are at their places on the axis, of which ``begins`` are the epochs'."""
+    """Return the replica progress; indexes with epochs are placed on an axis where ``begins`` starts each epoch."""
     progress = progress_of(found, end / 1e9)
     rows = {name: getattr(progress, name) for name in ("applied", "committed", "log_end")}
     axis = IndexAxis.of(list(rows.values()), found[0].epoch_bits if found else 0)

@@ -1,4 +1,4 @@
-"""The track of events beside roles and terms: what nodes and harness logged, elections, and logs that were cut."""
+"""The track of events beside roles and terms: log lines of nodes and harness, elections, and logs that were cut."""
 
 from __future__ import annotations
 
@@ -17,20 +17,21 @@ from reports.style.format import one_line
 
 MAX_LINES: Final = 800
 MAX_ARROWS: Final = 400
-#: Logs of more bytes are read only around faults and findings.
+#: If logs have more bytes than this, they are read only around faults and findings.
 MAX_BYTES: Final = 24_000_000
 ROOM_S: Final = 2.0
-#: The place of the harness among the nodes.
+#: Place of the harness, which is not a node.
 HARNESS: Final = -1
-#: Kinds of arrows.  A log lost entries that its node had said to be committed, or was cut back to what it had.
+#: Kinds of arrows.  LOST: a log lost entries that its node had reported as committed; CUT: it lost only others.
 ELECTION, LOST, CUT = 0, 1, 2
 
 
 def track_of(drawn: Drawn) -> dict[str, Any]:
-    """List ``lines`` (second, place of the node, level, text, how often within its second) and ``arrows``.
+    """Return ``lines`` (second, place of the node, level, text, how often within its second) and ``arrows``.
 
-    An arrow is (kind, second, place it leads from or None, place it leads to, text).  Levels: 0 none, 1 a warning, 2 an
-    error, 3 a dispatcher that changes its state.  ``contested`` (place, from, to): another node said that it leads too.
+    An arrow is (kind, second, place it leads from or None, place it leads to, text). Levels: 0 none, 1 a warning, 2
+    an error, 3 a change in replication.  ``contested`` (place, from, to) are times when another node also claimed
+    to lead.
     """
     places = {timeline.node: place for place, timeline in enumerate(drawn.timelines)}
     lines = drawn.run.notes.attempt_list("track of logs", lambda: _lines(drawn))
@@ -55,7 +56,7 @@ def _level(line: LogLine) -> int:
 
 
 def _lines(drawn: Drawn) -> list[LogLine]:
-    """Choose what is worth a mark: errors and warnings before others, the rarest first."""
+    """Choose the lines worth a mark: errors and warnings before others, the rarest first."""
     run, end = drawn.run, drawn.run.end / 1e9
     size = sum(path.stat().st_size for _, path in logs.log_files(run.files))
     spans = [(0.0, end)] if size <= MAX_BYTES else _spans(drawn, end)
@@ -65,7 +66,7 @@ def _lines(drawn: Drawn) -> list[LogLine]:
 
 
 def _spans(drawn: Drawn, end: float) -> list[tuple[float, float]]:
-    """Merge the stretches around faults, violations and findings."""
+    """Merge the times around faults, violations and findings."""
     moments = [moment for w in drawn.windows for moment in (w.started, w.healed) if moment is not None]
     moments += [violation.since for violation in drawn.violations]
     moments += [observed[0] for _, every in moments_by_check(drawn) for observed in every]
@@ -80,7 +81,7 @@ def _spans(drawn: Drawn, end: float) -> list[tuple[float, float]]:
 
 
 def _elections(timelines: Sequence[NodeTimeline]) -> Iterator[list[Any]]:
-    """Yield an arrow from each leader to the one that followed it; none between two that claimed the same term."""
+    """Yield an arrow from each leader to its successor; none between two that claimed the same term."""
     places = {timeline.node: place for place, timeline in enumerate(timelines)}
     before: FirstClaim | None = None
     for claim in claims_of(timelines):
@@ -100,9 +101,9 @@ def _elections(timelines: Sequence[NodeTimeline]) -> Iterator[list[Any]]:
 
 
 def _truncations(timelines: Sequence[NodeTimeline]) -> Iterator[list[Any]]:
-    """Yield an arrow to each node whose log was seen to end earlier than before, from the leader of that moment.
+    """Yield an arrow to each node whose log was seen to shrink, from the leader of that moment.
 
-    What a node had not committed may be cut: a leader's log replaces it.
+    A log may lose entries that were not committed: the leader's log replaces them.
     """
     places = {timeline.node: place for place, timeline in enumerate(timelines)}
     for place, timeline in enumerate(timelines):

@@ -1,4 +1,4 @@
-"""Words: what the kinds of violation, the headlines and the terms on a page mean; only those that stand on it."""
+"""Glossary: meanings of the violation kinds, headlines and terms that occur on a page."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ DIGEST: Final = "a hash of all that a node has applied up to an index: equal ind
 
 
 def words_of(drawn: Drawn) -> list[tuple[str, str]]:
-    """List the words on the page of a run and what they mean; its options' and checks' own words replace ours."""
+    """Return the words on a run's page with their meanings; those of its options and checks take precedence."""
     run = drawn.run
     found: dict[str, str] = {}
     violations = violations_of(run.results)
