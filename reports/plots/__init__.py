@@ -1,4 +1,4 @@
-"""Static plots by matplotlib."""
+"""Static plots, drawn with matplotlib."""
 
 from pathlib import Path
 

@@ -1,7 +1,7 @@
 """The frame of plots over a run's time: style, fault bands with a named bar for each fault, marks, legends.
 
-Outcomes differ by marker, lines by their dashes, faults by their names, so that all of it holds up in grey print and
-for colour-blind readers.
+Outcomes differ by marker, lines by their dashes, and faults by their names, so that plots stay readable in grey print
+and for colour-blind readers.
 """
 
 from __future__ import annotations
@@ -51,12 +51,12 @@ GREY: Final = "#b4b9bf"
 LINE_STYLES: Final = ("-", (0, (6, 2)), (0, (3, 1.5)), (0, (1, 1.5)), (0, (6, 1.5, 1, 1.5)))
 #: Inches, legends included.
 WIDTH: Final = 9.0
-#: Room for a letter of a fault's name, as a part of the run's time: a panel is about 7.2 inches wide.
+#: Width of a letter of a fault's name, as a share of the run's time; a panel is about 7.2 inches wide.
 LETTER: Final = 1 / 110
-#: Inches a row of faults.
+#: Height of a row of faults, in inches.
 ROW: Final = 0.17
 MAX_ROWS: Final = 10
-#: Limit of names that stand in the legend, because bars are too short for them.
+#: Limit of names listed in the legend because their bars are too short.
 MAX_NAMED: Final = 16
 
 
@@ -68,7 +68,7 @@ def figure_of(width: float, height: float) -> Figure:
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """One fault from ``start`` to ``stop`` (seconds) in a row; ``text`` is what of its ``name`` fits into the bar."""
+    """One fault from ``start`` to ``stop`` (seconds) in a row; ``text`` is the part of its ``name`` that fits."""
 
     start: float
     stop: float
@@ -79,9 +79,9 @@ class Bar:
 
 
 def bars_of(windows: Sequence[FaultWindow], end: float) -> list[Bar]:
-    """Make a bar for each fault that was started, in as few rows as keep bars apart; at most :data:`MAX_ROWS`.
+    """Return a bar for each fault that was started, in as few rows as possible, at most :data:`MAX_ROWS`.
 
-    A bar holds the fault's number and name, or its number, or nothing, as there is room inside.
+    A bar shows the fault's number and name, only its number, or nothing, depending on the space.
     """
     free: list[float] = []
     found = []
@@ -103,9 +103,9 @@ def end_of(window: FaultWindow, end: float) -> float:
 
 
 class Frame:
-    """A figure with panels over the run's time below a strip of faults.  ``panels`` from top to bottom.
+    """A figure with ``panels`` over the run's time, from top to bottom, below a strip of faults.
 
-    The bands behind the panels have the colours of the fault families, or are ``grey`` where points carry colours.
+    The bands behind the panels have the colours of the fault families; they are ``grey`` if points carry colours.
     """
 
     def __init__(self, drawn: Drawn, marks: Marks, title: str, heights: Sequence[float], *, grey: bool = False) -> None:
@@ -135,7 +135,7 @@ class Frame:
         all_axes[0].set_title(f"{title}\n{test}", fontsize=9)
 
     def legend(self, handles: Sequence[Any]) -> None:
-        """Draw the legend right of the panels: what was drawn, marks, fault families, names without room."""
+        """Draw the legend right of the panels: lines, marks, fault families, and names that did not fit into bars."""
         families = _family_keys(self.drawn.windows, grey=self._grey)
         found = [*handles, *_mark_keys(self.marks), *families, *_name_keys(self.unnamed)]
         self.figure.legend(handles=found, loc="outside right upper")
@@ -164,7 +164,7 @@ def _bands(axes: Axes, windows: Sequence[FaultWindow], end: float, *, grey: bool
 def _marks(axes: Axes, marks: Marks) -> None:
     """Draw a triangle at the upper edge and a thin line for each mark, as on the page; hollow for nodes.
 
-    What a node showed in answer after answer has one mark, and a bar along the edge.
+    If consecutive answers of a node showed the same, there is one mark and a bar along the edge.
     """
     across = axes.get_xaxis_transform()
     every = (
@@ -216,7 +216,7 @@ def _mark_keys(marks: Marks) -> list[Line2D]:
 
 
 def _name_keys(bars: Sequence[Bar]) -> list[Patch]:
-    """Name the faults whose bars have no room for it: the numbers of each name, and the name."""
+    """Return legend entries for faults whose names did not fit: the numbers of each name, and the name."""
     numbers: dict[tuple[str, str], list[str]] = {}
     for bar in bars:
         number, _, name = bar.name.partition(" ")
@@ -231,7 +231,7 @@ def _name_keys(bars: Sequence[Bar]) -> list[Patch]:
 
 
 def _family_keys(windows: Sequence[FaultWindow], *, grey: bool) -> list[Patch]:
-    """Name the colours of the bands, or what a ``grey`` one is; the bars name the faults themselves."""
+    """Return legend entries for the bands' colours, or for a ``grey`` band; the bars themselves name the faults."""
     families = dict.fromkeys(window.family for window in windows if window.state != "skipped")
     if grey:
         return [Patch(color=GREY, alpha=0.35, lw=0, label="while a fault stood")] if families else []

@@ -1,4 +1,4 @@
-"""What only this system's nodes say of themselves: its own numbers over time, whatever they mean."""
+"""Plots of numbers that only this system's nodes report, over time, without knowing what they mean."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from reports.plots.frame import LINE_STYLES, Frame
 from reports.style.format import one_line
 from reports.style.palette import node_colour
 
-#: Panels that a picture has room for; more numbers, in the order of their names, are not drawn.
+#: How many panels fit on a picture; further numbers, in order of name, are not drawn.
 MAX_PANELS: Final = 12
 
 
 def own_figures(drawn: Drawn, marks: Marks) -> Figure | None:
-    """Draw a panel for each of the system's own numbers, a line a node; a gap where a node did not say it."""
+    """Draw a panel for each of the system's own numbers, a line per node, with gaps where a node reported none."""
     probes = drawn.run.probes
     names = sorted({name for probe in probes for name, value in probe.own.items() if not isinstance(value, str)})
     if not names:

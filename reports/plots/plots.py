@@ -1,6 +1,6 @@
 """Static plots: PNG and SVG by matplotlib, in one style, for CI and for papers.
 
-Deterministic: the same run gives the same bytes (no dates, no software versions, fixed ids).
+They are deterministic: the same run gives the same bytes (no dates, no software versions, fixed ids).
 """
 
 from __future__ import annotations
@@ -48,12 +48,12 @@ NETWORK_LEGEND: Final = (
     "bold ring: leader at the start; red ring: killed, paused or shaped"
 )
 MAX_TOPOLOGIES: Final = 12
-#: Limit of links in all of them together, those that a fault changed first: each is a patch of its own, and takes 4 ms.
-#: Twelve networks of nine nodes are drawn whole.
+#: Limit of links in all networks together, because each is a patch of its own and takes 4 ms.  Links that a fault
+#: changed come first.  Twelve networks of nine nodes are still drawn in full.
 MAX_LINKS: Final = 480
-#: Above this many points of an outcome the scatter has one in each cell of a grid.
+#: If an outcome has more points than this, the scatter plot draws only one in each cell of a grid.
 MAX_POINTS: Final = 60_000
-#: Cells of that grid across and up, each about a third of a marker wide.
+#: Columns and rows of that grid; a cell is about a third of a marker wide.
 CELLS: Final = (900, 300)
 
 
@@ -62,7 +62,7 @@ def draw_all(drawn: Drawn) -> list[Path]:
     marks = drawn.run.notes.attempt("marks of violations", lambda: marks_of(drawn), Marks((), (), 0))
     written: list[Path] = []
     with mpl.rc_context():
-        mpl.rcdefaults()  # whatever a matplotlibrc of the working directory or of the user says
+        mpl.rcdefaults()  # ignore any matplotlibrc of the working directory or the user
         mpl.rcParams.update(STYLE)
         for name, plot in PLOTS.items():
             write = partial(_write, partial(plot, drawn, marks), drawn.run.files, name)
@@ -88,7 +88,7 @@ def _write(make: Callable[[], Figure | None], files: RunFiles, name: str) -> lis
 
 
 def _log_axis(axes: Axes, low: float, high: float) -> None:
-    """Set a logarithmic axis of milliseconds: whole decades, labels as plain numbers."""
+    """Set a logarithmic axis of milliseconds, with whole decades and labels as plain numbers."""
     axes.set_yscale("log")
     axes.set_ylim(10 ** np.floor(np.log10(max(low, 0.01))), 10 ** np.ceil(np.log10(max(high, 1.01))))
     axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
@@ -98,7 +98,7 @@ def _log_axis(axes: Axes, low: float, high: float) -> None:
 
 
 def scatter(drawn: Drawn, marks: Marks) -> Figure | None:
-    """Draw the latency of every operation, log scale, by outcome."""
+    """Draw the latency of every operation by outcome, on a logarithmic scale."""
     operations = drawn.run.operations
     if not len(operations):
         return None
@@ -129,7 +129,7 @@ def scatter(drawn: Drawn, marks: Marks) -> Figure | None:
 
 
 def _one_a_cell(*places: np.ndarray) -> Ints:
-    """Choose the first point of each cell of a grid (:data:`CELLS`) so fine that its marker covers the others."""
+    """Choose the first point in each cell of a grid (:data:`CELLS`) so fine that its marker hides the others."""
     cell = np.zeros(len(places[0]), dtype=np.int64)
     for place, many in zip(places, CELLS, strict=True):
         low, span = place.min(), max(float(place.max() - place.min()), 1e-9)
@@ -221,7 +221,7 @@ def _look_of(row: int, node: str) -> dict[str, Any]:
 
 
 def log_ends(drawn: Drawn, marks: Marks) -> Figure | None:
-    """Draw where every node's log ended, and what it held to be committed: a log that loses entries falls."""
+    """Draw where every node's log ended and its commit index; the line of a log that loses entries falls."""
     progress = progress_of(drawn.timelines, drawn.run.end / 1e9)
     if not drawn.run.probes or np.isnan(progress.log_end).all():
         return None
@@ -303,7 +303,7 @@ def _roles(axes: Axes, drawn: Drawn) -> list[Any]:
 
 
 def _snapshots(axes: Axes, drawn: Drawn) -> list[Line2D]:
-    """Draw the snapshots; returns the legend's entries for the kinds that occur."""
+    """Draw the snapshots and return the legend's entries for the kinds that occur."""
     rows = {timeline.node: row for row, timeline in enumerate(drawn.timelines)}
     keys: list[Line2D] = []
     for kind, marker, face, name in SNAPSHOT_MARKS:
@@ -416,7 +416,7 @@ def _proof(axes: Axes, picture: Picture) -> None:
         axes.text(tick.x, picture.axis_y + 46, tick.text, ha="center", fontsize=7, color="#5b6470")
 
 
-#: Every picture by the name of its files; None where the run has no data for it.  A new one is a file and a line here.
+#: Every plot by the name of its files; it returns None if the run has no data for it.  Add new plots here.
 PLOTS: Final[Mapping[str, Callable[[Drawn, Marks], Figure | None]]] = {
     "latency-raw": scatter,
     "latency-quantiles": quantiles,
