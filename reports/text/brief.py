@@ -22,14 +22,14 @@ from reports.text.terminal import columns_of, painted, sparklines
 SCREEN: Final = 40
 MAX_BREAKS: Final = 3
 MAX_CHECKS: Final = 6
-#: The colour of a check's state.
+#: Colour of each check state.
 COLOURS: Final = {"invalid": "invalid", "unknown": "unknown", DIFFER: "unknown"}
 
 
 def render(drawn: Drawn, columns: int = 80, *, colour: bool = False, page: bool = True) -> str:
-    """Render at most :data:`SCREEN` lines of at most ``columns``, but for commands, which stay whole.
+    """Render at most :data:`SCREEN` lines of at most ``columns``; only commands may be longer, because they stay whole.
 
-    ``page``: name the run's page, if it has one; not where it is about to be drawn anew.
+    ``page``: name the run's page, if it has one.  Set it to false if the page is about to be redrawn.
     """
     columns, paint = columns_of(columns), painted(colour=colour)
     text = ""
@@ -41,7 +41,7 @@ def render(drawn: Drawn, columns: int = 80, *, colour: bool = False, page: bool 
 
 
 def _screen(drawn: Drawn, columns: int, each: int, paint: Paint, *, page: bool) -> str:
-    """Render with at most so many lines for ``each`` break and check."""
+    """Render with at most ``each`` lines for each break and check."""
     run = drawn.run
     parts = [
         ("verdict", lambda: _verdict(drawn, columns, paint)),

@@ -20,20 +20,20 @@ from reports.text.summary import table
 
 Pair: TypeAlias = tuple[Any, Any]
 
-#: What follows from other fields of a plan, and how it was written.
+#: Fields of a plan that follow from others or only say how it was written.
 _DERIVED: Final = frozenset({"format", "version_of_format", "test", "label", "command", "replay_command"})
-#: What the results hold of a system for those who read its logs, indexes and checks.
+#: Fields of a system in the results that only serve readers of its logs, indexes and checks.
 _FOR_READERS: Final = frozenset({"log_words", "epoch_bits", "words", "promises"})
-#: Limit of a value, in characters: a long one is wrapped.
+#: Limit of a value, in characters; long ones are wrapped.
 _LIMIT: Final = 400
 
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """The values of two runs, by name; None where a run does not have it.
+    """The values of two runs, by name; None if a run does not have one.
 
-    ``figures`` holds all of them, equal or not; the others only what differs.  ``checks`` are pairs of (verdict, seen).
-    ``least``: whether there may be more violations than were looked for.
+    ``figures`` holds all of them, equal or not; the other fields hold only differences.  ``checks`` are pairs of
+    (verdict, seen). ``least``: whether there may be more violations than were counted.
     """
 
     plan: dict[str, Pair]
@@ -68,7 +68,7 @@ def difference(first: RunFiles, second: RunFiles) -> Difference:
 
 
 def render_difference(found: Difference, names: tuple[str, str], columns: int | None = None) -> str:
-    """Write the difference as text, a table for each part."""
+    """Format the difference as text, with a table for each part."""
     parts = [f"A  {printable(names[0])}\nB  {printable(names[1])}"]  # whole, so that they can be copied
     if not found.outcome:
         parts.append("Outcome\nthe same")
@@ -86,7 +86,7 @@ def render_difference(found: Difference, names: tuple[str, str], columns: int | 
 
 @dataclass(frozen=True, slots=True)
 class _Side:
-    """The side of one run in a comparison."""
+    """The values of one run in a comparison."""
 
     plan: dict[str, Any]
     environment: dict[str, Any]
@@ -107,7 +107,7 @@ class _Side:
         recorded = results.get("environment") or {}
         environment = {name: value for name, value in recorded.items() if name not in _FOR_READERS}
         if isinstance(nodes := environment.get("nodes"), Mapping):
-            environment["nodes"] = sorted(nodes)  # each cluster has addresses of its own
+            environment["nodes"] = sorted(nodes)  # addresses differ between clusters
         return cls(
             plan=dict(leaves(kept)),
             environment=dict(leaves(environment)),
@@ -119,7 +119,7 @@ class _Side:
 
 
 def _figures(row: RunRow, pace: Any) -> dict[str, Any]:
-    """The figures of a run; latencies are those that were measured while it ran."""
+    """Return the figures of a run; latencies are those measured during the run."""
     measured = pace if isinstance(pace, Mapping) else {}
     latencies = ("service_p50_ms", "service_p99_ms", "response_p50_ms", "response_p99_ms")
     return {
@@ -156,7 +156,7 @@ def _rows(pairs: Mapping[str, Pair]) -> list[tuple[str, str, str]]:
 
 
 def _beside(rows: Sequence[tuple[str, str, str]], columns: int | None) -> str:
-    """Lay out names and two values beside each other, wrapped where they have no room in ``columns``."""
+    """Lay out names and two values in columns, wrapped if they do not fit into ``columns``."""
     name, *wanted = (max(map(len, column)) for column in zip(*rows, strict=True))
     if columns is None or name + sum(wanted) + 6 <= columns:
         return table(rows)

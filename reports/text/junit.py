@@ -1,6 +1,6 @@
 """``junit.xml``: every check and gate as a test case, so that any CI system shows which one failed.
 
-A violation is a ``failure``; a run that proved nothing (unknown) or that broke down on our side is an ``error``.
+A violation is a ``failure``. A run that proved nothing (unknown), or whose harness failed, is an ``error``.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def junit_of(run: Run) -> ET.Element:
 
 
 def _finding(run: Run) -> str:
-    """Name the worst violation, or that a planted bug was missed."""
+    """Return the worst violation, or that a planted bug was missed."""
     worst = next(iter(violations_of(run.results, checks_looking(run.plan))), None)
     broke = run.verdict == HARNESS_FAILURE
     planted_bug = "" if broke else planted_bug_outcome(run.plan, run.results)

@@ -1,4 +1,4 @@
-"""Parts of a JUnit document that those of runs and of suites share."""
+"""Parts of a JUnit document that those of runs and suites share."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ def add_properties(parent: ET.Element, values: Mapping[str, object]) -> None:
 
 
 def count_cases(suite: ET.Element) -> None:
-    """Set the suite's counts by the cases that it has."""
+    """Set the suite's counts from its test cases."""
     for name, tag in (("failures", "failure"), ("errors", "error"), ("skipped", "skipped")):
         suite.set(name, str(len(suite.findall(f"testcase/{tag}"))))
     suite.set("tests", str(len(suite.findall("testcase"))))
 
 
 def write_document(root: ET.Element, path: Path) -> None:
-    """Write a document whole or not at all.  Raises UnsafeFileError, OSError."""
+    """Write a document atomically.  Raises UnsafeFileError, OSError."""
     tree = ET.ElementTree(root)
     ET.indent(tree)
     with replacing(path.parent, path) as file:

@@ -15,11 +15,11 @@ TOO_FEW: Final = "too few to tell"
 
 
 def way_back(row: Mapping[str, Any], *, asked: bool | None = None) -> tuple[str, str]:
-    """Write the first ok after a heal, and when the rate was back: in ms, *never*, or why neither can be said.
+    """Return texts for the first ok after a heal and for the rate's recovery: ms, *never*, or why neither is known.
 
-    ``row`` holds ``state``, the figures, and ``healed`` (None: it was not, left out: it was); ``asked`` is whether
-    clients began an operation after the heal (None: not known).  A dash is for a fault that was not there, and for a
-    history that was ``cut``.
+    ``row`` holds ``state``, the figures, and ``healed`` (None: not healed; absent: healed). ``asked`` says whether
+    clients began an operation after the heal (None: unknown). The texts are dashes if the fault was skipped or the
+    history was ``cut``.
     """
     if row.get("state") == "skipped" or row.get("cut"):
         return "–", "–"
@@ -39,7 +39,7 @@ def way_back(row: Mapping[str, Any], *, asked: bool | None = None) -> tuple[str,
 
 
 def kinds_of(windows: Sequence[Mapping[str, Any]]) -> Rows:
-    """List a row for each fault and kind of operation; empty where the results hold no such figures."""
+    """Return a row for each fault and kind of operation; empty if the results hold no such figures."""
     lines: Rows = []
     for window in windows:
         kinds = window.get("kinds")
@@ -71,7 +71,7 @@ def _kind_line(window: Mapping[str, Any], kind: object, figures: Mapping[str, An
 
 
 def nodes_of(windows: Sequence[Mapping[str, Any]], epoch_bits: int = 0) -> Rows:
-    """List for each fault how long after the heal each node had caught up."""
+    """Return for each fault how long after the heal each node had caught up."""
     recorded = [window for window in windows if (window.get("caught_up") or {}).get("nodes")]
     names = list(dict.fromkeys(node for window in recorded for node in window["caught_up"]["nodes"]))
     if not recorded:
@@ -93,7 +93,7 @@ def nodes_of(windows: Sequence[Mapping[str, Any]], epoch_bits: int = 0) -> Rows:
 
 
 def faults_of(figures: Mapping[str, Any]) -> Rows:
-    """List for each fault the distribution over its windows, as least / median / most."""
+    """Return for each fault the distribution over its windows, as least / median / most."""
     lines: Rows = []
     for fault, record in figures.items():
         if isinstance(record, Mapping):

@@ -1,4 +1,4 @@
-"""``summary.txt``: verdict, sentence, checks (the worst first), faults, counts, counterexample, figures."""
+"""``summary.txt``: verdict, sentence, checks (worst first), faults, counts, counterexample, figures."""
 
 from __future__ import annotations
 
@@ -26,17 +26,17 @@ MARKS: Final = {"valid": "✓", "invalid": "✕", "unknown": "?", DIFFER: "≠"}
 SPARKS: Final = "▁▂▃▄▅▆▇█"
 MAX_EXAMPLES: Final = 3
 SPARK_COLUMNS: Final = 80
-#: Limit of what a check saw, in characters: it is wrapped rather than cut, as its end may say what was not tested.
+#: Limit of what a check saw, in characters; it is wrapped, not cut, as its end may say what was not tested.
 LONGEST_SEEN: Final = 400
-#: The figures of a fault that a history which was cut does not give.
+#: Figures of a fault that a cut history cannot give.
 _RATES: Final = ("rate_before", "rate_during", "rate_after", "longest_gap_ms")
-#: Columns of the checks in the file.
+#: Width of the checks in the file.
 FILE_COLUMNS: Final = 120
 HISTORY_CUT: Final = "The history was cut: it holds far fewer operations than were begun, and counts are of these."
-#: Columns of the narrowest supported terminal.
+#: Width of the narrowest supported terminal.
 MIN_COLUMNS: Final = 60
 
-#: Colours a text: (text, name of the colour) -> text.
+#: Function that colours a text: (text, name of the colour) -> text.
 Paint = Callable[[str, str], str]
 
 
@@ -49,9 +49,9 @@ def render_summary(
 ) -> str:
     """Render ``results.json`` as plain text without colours; every field is optional.
 
-    The run's ``plan`` says whether a bug was planted, and by which checks it is to be found, its ``state`` how many
-    operations were begun, of a history that was cut no rates are given, and when the harness stood still.
-    With ``columns`` (a terminal's width) sentences are wrapped, and tables leave out what has no room.
+    The run's ``plan`` says whether a bug was planted and which checks are to find it.  Its ``state`` says how many
+    operations were begun, so that no rates are given for a cut history, and when the harness stood still.  With
+    ``columns`` (a terminal's width) sentences are wrapped, and tables leave out columns that do not fit.
     """
     results = tidy(results, Notes())
     columns = None if columns is None else max(columns, MIN_COLUMNS)
@@ -79,7 +79,7 @@ def known_text(results: Mapping[str, Any]) -> list[str]:
 
 
 def wrapped(text: str, columns: int | None, indent: str = "", hang: str = "") -> str:
-    """Wrap each line of a text; what follows its first line stands further in by ``hang``."""
+    """Wrap each line of a text; lines after the first are indented further by ``hang``."""
     if columns is None:
         return textwrap.indent(printable(text), indent)
     lines = [
@@ -94,7 +94,7 @@ def _verdict(results: Mapping[str, Any], columns: int | None, plan: Mapping[str,
     verdict = verdict_of(results, failure)
     headlines = headlines_of(results, plan)
     beside = beside_violation(str(failure)) if failure and verdict != HARNESS_FAILURE else None
-    sentence = None if headlines else results.get("sentence")  # of each check its row says the same
+    sentence = None if headlines else results.get("sentence")  # each check's row says the same
     texts = (failure if beside is None else None, *headlines, beside, HISTORY_CUT if cut else None, still, sentence)
     word = verdict_words(verdict, plan, results).upper()
     sentences = [wrapped(str(text), columns, hang="  " if headlines else "") for text in texts if text]
@@ -112,7 +112,7 @@ def table(
 ) -> str:
     """Pad columns to their widest cell; those in ``right`` are right-aligned.
 
-    Columns that do not fit into a width of ``columns`` are left out, from the right, and … marks that.
+    Columns that do not fit into ``columns`` characters are dropped from the right, and … marks that.
     """
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     if columns is not None and len(indent) + sum(widths) + len(between) * (len(widths) - 1) > columns:
@@ -130,7 +130,7 @@ def table(
 
 
 def check_lines(checks: Sequence[Mapping[str, Any]], columns: int, paint: Paint = lambda text, _name: text) -> str:
-    """Write what each check saw, for a terminal; of failed and unknown ones also what was asked."""
+    """Write what each check saw, for a terminal; for failed and unknown ones also what was asked."""
     names = [
         one_line(check.get("name", ""), 24) + (" (gate)" if check.get("kind") == "gate" else "") for check in checks
     ]
@@ -167,7 +167,7 @@ def _examples(results: Mapping[str, Any], columns: int | None, wording: Wording)
 
 
 def fault_rows(results: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """List the fault windows if the results hold them, else the receipts, which have no rates."""
+    """Return the fault windows if the results hold them, else the receipts, which have no rates."""
     windows = [window for window in results.get("windows") or () if "fault" in window]
     return windows or [receipt for receipt in results.get("receipts") or () if "fault" in receipt]
 
@@ -217,7 +217,7 @@ def _faults(rows: Sequence[Mapping[str, Any]], columns: int | None, *, cut: bool
 
 
 def _recovery(results: Mapping[str, Any], columns: int | None, *, cut: bool) -> str:
-    """Write the figures by kind of operation, by node and by fault, where the results hold them."""
+    """Write the figures by kind of operation, by node and by fault, if the results hold them."""
     windows = results.get("windows") or ()
     figures = results.get("fault_figures") or {}
     parts = [
@@ -229,7 +229,7 @@ def _recovery(results: Mapping[str, Any], columns: int | None, *, cut: bool) -> 
 
 
 def _counts(counts: Mapping[str, Any]) -> str:
-    """Write the counts of operations: by phase, kind and outcome as a table, all others one a line."""
+    """Write the counts of operations: a table by phase, kind and outcome, then the others one per line."""
     parts = []
     if phases := _by_outcome(counts.get("phases")):
         parts.append(table([("phase", "kind", "ok", "info", "fail"), *phases], right=(2, 3, 4)))
@@ -273,8 +273,8 @@ def _rate(windows: Sequence[Mapping[str, Any]], columns: int | None) -> str:
 def spark(values: Sequence[float], columns: int | None = None, *, lowest: bool = True) -> str:
     """Draw a sparkline: the lowest (or highest) value in each of ``columns`` equal stretches.
 
-    Zero is a dot, a stretch without a value (NaN) a space.  Without ``columns`` as many as there are values, at most
-    :data:`SPARK_COLUMNS`.
+    Zero is a dot, and a stretch without values (NaN) is a space.  Without ``columns`` the width is the number of
+    values, at most :data:`SPARK_COLUMNS`.
     """
     count = len(values)
     wanted = columns or min(count, SPARK_COLUMNS)

@@ -1,7 +1,7 @@
 """A run on a terminal: verdict, what failed, the counterexample, the faults, and the run's time in sparklines.
 
-Colour only where it is asked for, and never alone: every verdict is a word and a mark as well.  Nothing of a run
-reaches the terminal but printable characters.
+Colour is used only on request and never alone: every verdict is also a word and a mark.  Only printable characters of a
+run reach the terminal.
 """
 
 from __future__ import annotations
@@ -48,12 +48,12 @@ MAX_COLUMNS: Final = 160
 MAX_EXAMPLES: Final = 2
 MAX_MOMENTS: Final = 4
 MAX_FAULTS: Final = 20
-#: The moments of a fault, in the words that tables, gates and sentences have for them.
+#: Explains the words that tables, gates and sentences use for the moments of a fault.
 STANDS: Final = (
     "begun: its first command; it stands from when all of it is in place until its healing begins; healed: all undone; "
     "into a fault counts from when it was begun, after it from when it was healed"
 )
-#: Least columns for the name of a fault; in a narrower table the figures of its end stand on a line below.
+#: Minimum columns for a fault's name; in a narrower table its last figures go on a second line.
 _LEAST_NAME: Final = 12
 _CODES: Final = {
     "valid": "32", "invalid": "31", MISSED: "31", "unknown": "33", HARNESS_FAILURE: "35", "quiet": "2", "strong": "1",
@@ -61,7 +61,7 @@ _CODES: Final = {
 
 
 def render(drawn: Drawn, columns: int = 80, *, colour: bool = False) -> str:
-    """Render the text in at most ``columns``, from 60 to 160, but for commands, which stay whole."""
+    """Render the text in at most ``columns`` (limited to 60 to 160); only commands may be longer."""
     columns, paint, run = columns_of(columns), painted(colour=colour), drawn.run
     parts: list[tuple[str, Callable[[], str]]] = [
         ("verdict", lambda: _verdict(drawn, columns, paint)),
@@ -83,12 +83,12 @@ def render(drawn: Drawn, columns: int = 80, *, colour: bool = False) -> str:
 
 
 def columns_of(columns: int) -> int:
-    """Limit the width of a text."""
+    """Limit the width of a text to the supported range."""
     return min(max(columns, MIN_COLUMNS), MAX_COLUMNS)
 
 
 def painted(*, colour: bool) -> Paint:
-    """Return what colours a text, or with ``colour`` false leaves it as it is."""
+    """Return a function that colours a text, or one that leaves it unchanged if ``colour`` is false."""
     return lambda text, name: f"\x1b[{_CODES[name]}m{text}\x1b[0m" if colour else text
 
 
@@ -170,7 +170,7 @@ def _struck(windows: Sequence[FaultWindow]) -> str:
 
 
 def _invariant_violations(drawn: Drawn, columns: int, paint: Paint) -> str:
-    """Write the first moments in which a node was seen to break a rule, and how many there are beyond."""
+    """Write the first moments at which a node broke a rule, and how many more there are."""
     parts = []
     for broken in invariant_violations(drawn):
         if broken.moments:
@@ -191,7 +191,7 @@ def _moment(moment: Moment) -> str:
 
 
 def _recovery(drawn: Drawn, columns: int, paint: Paint) -> str:
-    """Write what the page says of a cluster that did not recover: when each node that is behind fell, and stopped."""
+    """Write what the page says about a cluster that did not recover: when each lagging node fell behind and stopped."""
     found = recovery_of(drawn)
     if found is None or not found["lagging"]:
         return ""
@@ -218,7 +218,7 @@ def _faults(drawn: Drawn, columns: int, paint: Paint) -> str:
 
 
 def _fault_table(head: tuple[str, ...], rows: Sequence[tuple[str, ...]], columns: int) -> str:
-    """Write a line for each fault; where that is too narrow, its last two figures stand on a line below."""
+    """Write a line for each fault; if that is too wide, its last two figures go on a second line."""
 
     def room(kept: int) -> int:
         widths = [max(len(row[column]) for row in [head, *rows]) for column in range(kept)]
@@ -235,7 +235,7 @@ def _fault_table(head: tuple[str, ...], rows: Sequence[tuple[str, ...]], columns
 
 
 def _measured(windows: Sequence[FaultWindow]) -> list[tuple[int, str]]:
-    """Say of faults over how much of them the rate *during* was measured, where that is a small part."""
+    """Return notes for faults whose rate *during* was measured over only a small part of the fault."""
     return [
         (one.id, f"rate during it: of {one.measured_s:.1f} s alone") for one in windows if one.measured_s is not None
     ]
@@ -258,7 +258,7 @@ def _fault(window: FaultWindow) -> tuple[str, ...]:
 
 
 def _outages(run: Run, columns: int, paint: Paint) -> str:
-    """Write for each kind of operation the longest time without a success, wherever phases and faults begin and end."""
+    """Write the longest time without a success for each kind of operation, across phases and faults."""
     lines = []
     for one in () if is_cut(run) else outages.services_of(run.operations, run.end, run.clock):
         after = "" if one.longest.ended else ", none after it"
@@ -304,7 +304,7 @@ def sparklines(drawn: Drawn, columns: int, paint: Paint, *, brief: bool = False)
 
 
 def _fault_line(windows: Sequence[FaultWindow], end: float, width: int) -> str:
-    """Draw a mark for each stretch of time in which a fault stood, a darker one where several did, a dash for none."""
+    """Draw the run's time as cells: a mark if a fault stood, a darker one if several did, a dash if none did."""
     cells = [0] * width
     for window in windows:
         if window.state == "skipped":

@@ -17,9 +17,9 @@ WHO: Final = 17
 
 
 def draw(example: Counterexample, width: int = WIDTH, wording: Wording = by_values) -> str:
-    """Draw two lines an operation: its label, and a bar on the time axis.
+    """Draw two lines per operation: its label, and a bar on the time axis.
 
-    ``●`` stands where it may have taken effect, ``✕`` on the suspects.
+    ``●`` marks where it may have taken effect, ``✕`` marks suspects.
     """
     picture, columns = picture_of(example, wording=wording), max(width, MIN_COLUMNS) - WHO
     if picture is None:
@@ -35,7 +35,7 @@ def _place(x: float, columns: int) -> int:
 
 
 def _operation(box: Box, between: str, columns: int) -> list[str]:
-    # The shortest bar takes two columns, and the last one may end no further right than the axis.
+    # The shortest bar takes two columns, and none may end beyond the axis.
     first = min(_place(box.x, columns), columns - 2)
     last = min(max(_place(box.x + box.width, columns), first + 1), columns - 1)
     bar = list("├" + "─" * (last - first - 1) + ("┄" if box.open_end else "┤"))
@@ -43,7 +43,7 @@ def _operation(box: Box, between: str, columns: int) -> list[str]:
         bar[len(bar) // 2] = "✕"
     elif box.point is not None:
         bar[min(max(_place(box.point, columns) - first, 0), len(bar) - 1)] = "●"
-    # An outcome that is unknown comes with its error, which may be long: no label leaves the drawing.
+    # An unknown outcome is shown with its error, which may be long; keep the label inside the drawing.
     times = f"{between}{one_line(box.times, columns - len(between) - min(len(box.label), columns // 2))}"
     label = one_line(box.label, columns - len(times)) + times
     at = first if first + len(label) <= columns else max(columns - len(label), 0)
@@ -62,7 +62,7 @@ def _states(picture: Picture, columns: int) -> list[str]:
 
 
 def _ticks(picture: Picture, columns: int) -> str:
-    """The times below the axis, so far as there is room; the last one always, and nothing that touches it."""
+    """Return the line of times below the axis: always the last one, and others that fit without touching."""
     row = [" "] * columns
     free = columns
     for place, tick in reversed(list(enumerate(picture.ticks))):
