@@ -1,4 +1,4 @@
-"""The aftermath of a break: clients, leaders, and stretches in which nothing succeeded."""
+"""What followed a break: how clients and leaders fared, and when nothing succeeded."""
 
 from __future__ import annotations
 
@@ -19,16 +19,17 @@ from reports.load.cut_record import is_cut
 from reports.load.run import Run
 from reports.style.format import number
 
-#: Nothing is said of what came in less than this many seconds before the end of the load or of the record.
+#: Events less than this many seconds before the end of the load or the record are not mentioned.
 SPOKEN_S: Final = 1.0
 #: A leader that took over this many seconds or less before a break is named: its election may have caused it.
 JUST_S: Final = 2.0
 
 
 class Rates(NamedTuple):
-    """Operations a second that succeeded ``before`` a moment, from ``first`` (s) on, and ``since``, to ``until`` (s).
+    """Operations a second that succeeded ``before`` a moment, from ``first`` (s), and ``since``, until ``until`` (s).
 
-    ``ended``: that was the last to succeed, long before the load's end; else the load's last operation began then.
+    ``ended``: ``until`` is the last success, long before the load's end; otherwise it is when the load's last
+    operation began.
     """
 
     before: float
@@ -39,19 +40,19 @@ class Rates(NamedTuple):
 
 
 def rates_around(drawn: Drawn, onset: float) -> Rates | None:
-    """How clients fared before and since a moment (s); None where that compares nothing."""
+    """Compute how clients fared before and since a moment (s); None if the comparison would mean nothing."""
     served, asked = _served(drawn.run), drawn.run.operations.invoked / 1e9
     load = asked[~drawn.run.operations.phase.equals("final") & (not is_cut(drawn.run))]
     if not len(load) or not load[0] < onset <= load[-1] - SPOKEN_S:
         return None
-    # A rate over a standstill would be of neither time: where nothing succeeded to the load's end it ends before.
+    # If nothing succeeded for a long time before the load's end, the second rate ends at the last success.
     last = float(served[-1]) if len(served) else 0.0
     ended = onset + SPOKEN_S <= last <= load[-1] - OUTAGE_S / 2
     until = last if ended else float(load[-1])
     first, broke, ending = drawn.run.clock.times((np.array([load[0], onset, until]) * 1e9).astype(np.int64)) / 1e9
     before = np.count_nonzero(served < onset) / (broke - first)
     since = np.count_nonzero((served >= onset) & (served <= until)) / (ending - broke)
-    # At the beginning of a run it rises, whatever broke.
+    # At the beginning of a run the rate rises anyway, so a rise is not reported.
     told = ended or (last > onset and 0 < since < before)
     return Rates(before, since, float(load[0]), until, ended) if told else None
 
@@ -74,9 +75,9 @@ def after_onset(drawn: Drawn, onset: float) -> str:
 
 
 def outages_text(drawn: Drawn) -> str:
-    """Say when no operation of any kind succeeded for :data:`OUTAGE_S` or longer though clients asked, or nothing.
+    """Say when no operation of any kind succeeded for :data:`OUTAGE_S` or longer although clients asked; else empty.
 
-    Of any run: no verdict is about that, and a reader of any verdict has to know it.
+    This applies to runs with any verdict, because no verdict covers it.
     """
     run = drawn.run
     if not len(run.operations) or is_cut(run):
@@ -98,7 +99,7 @@ def outages_text(drawn: Drawn) -> str:
 
 
 def _unserved(drawn: Drawn, lasting: Sequence[Outage]) -> Iterator[str]:
-    """Say that nothing succeeded any more; what nodes acknowledged that had not applied it is no success."""
+    """Yield a sentence if nothing succeeded any more; acknowledged but unapplied operations are not successes."""
     operations, served = drawn.run.operations, _served(drawn.run)
     until = float(operations.invoked.max()) / 1e9
     since = float(served[-1]) if len(served) else float(operations.invoked.min()) / 1e9
@@ -110,7 +111,7 @@ def _unserved(drawn: Drawn, lasting: Sequence[Outage]) -> Iterator[str]:
 
 
 def _unapplied(run: Run, start: float, stop: float) -> int:
-    """Count the acknowledgements between two moments (s) by nodes that had not applied what they acknowledged."""
+    """Count the operations acknowledged between two moments (s) by nodes that had not applied them."""
     operations = run.operations
     within = (operations.returned > start * 1e9) & (operations.returned <= stop * 1e9)
     return int(np.count_nonzero(operations.which(OK) & ~operations.served & within))
@@ -121,14 +122,14 @@ def _succeeded(unapplied: int) -> str:
 
 
 def _acknowledged(unapplied: int) -> str:
-    """Say how many answers look like successes and are none; empty where there is none."""
+    """Say how many answers only looked like successes; empty if none did."""
     if not unapplied:
         return ""
     return f": {number(unapplied)} {'was' if unapplied == 1 else 'were'} acknowledged then without having been applied"
 
 
 def _elected(drawn: Drawn, onset: float, leader: str | None) -> str:
-    """Say how often leaders were elected since a moment, whether the same again, and which led at the end."""
+    """Say how often leaders were elected since a moment, whether it was the same one, and who led at the end."""
     changes, before = leaders_since(drawn, onset), leader_at(drawn.timelines, math.nextafter(onset, 0))
     ending = f"at the end {f'{leader} led' if leader else 'no node led'}"
     if len(changes) == 1 and changes[0] == (before or _last_leader(drawn, onset)):
@@ -139,9 +140,10 @@ def _elected(drawn: Drawn, onset: float, leader: str | None) -> str:
 
 
 def just_begun(drawn: Drawn, onset: float) -> list[tuple[float, str]]:
-    """List (since when, node) of leaderships that began within :data:`JUST_S` before a moment, as what broke may show.
+    """Return (since when, node) of leaderships that began within :data:`JUST_S` before a moment.
 
-    The first leader of a run took over from none.
+    Such an election may have caused what broke.  The first leader of a run does not count, because it replaced
+    nobody.
     """
     led = [(float(one.time[rows[0]]), one.node) for one, rows in _leaderships(drawn) if len(rows)]
     first = min(led, default=(0.0, ""))
@@ -149,7 +151,7 @@ def just_begun(drawn: Drawn, onset: float) -> list[tuple[float, str]]:
 
 
 def _leaderships(drawn: Drawn) -> Iterator[tuple[NodeTimeline, np.ndarray]]:
-    """Yield every node's probes, as their places, in each of the terms in which it was seen to lead."""
+    """Yield each node's probes, as places, for each term in which it was seen to lead."""
     for timeline in drawn.timelines:
         led = timeline.role == ROLES.index("leader")
         for term in sorted(set(timeline.term[led].tolist())):
@@ -167,7 +169,7 @@ def _last_leader(drawn: Drawn, onset: float) -> str | None:
 
 
 def leaders_since(drawn: Drawn, onset: float) -> list[str]:
-    """List the leaderships, each a node in a term, that began after a moment, by their nodes."""
+    """Return the nodes of the leaderships (a node in a term) that began after a moment."""
     found: list[str] = []
     for timeline in drawn.timelines:
         led = timeline.role == ROLES.index("leader")
@@ -178,5 +180,5 @@ def leaders_since(drawn: Drawn, onset: float) -> list[str]:
 
 
 def _served(run: Run) -> Floats:
-    """The times at which operations were acknowledged by a node that had applied them, in seconds, in order."""
+    """Return the times when nodes acknowledged operations that they had applied, in seconds, in order."""
     return run.operations.served_at() / 1e9

@@ -1,4 +1,4 @@
-"""One thing that broke, in the words of the page's first sentences, and where what shows it is to be seen."""
+"""One thing that broke, in the words of the page's first sentences, and where its evidence is shown."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from reports.analysis.failed_starts import FailedStart
 class Evidence(NamedTuple):
     """What to look at: its section, and a sentence about it without its full stop.
 
-    ``node`` and ``at`` (s) are those whose log lines tell more, where the node logged something then.
+    ``node`` and ``at`` (s) tell which log lines say more, if the node logged something then.
     """
 
     place: str
@@ -23,9 +23,10 @@ class Evidence(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Break:
-    """One thing that broke: the ``checks`` that failed, the section about it, since when (seconds, None: unknown).
+    """One thing that broke: the failed ``checks``, the section about it, and since when (seconds, None: unknown).
 
-    ``text`` is one sentence: what broke, since when and under which fault; ``detail`` is the evidence, to read after.
+    ``text`` is one sentence: what broke, since when and under which fault.  ``detail`` is the evidence, to read
+    after.
     """
 
     severity: Severity
@@ -34,26 +35,26 @@ class Break:
     place: str
     checks: tuple[str, ...]
     nodes: tuple[str, ...] = ()
-    #: Those of its nodes that do not start again, of which the first is looked at next.
+    #: Those of its nodes that do not start again; the first is the one to look at next.
     starts: tuple[FailedStart, ...] = ()
-    #: The nodes that alone lack something acknowledged; none where that is not known, or no node has it.
+    #: Nodes that lack something acknowledged which others have; empty if unknown or no node has it.
     lost_on: tuple[str, ...] = ()
-    #: The check whose section its place is, where several failed for one reason; empty: all of them.
+    #: The check whose section ``place`` is, if several failed for one reason; empty: all of them.
     section: str = ""
     detail: str = ""
-    #: The invocations of its counterexample's operations.
+    #: Indexes of the invocations of its counterexample's operations.
     answers: frozenset[int] = frozenset()
-    #: Whether it follows from the last break before it that is not below another.
+    #: Whether it follows from the last break before it that is not itself below another.
     below: bool = False
-    #: Where what lasts is seen, if that is another section than its place: see :class:`Evidence`.
+    #: Where the lasting damage shows, if not in ``place``; see :class:`Evidence`.
     evidence: Evidence | None = None
 
     @property
     def title(self) -> str:
-        """The severity in words, and the place."""
+        """Severity in words, with the nodes if only those lack something."""
         return f"missing on {', '.join(self.lost_on)}" if self.lost_on else self.severity
 
     @property
     def is_drawn(self) -> bool:
-        """Whether its place is a counterexample."""
+        """Whether the break's place is a counterexample."""
         return self.place.startswith(("counterexample", "violation-"))

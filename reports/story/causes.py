@@ -1,4 +1,4 @@
-"""Causes that the records prove: the snapshot at which a replica stopped, a majority with stopped replicas in it."""
+"""Causes that the records prove: the snapshot at which a replica stopped, a majority that included stopped replicas."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from reports.analysis.lagging_nodes import stands_since
 from reports.analysis.node_timeline import ROLES, NodeTimeline, leader_at
 from reports.analysis.outages import total_outages
 
-#: Seconds from when a fault stood: what was on its way then may still have been committed.
+#: Seconds after a fault stood in which requests in flight may still have been committed.
 _SETTLED_S: Final = 1.0
-#: An outage that lasted over less of a fault is not explained by it.
+#: A fault explains an outage only if the outage covers at least this share of it.
 _MOST: Final = 0.8
 
 
 def causes_text(drawn: Drawn, nodes: Sequence[str]) -> str:
-    """Say of replicas that stopped at what they did, and which outages follow from it; empty where neither is seen."""
+    """Say where replicas stopped and which outages follow from it; empty if the records show neither."""
     behind = [one for one in drawn.timelines if one.node in nodes]
     return " ".join(filter(None, (_at_snapshots(drawn, behind), _without_quorum(drawn, behind))))
 
@@ -45,7 +45,7 @@ def _at_snapshots(drawn: Drawn, behind: Sequence[NodeTimeline]) -> str:
 
 
 def _without_quorum(drawn: Drawn, behind: Sequence[NodeTimeline]) -> str:
-    """Name the faults under which the leader reached a majority that only replicas which had stopped made one."""
+    """Name the faults under which the leader reached a majority only by counting stopped replicas."""
     outages, parts = total_outages(drawn.run.operations, drawn.run.end, drawn.run.clock), []
     stopped = {one.node: since for one in behind if (since := stands_since(one)[0]) is not None}
     for window in drawn.windows:
@@ -64,7 +64,7 @@ def _without_quorum(drawn: Drawn, behind: Sequence[NodeTimeline]) -> str:
 
 
 def _reached(drawn: Drawn, window: FaultWindow, leader: str, stopped: Mapping[str, float]) -> str:
-    """Say which nodes a leader reached under a fault, if too few of them ran for anything to be committed."""
+    """Say which nodes a leader reached under a fault, if too few of them ran to commit anything."""
     stood, healing, members = window.stood or 0.0, window.heal_started or 0.0, drawn.run.members
     reached = [one for one in members if one != leader and one not in unreached(leader, window.grudge)]
     gone = [one for one in reached if stopped.get(one, stood) < stood]
@@ -78,12 +78,12 @@ def _reached(drawn: Drawn, window: FaultWindow, leader: str, stopped: Mapping[st
 
 
 def _committed_by(drawn: Drawn, moment: float) -> int:
-    """The highest index that any node knew to be committed by a moment (s)."""
+    """Return the highest index that any node knew to be committed by a moment (s)."""
     return max((int(one.committed[one.time <= moment].max(initial=-1)) for one in drawn.timelines), default=-1)
 
 
 def _led_alone(drawn: Drawn, leader: str, start: float, end: float) -> bool:
-    """Whether a node led from one moment to another (s), and no other was seen to lead between them."""
+    """Return whether a node led from one moment to another (s) and no other was seen to lead in between."""
     others = (one for one in drawn.timelines if one.node != leader)
     within = (one.role[(one.time >= start) & (one.time <= end)] for one in others)
     led = all(leader_at(drawn.timelines, moment) == leader for moment in (start, end))

@@ -1,4 +1,4 @@
-"""The caveats of the checker about the violations of a run, as text."""
+"""What the checker left open about the violations of a run, as text."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from reports.load.run import Run
 
 
 def caveats_text(run: Run) -> str:
-    """Write what the checker left open about the violations; empty where nothing is."""
+    """Say what the checker left open about the violations; empty if nothing."""
     found = caveats_of(run.results)
     named = [f"{key}: {reason}" for key, reason in found[:MAX_COUNTEREXAMPLES]]
     more = [f"and of {len(found) - len(named)} more keys"] if len(found) > len(named) else []

@@ -1,7 +1,7 @@
-"""The page's first sentences: what broke, the worst first, since when and in or after which fault, and what came then.
+"""The page's first sentences: what broke, worst first, since when and under or after which fault, and what followed.
 
-Everything is taken from the records: checks, probes, operations, faults.  The order is that of severity: data lost,
-answers that contradict each other, nothing committed any more, a replica behind, an alarm in a log.
+Everything comes from the records: checks, probes, operations, faults.  The order is that of severity: data lost,
+contradictory answers, nothing committed any more, a replica behind, an alarm in a log.
 """
 
 from __future__ import annotations
@@ -59,10 +59,10 @@ from reports.style.format import number
 
 @dataclass(frozen=True, slots=True)
 class Diagnosis:
-    """The breaks, the worst first; how clients and leaders fared from the first onset on; where to look next.
+    """The breaks, worst first; how clients and leaders fared since the first onset; where to look next.
 
-    ``place`` is the section that the next ``step`` is about, and ``at`` the moment (s) whose log lines it names there;
-    or ``charts`` is what of them it names.
+    ``place`` is the section of the next ``step``. ``at`` is the time (s) of the log lines that the step names
+    there, or ``charts`` what it names in the charts.
     """
 
     breaks: tuple[Break, ...]
@@ -74,8 +74,8 @@ class Diagnosis:
 
 
 def diagnosis_of(drawn: Drawn) -> Diagnosis | None:
-    """Say what broke in a run in which a check failed; None for any other."""
-    looking = checks_looking(drawn.run.plan)  # what a planted bug is found by comes first
+    """Describe what broke in a run with a failed check; None for any other run."""
+    looking = checks_looking(drawn.run.plan)  # checks that reveal a planted bug come first
 
     def order(one: Break) -> tuple[bool, int, bool, float, int, bool]:
         known, wider = one.onset is not None, -len(one.lost_on)
@@ -87,14 +87,14 @@ def diagnosis_of(drawn: Drawn) -> Diagnosis | None:
         return None
     onset = min((one.onset for one in breaks if one.onset is not None), default=None)
     after = "" if onset is None else after_onset(drawn, onset)
-    # What a planted bug does not explain is what a reader does not know yet.
+    # The reader already knows about the planted bug, so prefer what it does not explain.
     candidates = [one for one in breaks if looking.isdisjoint(one.checks)] or breaks
     evidence, at, charts = next_step(drawn, candidates[0])
     return Diagnosis(tuple(breaks), after, evidence.text, evidence.place, at, charts)
 
 
 def _with_healthy_nodes(drawn: Drawn, breaks: Sequence[Break]) -> list[Break]:
-    """Add to an alarm which of the nodes that logged it lack nothing, where others are known to lack something."""
+    """Add to an alarm which nodes logged it but lack nothing, if others are known to lack something."""
     lacking = {node for one in breaks for node in one.lost_on}
     alarms = found_in(drawn.run.results, Alarms)
     logged = {node for one in alarms.patterns for node in one.nodes} if alarms else set()
@@ -133,9 +133,9 @@ def _breaks(drawn: Drawn) -> Iterator[Break]:
 
 
 def _contradiction(drawn: Drawn, check: str, row: Mapping[str, Any]) -> Break:
-    """The answers that contradict each other, by the first of the worst counterexamples that are drawn.
+    """Describe answers that contradict each other, by the first of the worst counterexamples drawn.
 
-    It is dated by the first answer that contradicts others, whichever counterexample that is of.
+    The onset is the first contradicting answer of any counterexample.
     """
     mine = [(place, one) for place, one in enumerate(drawn.violations, 1) if one.check == check]
     record = next(one for one in check_records(drawn.run.results) if one.get("name") == row["name"])
@@ -159,7 +159,7 @@ def _contradiction(drawn: Drawn, check: str, row: Mapping[str, Any]) -> Break:
             evidence=evidence,
         )
     if not mine:
-        # Another check's counterexample of that kind is drawn; this one's own words may say how much is lost.
+        # Only another check's counterexample is drawn; this check's own words may say how much is lost.
         example = next(iter(record.get("counterexamples") or ()), None)
         place = "counterexample" if drawn.violations else "coverage"
         lost_on = compare_other_reads(drawn, Counterexample.from_json(example)).lost_on if example else ()
@@ -168,7 +168,7 @@ def _contradiction(drawn: Drawn, check: str, row: Mapping[str, Any]) -> Break:
         return Break(_of_nodes(worst, lost_on), said, None, place, (row["name"],), lost_on=lost_on)
 
     def severity(kind: str) -> Severity:
-        # What some nodes lack is looked for in their reads, below.
+        # Whether only some nodes lack it is decided by their reads, below.
         found = severities.get(kind, "inconsistent")
         return "data lost" if found == "missing on nodes" and kind in LOST else found
 
@@ -192,24 +192,24 @@ def _contradiction(drawn: Drawn, check: str, row: Mapping[str, Any]) -> Break:
 
 
 def _of_nodes(severity: Severity, lost_on: Sequence[str]) -> Severity:
-    """What nodes alone lack is not lost."""
+    """Lower the severity if only some nodes lack the data, because it is not lost then."""
     return "missing on nodes" if lost_on else severity
 
 
 def _answered_by(drawn: Drawn, node: str) -> list[tuple[int, Violation]]:
-    """List the counterexamples that are drawn, with their numbers, in which this node gave the last answer."""
+    """Return the drawn counterexamples, with their numbers, whose last answer came from this node."""
     return [(place, one) for place, one in enumerate(drawn.violations, 1) if one.answered_by == node]
 
 
 def _drawn_at(place: int) -> str:
-    """The place of the counterexample of this number: the first stands open at the head of its section."""
+    """Return the place of a counterexample by its number; the first stands at the head of its section."""
     return "counterexample" if place == 1 else f"violation-{place}"
 
 
 def _deleted(drawn: Drawn, found: Sequence[tuple[str, ShortLogs]]) -> Break:
-    """Committed entries that went from logs: whether no log had them at some moment, and which have them at the end.
+    """Describe committed entries that disappeared from logs, whether all logs lacked them, and which have them now.
 
-    What a probe shows happened by then, at some moment since the one before.
+    A fall seen by a probe happened at some moment since the probe before.
     """
     seen = [(place, moment) for place, about in found for moment in about.moments]
     moments = sorted(seen, key=lambda pair: pair[1].time)
@@ -261,7 +261,7 @@ def _deleted(drawn: Drawn, found: Sequence[tuple[str, ShortLogs]]) -> Break:
 
 
 def _still_held(entries: EntryFate, drawn: Drawn) -> str:
-    """Say which logs lack the entries at the end, or that none does, and how few there were at the worst moment."""
+    """Say which logs lack the entries at the end, or that none does, and how few had them at the worst moment."""
     index, short, holders = drawn.run.index(entries.index), entries.short, entries.holders
     if short:
         ends = ", ".join(f"{name} at {drawn.run.index(end)}" for name, end in sorted(short.items()))
@@ -275,7 +275,7 @@ def _still_held(entries: EntryFate, drawn: Drawn) -> str:
 
 
 def _shows(moment: NodeMoment, fall: LogFall) -> bool:
-    """Whether a check recorded this fall of a log as a moment of its own."""
+    """Return whether a check recorded this fall of a log as a moment of its own."""
     return moment.node == fall.node and moment.time / 1e9 == fall.at
 
 
@@ -293,10 +293,10 @@ def _course(drawn: Drawn, loss: Sequence[LogFall], gone: float) -> str:
 
 
 def _other(drawn: Drawn, row: Mapping[str, Any], record: Mapping[str, Any], place: str) -> Break:
-    """Any other failed check in its own words, dated by its own evidence."""
+    """Describe any other failed check in its own words, dated by its own evidence."""
     about = first_of(OfNodes, record)
     moments, named = (about.moments, about.nodes) if about else ((), ())
-    # Of those that differ the one that stands against most, which need not have been the first to answer.
+    # Prefer the node that differs from most others, which need not have been the first to answer.
     blamed = [moment for moment in moments if moment.node in named]
     first = min(about.marks if about else (), key=lambda moment: moment.time, default=None)
     onset = None if first is None else first.time / 1e9

@@ -1,4 +1,4 @@
-"""The first sentence about a counterexample: which node answered what, in few words."""
+"""The first sentence about a counterexample: which node answered what, in a few words."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from reports.style.format import one_line
 
 
 def headline_of(violation: Violation, answered: str) -> str:
-    """Say of which kind a violation is, on which object, and which answer shows it; ``answered``: when that came."""
+    """Say what kind of violation it is, on which object, and which answer shows it; that came at ``answered``."""
     on = "" if violation.key is None else f" on {one_line(violation.key, 40)}"
     kind = violation.example.kind
     said = [f"{node or 'a node'} answered “{label}”" for node, label in _labels(violation)]
@@ -22,7 +22,7 @@ def headline_of(violation: Violation, answered: str) -> str:
 
 
 def _labels(violation: Violation) -> list[tuple[str | None, str]]:
-    """List the node and the label of each operation of which one is wrong; none where that is not known."""
+    """Return node and label of each operation of which one must be wrong; empty if unknown."""
     boxes = [box for box in violation.picture.boxes if box.culprit] if violation.picture else []
     by_index = {one.invoke_index: one.node for one in violation.example.operations}
     return [(by_index.get(box.index), one_line(box.whole, 120)) for box in boxes]

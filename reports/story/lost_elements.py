@@ -1,4 +1,4 @@
-"""What is said of the elements that sets lack at the end: how many each node's last read lacks, and since when."""
+"""Sentences about elements missing from sets at the end: how many each node's last read lacks, and since when."""
 
 from __future__ import annotations
 
@@ -19,9 +19,10 @@ from reports.style.format import number, one_line
 
 
 class Lost(NamedTuple):
-    """What nodes lack, as ``text`` without its full stop and since when (``onset``, s), and whether others hold it.
+    """What nodes lack: a ``text`` without its full stop, since when (``onset``, s), and whether others hold it.
 
-    ``lost_on`` are the nodes that alone lack elements, none if some are lost; reads of ``first`` lacked some first.
+    ``lost_on`` are the nodes that lack elements which others hold; empty if some elements are lost everywhere.
+    Reads of ``first`` were the first to lack some.
     """
 
     text: str
@@ -32,11 +33,9 @@ class Lost(NamedTuple):
 
 
 def lost_elements(losses: Sequence[Loss], windows: Sequence[FaultWindow]) -> Lost:
-    """Say what each node lacks since when, the first seen first, and whether last reads of other nodes hold it.
+    """Say what each node lacks and since when, in order of time, and whether others' last reads hold it.
 
-    What one node lost at another moment is said for itself.
-
-    There is at least one of ``losses``.
+    Losses of one node at different moments are listed separately.  ``losses`` must not be empty.
     """
     ordered = sorted(losses, key=lambda one: one.seen_ns)
     names = [one_line(one.node, 40) for one in ordered]
@@ -54,7 +53,7 @@ def lost_elements(losses: Sequence[Loss], windows: Sequence[FaultWindow]) -> Los
 
 
 def _held(total: int, held: int) -> str:
-    """Say how much of what is lost on some node the last read of another one holds."""
+    """Say how many of the elements missing on some node are in the last read of another."""
     if held == total:
         them = "it" if total == 1 else "every one of them"
         return f"The last read of another node holds {them}."
@@ -62,12 +61,12 @@ def _held(total: int, held: int) -> str:
 
 
 def history_of(drawn: Drawn, losses: Sequence[Loss]) -> str:
-    """Say when what nodes lack was acknowledged, and which nodes had shown some of it before."""
+    """Say when the missing elements were acknowledged, and which nodes had shown some of them before."""
     return " ".join(filter(None, (when_added(drawn, losses), had_shown(drawn, losses))))
 
 
 class Added(NamedTuple):
-    """What ``nodes`` lack was acknowledged from ``first`` to ``last`` (s), by clients of the nodes ``by``."""
+    """The elements that ``nodes`` lack were acknowledged from ``first`` to ``last`` (s) by the nodes ``by``."""
 
     nodes: list[str]
     first: float
@@ -76,10 +75,10 @@ class Added(NamedTuple):
 
 
 def added(operations: Operations, losses: Sequence[Loss]) -> list[Added]:
-    """Find when what each node lacks was acknowledged; nodes that lack the same are together.
+    """Find when the elements that each node lacks were acknowledged; nodes that lack the same are grouped.
 
-    Without nodes of which the operations show another number than the check counted, several sets, and nodes with
-    several losses.
+    Left out are nodes for which the operations show another number than the check counted, nodes with several
+    losses, and runs with several sets.
     """
     alike = dict[tuple[int, ...], list[str]]()
     for one in sorted(losses, key=lambda one: one.seen_ns):
@@ -95,7 +94,7 @@ def added(operations: Operations, losses: Sequence[Loss]) -> list[Added]:
 
 
 def when_added(drawn: Drawn, losses: Sequence[Loss]) -> str:
-    """Say when what each node lacks was acknowledged, and by which nodes; and that it was down then, if it was."""
+    """Say when and by which nodes the missing elements were acknowledged, and if the lacking node was down then."""
     parts: list[str] = []
     for nodes, first, last, by in added(drawn.run.operations, losses):
         others = [one for one in drawn.windows if one.stands(first, first) and not set(nodes).issubset(one.nodes)]
@@ -109,9 +108,9 @@ def when_added(drawn: Drawn, losses: Sequence[Loss]) -> str:
 
 
 def had_shown(drawn: Drawn, losses: Sequence[Loss]) -> str:
-    """Say which nodes had shown some of what they lack in reads of their own before, and when for the last time.
+    """Say which nodes had shown some of what they lack in earlier reads of their own, and when last.
 
-    Nothing of a node of which the operations show another number than the check counted, as in :func:`added`.
+    Nodes for which the operations show another number than the check counted are left out, as in :func:`added`.
     """
     operations, parts = drawn.run.operations, []
     for one in sorted(losses, key=lambda one: one.seen_ns):
@@ -129,7 +128,7 @@ def had_shown(drawn: Drawn, losses: Sequence[Loss]) -> str:
 
 
 def _reads(operations: Operations, node: str) -> list[int]:
-    """The rows of the reads that a node's clients were answered, in the order in which they began."""
+    """Return the rows of the reads that a node answered, in the order in which they began."""
     asked = operations.which(OK) & (operations.node.codes == operations.node.code(node))
     rows = np.flatnonzero(asked & (operations.f.codes == operations.f.code("read")))
     return [int(row) for row in rows[np.argsort(operations.invoked[rows], kind="stable")]]
@@ -144,7 +143,10 @@ def _element(operations: Operations, add: int) -> str:
 
 
 def _lacking(operations: Operations, node: str) -> Ints:
-    """The rows of the adds acknowledged before the last read of a node began that this read lacks, of the only set."""
+    """Return the rows of the adds that a node's last read lacks although they were acknowledged before it began.
+
+    Empty if there are several sets.
+    """
     reads = _reads(operations, node)
     if not reads or (operations.key.codes != operations.key.codes[0]).any():
         return operations.index[:0]
@@ -155,7 +157,7 @@ def _lacking(operations: Operations, node: str) -> Ints:
 
 
 def _down(drawn: Drawn, node: str, first: float, last: float) -> str:
-    """Say that a node answered no probe from one moment to another (s), and under which fault on it."""
+    """Say that a node answered no probe from one moment to another (s), and under which fault; else empty."""
     timeline = next((one for one in drawn.timelines if one.node == node), None)
     if timeline is None:
         return ""
@@ -168,7 +170,7 @@ def _down(drawn: Drawn, node: str, first: float, last: float) -> str:
 
 
 def alarm_before(drawn: Drawn, lost: Lost) -> str:
-    """Say that a node that lacks elements had logged an alarm of its own before a read showed it; else nothing."""
+    """Say that a node that lacks elements had logged an alarm before a read showed it; else empty."""
     own = [one for one in drawn.alarm_lines if one.node == lost.first and one.seconds is not None]
     first = min((one.seconds for one in own if one.seconds is not None and one.seconds < lost.onset), default=None)
     return "" if first is None else f"{lost.first}'s own log has an alarm before that read, at {first:.1f} s."

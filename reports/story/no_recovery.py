@@ -1,4 +1,4 @@
-"""What is said of a cluster that did not recover: nothing committed, no client served, or replicas behind."""
+"""Sentences about a cluster that did not recover: nothing committed, no client served, or replicas behind."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from reports.story.replicas_behind import behind_text, fell_text, starts_text
 
 
 def no_recovery(drawn: Drawn, row: Mapping[str, Any], about: Comeback) -> Break:
-    """What the failed check of recovery found."""
+    """Describe what the failed recovery check found."""
     end = drawn.run.end / 1e9
     moment = last_commit(drawn.run.probes)
     last = None if moment is None else moment / 1e9
     answered = [timeline.node for timeline in drawn.timelines if silent_since(timeline, end) is None]
-    # Where clients decided, no probe shows how far a node is.
+    # If clients decided, no probe shows how far a node is.
     named = set[str]() if about.by_clients else set(about.behind)
     behind = [timeline for timeline in drawn.timelines if timeline.node in named]
     nodes = tuple(timeline.node for timeline in behind)

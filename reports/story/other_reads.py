@@ -1,4 +1,4 @@
-"""Look in other reads for what one lacks: what is lost on one node is not lost everywhere."""
+"""Search other reads for what one lacks, because what is missing on one node may exist on another."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from history import Counterexample
 from history.codes import OK
 from reports.analysis.findings import Drawn
 
-#: At most this many reads are looked at, the last ones: each may hold thousands of elements.
+#: At most this many of the last reads are searched, because each may hold thousands of elements.
 _LATEST: Final = 200
 
 
 class OtherReads(NamedTuple):
-    """``lost_on``: the nodes whose last reads lack it, where others' hold it; ``text`` says which reads hold it."""
+    """The nodes whose last reads lack what others hold (``lost_on``), and a ``text`` that says who holds it."""
 
     lost_on: tuple[str, ...] = ()
     text: str = ""

@@ -1,4 +1,4 @@
-"""The meaning of a verdict, also with a planted bug: such a run tests the harness, not the system."""
+"""The meaning of a verdict.  A run with a planted bug tests the harness, not the system."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MEANINGS: Final = {
     "unknown": "This run proves nothing, for the system or against it.",
     HARNESS_FAILURE: "The harness broke down. This says nothing about the system under test.",
 }
-#: How many times the time limit of a run that missed a planted bug the next one is given.
+#: Factor for the time limit of the next run after one that missed a planted bug.
 LONGER: Final = 5
 _INTENDED: Final = "Intended"
 #: At most this many faults that did not stand are named.
@@ -38,7 +38,7 @@ def word_of(run: Run) -> str:
 
 
 def meaning_of(run: Run) -> str:
-    """Write what the verdict says of the system under test, or of the harness."""
+    """Say what the verdict means for the system under test, or for the harness."""
     bug = str(run.plan.get("planted_bug") or "")
     if not bug or run.verdict == HARNESS_FAILURE:
         return MEANINGS[run.verdict]
@@ -64,12 +64,12 @@ def meaning_of(run: Run) -> str:
 
 
 def failed_beside(run: Run) -> str:
-    """Say beside a proven violation what failed on our side; empty where nothing did, or no violation is proven."""
+    """Say what failed in the harness beside a proven violation; empty if nothing did or no violation is proven."""
     return "" if run.verdict == HARNESS_FAILURE or not run.failure else beside_violation(run.failure)
 
 
 def grouped(run: Run, breaks: Sequence[Break]) -> list[tuple[str, list[Break]]]:
-    """Put what broke into groups with a title: what the planted bug was to break, and then everything else."""
+    """Group what broke under titles: what the planted bug was meant to break, then everything else."""
     looking = checks_looking(run.plan)
     if not looking:
         return [("", list(breaks))] if breaks else []
@@ -80,12 +80,12 @@ def grouped(run: Run, breaks: Sequence[Break]) -> list[tuple[str, list[Break]]]:
 
 
 def led_by(title: str) -> str:
-    """Write what a headline begins with in a list, by the title of its group on the page."""
+    """Return the beginning of a headline in a list, given the title of its group on the page."""
     return "" if not title else BY_PLANTED_BUG if title == _INTENDED else BESIDE_PLANTED_BUG
 
 
 def _not_installed(run: Run) -> str:
-    """Say which faults never stood, without which the bug may have had no occasion; empty where all did."""
+    """Say which faults never stood, so that the bug may have had no occasion; empty if all stood."""
     left_out = [receipt for receipt in run.receipts if receipt.state != "installed"]
     named = ", ".join(f"#{receipt.id} {receipt.fault} {receipt.state}" for receipt in left_out[:_NAMED])
     if not left_out:
@@ -99,7 +99,7 @@ def _not_installed(run: Run) -> str:
 
 
 def bug_of(run: Run) -> str:
-    """Say in one line what the planted bug does, as the judge recorded it, or where it is said; empty without one."""
+    """Say in one line what the planted bug does, as the judge recorded it, or where to look; empty without one."""
     bug, system = run.plan.get("planted_bug"), run.plan.get("system")
     if not bug:
         return ""
@@ -120,7 +120,7 @@ def next_step(run: Run) -> str:
 
 
 def longer(run: Run) -> str:
-    """Write the command of a run with a planted bug that was missed, with another seed and more time; else nothing."""
+    """Return the command of a run that missed a planted bug, with another seed and more time; else empty."""
     command, limit = quoted_command(run.plan.get("command")), run.plan.get("time_limit")
     if verdict_shown(run) != MISSED or not command or not isinstance(limit, int | float):
         return ""

@@ -1,4 +1,4 @@
-"""What nodes logged again and again when a replica stopped: the lines that the section about recovery shows."""
+"""Log lines that nodes repeated when a replica stopped, as shown in the section about recovery."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from reports.analysis.lagging_nodes import REPEATED
 from reports.load.logs import OFTEN, LogLine
 from reports.style.format import number, one_line, undated
 
-#: Of what was logged for longer than this (s) the rate is said, and under which fault it began.
+#: For lines logged for longer than this (s), the text gives the rate and the fault under which they began.
 LASTING_S: Final = 1.0
 
 
 def repeated_text(drawn: Drawn, nodes: Sequence[str]) -> tuple[str, float] | None:
-    """Name the node and the count of the line that :func:`stuck_text` quotes, else of the most frequent warning.
+    """Return node and count of the line that :func:`stuck_text` quotes, as text, and the time of its log excerpt (s).
 
-    With the moment of its fold (s).
+    Without such a line, the most frequent warning is taken; None if there is none.
     """
     if (stopped := drawn.stopped) is None:
         return None
@@ -29,7 +29,7 @@ def repeated_text(drawn: Drawn, nodes: Sequence[str]) -> tuple[str, float] | Non
 
 
 def stuck_text(drawn: Drawn, nodes: Sequence[str]) -> str:
-    """Quote the warning that says what these nodes, which are behind, are stuck at; empty where none does."""
+    """Quote the warning that shows where these lagging nodes are stuck; empty if there is none."""
     line = stuck_at(drawn, nodes)
     if line is None:
         return ""
@@ -40,10 +40,11 @@ def stuck_text(drawn: Drawn, nodes: Sequence[str]) -> str:
 
 
 def stuck_at(drawn: Drawn, nodes: Sequence[str]) -> LogLine | None:
-    """Choose the line that any node repeated most often, thousands of times, and that names one of these nodes.
+    """Choose the line repeated most often, thousands of times, that names one of these nodes.
 
-    A leader that cannot feed a follower repeats it on and on, and the follower its answers for a moment only.  Where no
-    line is so frequent: the gravest of those that one of these nodes repeated, of equally grave ones the most frequent.
+    A leader that cannot feed a follower repeats it endlessly, while the follower logs its answers only for a
+    moment.  If no line is that frequent, choose the most severe line that one of these nodes repeated, then the
+    most frequent.
     """
     found = _repeated(drawn)
     naming = [line for line in found if line.times >= OFTEN and _about(line, nodes)]
@@ -53,12 +54,12 @@ def stuck_at(drawn: Drawn, nodes: Sequence[str]) -> LogLine | None:
 
 
 def _about(line: LogLine, nodes: Sequence[str]) -> str:
-    """Return the first of these nodes that a line names as a word; empty where it names none."""
+    """Return the first of these nodes that a line names as a word; empty if it names none."""
     return next((node for node in nodes if _word(node).search(line.text)), "")
 
 
 def _alike(one: LogLine, other: LogLine, nodes: Sequence[str]) -> bool:
-    """Whether very frequent lines of one node differ only in their numbers and in which of these nodes they name."""
+    """Return whether two very frequent lines of a node differ only in numbers and in which of these nodes they name."""
 
     def shape(line: LogLine) -> str:
         return re.sub(r"\d+", "#", _word(_about(line, nodes)).sub("#", line.text))

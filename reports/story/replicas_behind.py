@@ -1,4 +1,4 @@
-"""Sentences about replicas that did not catch up: since when each stands where, by its own answers to probes."""
+"""Sentences about replicas that did not catch up: where each stands and since when, by its own answers to probes."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ _State: TypeAlias = Literal["at the logs' end", "caught up", "moving", "never mo
 
 @dataclass(frozen=True, slots=True)
 class Behind:
-    """A replica that is behind, and since when (s; None where no answer shows it).
+    """A replica that is behind, and since when (s; None if no answer shows it).
 
-    ``held`` is where it stands; ``cut``: its log ends there, before what it had applied.
+    ``held`` is its index; ``cut``: that is where its log ends, below what it had applied.
     """
 
     node: str
@@ -33,10 +33,9 @@ class Behind:
 
 
 def behind_text(drawn: Drawn, behind: Sequence[NodeTimeline]) -> tuple[str, float | None]:
-    """Say of replicas that are behind where they stand, or do not answer, or do not start; since when (s).
+    """Say where the replicas that are behind stand, or that they do not answer or start; and since when (s).
 
-    A node is dated by what its own answers show of it.  One that never answered, or never said where its log stands,
-    has no beginning.
+    A node is dated by its own answers.  One that never answered, or never reported its log, has no beginning.
     """
     end = drawn.run.end / 1e9
     starts = [one for one in drawn.failed_starts if one.node in {timeline.node for timeline in behind}]
@@ -52,13 +51,13 @@ def behind_text(drawn: Drawn, behind: Sequence[NodeTimeline]) -> tuple[str, floa
 
 
 def classified(drawn: Drawn, behind: Sequence[NodeTimeline]) -> list[Behind]:
-    """Say of each of these replicas how it stands; without those that do not start again."""
+    """Classify these replicas by how they stand, except those that do not start again."""
     failed = {start.node for start in drawn.failed_starts}
     return [_classified(drawn, one) for one in sorted(behind, key=lambda one: one.node) if one.node not in failed]
 
 
 def fell_text(drawn: Drawn, nodes: Sequence[str]) -> str:
-    """Say when replicas fell behind that went on applying for a while; empty where none did."""
+    """Say when replicas fell behind that kept applying for a while; empty if none did."""
     found: dict[str, list[LaggingNode]] = {}
     for one in drawn.stopped.lagging if drawn.stopped else ():
         if one.node in nodes and one.fell_first:
@@ -133,7 +132,7 @@ def _silent(drawn: Drawn, nodes: Sequence[Behind]) -> list[str]:
     ]
 
 
-#: What is said of the replicas in each state, in this order.
+#: Sentences about the replicas in each state, in this order.
 _SENTENCES: Final[Mapping[_State, Callable[[Drawn, Sequence[Behind]], list[str]]]] = {
     "at the logs' end": _at_the_logs_end,
     "caught up": _caught_up,
@@ -150,12 +149,12 @@ def _writer(drawn: Drawn) -> Callable[[int], str]:
 
 
 def _target(drawn: Drawn) -> int:
-    """The highest index that any node knew to be committed."""
+    """Return the highest index that any node knew to be committed."""
     return max(int(one.committed.max(initial=-1)) for one in drawn.timelines)
 
 
 def _logs_end(drawn: Drawn) -> int:
-    """The end of the longest log, by the last answers; -1 where no node says so."""
+    """Return the end of the longest log in the last answers; -1 if no node reports one."""
     answered = [(one, one.role != SILENT) for one in drawn.timelines]
     return max((int(one.log_end[rows][-1]) for one, rows in answered if rows.any()), default=-1)
 
@@ -165,9 +164,9 @@ def _of_all(drawn: Drawn) -> str:
 
 
 def starts_text(starts: Sequence[FailedStart], windows: Sequence[FaultWindow], end: float) -> str:
-    """Say of nodes that they do not start again, since when each is silent, and what the end of its log says.
+    """Say which nodes do not start again, since when each is silent, and what the end of its log says.
 
-    Servers may be started after the ``end`` of the record (s), and what they log then is no word of their last answer.
+    Servers may start after the ``end`` of the record (s); the text notes if a log line is that late.
     """
     names = [one.node for one in starts]
     parts, said = [], ""
@@ -191,12 +190,12 @@ def _dated(start: FailedStart, end: float) -> str:
 
 
 def reason_of(start: FailedStart) -> str:
-    """Write the line with the reason why a server ended, without its date."""
+    """Return the log line that says why a server died, without its date."""
     return one_line(undated(start.line), 160)
 
 
 def _caught(drawn: Drawn, node: str, one: CaughtUp) -> str:
-    """Say of a node that had caught up by the end since when it had been behind, and whether a restart came before."""
+    """Say since when a node that caught up by the end had been behind, and whether a restart came before."""
     moments = drawn.run.state.get("moments")
     again = moments.get("restarting") if isinstance(moments, Mapping) else None
     restarted = isinstance(again, int) and one.since < again / 1e9 < one.until
@@ -206,7 +205,7 @@ def _caught(drawn: Drawn, node: str, one: CaughtUp) -> str:
 
 
 def _left(timeline: NodeTimeline) -> float | None:
-    """Since when a node neither leads nor follows (s); None if it was never seen to do so."""
+    """Return since when a node neither leads nor follows (s); None if it was never seen to do so."""
     return left_at(timeline) if (timeline.role <= ROLES.index("follower")).any() else None
 
 

@@ -1,4 +1,4 @@
-"""What a run without a violation tested: the faults that stood, the operations under them, and what was left out."""
+"""What a run without violations tested: the faults that stood, the operations under them, and what was left out."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from reports.style.format import number
 
 
 class Scope(NamedTuple):
-    """``sentence``: what a valid verdict rests on; ``rows``: title and text of what was tested, and what was not."""
+    """What a valid verdict rests on, as a ``sentence``, and (title, text) ``rows`` on what was and was not tested."""
 
     sentence: str
     rows: tuple[tuple[str, str], ...]
 
 
 def scope_of(drawn: Drawn) -> Scope:
-    """Say what the run tested, by its receipts, its operations and its checks."""
+    """Describe what the run tested, by its receipts, its operations and its checks."""
     run = drawn.run
     stood = [window for window in drawn.windows if window.installed]
     times = Counter(window.fault for window in stood)
@@ -59,7 +59,7 @@ def _sentence(drawn: Drawn, stood: int, share: float | None) -> str:
 
 
 def _under_faults(drawn: Drawn) -> tuple[float, str]:
-    """The share of the operations that were open while a fault stood, and how many, and how many of these were ok."""
+    """Return the share of operations open while a fault stood, and a text with their number and how many were ok."""
     operations, end = drawn.run.operations, drawn.run.end
     returned = np.where(operations.returned == NONE, end, operations.returned) / 1e9
     under = np.zeros(len(operations), dtype=bool)
@@ -73,7 +73,7 @@ def _under_faults(drawn: Drawn) -> tuple[float, str]:
 
 
 def _reads_after(drawn: Drawn) -> str:
-    """How many reads began and were answered ok from each heal to the beginning of the next fault."""
+    """Say how many reads began and succeeded between each heal and the next fault."""
     operations = drawn.run.operations
     reads = operations.which(OK) & (operations.f.codes == operations.f.code("read"))
     main = operations.phase.codes == operations.phase.code("main")

@@ -1,4 +1,4 @@
-"""Where to look next: the section that holds the evidence of the worst thing that broke, and what to read there."""
+"""Where to look next: the section with evidence of the worst break, and what to read there."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from reports.style.format import number
 #: A moment of a check, with its section.
 Dated: TypeAlias = tuple[str, NodeMoment]
 
-#: What is seen in the ends of the logs.
+#: Severities that show in the ends of the logs.
 _OF_LOGS: Final[tuple[Severity, ...]] = ("data lost", "missing on nodes", "log truncated")
-#: What a chart shows, by its place.
+#: Contents of each chart, by its place.
 _SHOWN: Final = {
     "chart-progress": "replica progress",
     "chart-leaders": "leaders and terms",
@@ -34,10 +34,10 @@ _COUNTEREXAMPLE: Final = "Read the counterexample: operations that cannot all be
 
 
 def dating_evidence(drawn: Drawn, moments: Sequence[Dated], short: Mapping[str, int]) -> Evidence | None:
-    """Find the event by which entries that some logs lack are dated: the first log that lacked some, or the leader.
+    """Find the event that dates the loss of entries from some logs: the first short log, or the leader.
 
-    The leader, where its own log lacks some at the end (``short``) and it leads.  ``moments`` are in the order of their
-    times, each with its section.
+    The leader is chosen if its own log lacks entries at the end (``short``) and it leads.  ``moments`` are in order
+    of time, each with its section.
     """
     chosen = leads_without(drawn, moments, short) or next(iter(moments), None)
     return None if chosen is None else _short_log(drawn, *chosen)
@@ -51,7 +51,7 @@ def lost_evidence(drawn: Drawn, place: str, fall: LogFall) -> Evidence:
 
 
 def last_leadership(moments: Sequence[Dated]) -> Dated | None:
-    """The first moment of the last leadership without committed entries."""
+    """Return the first moment of the last leadership without committed entries."""
     began: dict[tuple[str, int], Dated] = {}
     for place, one in moments:
         if isinstance(one, ShortLeader):
@@ -60,14 +60,14 @@ def last_leadership(moments: Sequence[Dated]) -> Dated | None:
 
 
 def leads_without(drawn: Drawn, moments: Sequence[Dated], short: Mapping[str, int]) -> Dated | None:
-    """Find the last leadership without them, if that node leads at the end and its log still lacks some."""
+    """Return the last leadership without committed entries, if that node leads at the end and still lacks some."""
     found = last_leadership(moments)
     leads = leader_at(drawn.timelines, drawn.run.end / 1e9)
     return found if found is not None and found[1].node == leads and leads in short else None
 
 
 def _short_log(drawn: Drawn, place: str, moment: NodeMoment) -> Evidence:
-    """Say of a moment by which a node's log was too short how far it reached, and how far it should have."""
+    """Describe a moment at which a node's log was too short: how far it reached, and how far it should have."""
     write, node, at = drawn.run.index, moment.node, moment.time / 1e9
     if isinstance(moment, BeyondLog):
         if moment.above == "applied":
@@ -85,7 +85,7 @@ def _short_log(drawn: Drawn, place: str, moment: NodeMoment) -> Evidence:
 
 
 class Step(NamedTuple):
-    """What to look at first: with ``at`` (s) the log lines around that moment, with ``charts`` the charts then."""
+    """What to look at first; ``at`` (s) is the time of its log lines, ``charts`` what to show in the charts."""
 
     evidence: Evidence
     at: float | None = None
@@ -93,7 +93,7 @@ class Step(NamedTuple):
 
 
 class Charts(NamedTuple):
-    """The seconds to show in the charts, the chart to go to, and which index it is to show (empty: as it stands)."""
+    """The seconds to show in the charts, the chart to go to, and the index to show (empty: leave it)."""
 
     start: float
     end: float
@@ -132,12 +132,12 @@ def next_step(drawn: Drawn, worst: Break) -> Step:
 
 
 def _of_logs(worst: Break) -> bool:
-    """Whether it is about entries that went from logs, and not about elements that clients added."""
+    """Return whether a break is about entries lost from logs, not about elements that clients added."""
     return worst.severity in _OF_LOGS and worst.place.startswith("invariant")
 
 
 def _dating(drawn: Drawn, worst: Break) -> Evidence | None:
-    """Find the record of the log that lost entries first; None where the break is of another kind."""
+    """Return the record of the log that lost entries first; None if the break is of another kind."""
     if not _of_logs(worst) or worst.onset is None:
         return None
     found = (first_of(ShortLogs, one) for one in check_records(drawn.run.results) if one.get("name") == worst.section)
@@ -147,9 +147,9 @@ def _dating(drawn: Drawn, worst: Break) -> Evidence | None:
 
 
 def _charts(drawn: Drawn, worst: Break, moment: float) -> Charts | None:
-    """Choose the chart that shows what the nodes answered around a moment; None where they answered nothing of it.
+    """Choose the chart that shows what nodes answered around a moment; None if there is none.
 
-    What they hold no chart shows.
+    No chart shows the contents of nodes.
     """
     if "replicas-agree" in worst.checks:
         return None
@@ -161,7 +161,7 @@ def _charts(drawn: Drawn, worst: Break, moment: float) -> Charts | None:
 
 
 def _in_the_logs(drawn: Drawn, worst: Break, section: str) -> Step:
-    """The log lines of the nodes around the onset; where there are none, the charts then."""
+    """Point to the log lines of the nodes around the onset, or to the charts if there are none."""
 
     def here(text: str) -> Evidence:
         return Evidence(worst.place, text)
@@ -187,7 +187,7 @@ def _in_the_logs(drawn: Drawn, worst: Break, section: str) -> Step:
 
 
 def _logged(drawn: Drawn, nodes: Sequence[str], moment: float, place: str) -> bool:
-    """Whether the nodes logged anything with a date where the fold of the section would show it."""
+    """Return whether the nodes logged any dated line where the section's log excerpt would show it."""
     room = (BEFORE_S, RECOVERY_S) if place == "recovery" else ROOM_S
     run = drawn.run
     return run.notes.attempt(
