@@ -28,7 +28,7 @@ Source: TypeAlias = RunFiles | Recording | Drawn
 
 
 class Story(NamedTuple):
-    """What broke, worst first, and what to look at next.
+    """Headlines about what broke, worst first, and what to look at next.
 
     If the run has a planted bug, each headline starts by saying whether a check that looks for that bug found it.
     """

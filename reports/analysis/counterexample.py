@@ -28,14 +28,14 @@ ROW: Final = 44.0
 TOP: Final = 30.0
 #: Width of a folded stretch.
 FOLD: Final = 72.0
-#: Least distance between the times below the axis.
+#: Minimum distance between the times below the axis.
 TICK: Final = 60.0
 STRONG_SIGN: Final = 6.9
 #: Approximate width of a character in a label, and in the times after it.
 SIGN: Final = 6.3
 #: Limit of a value in a title, in characters.
 WHOLE: Final = 2000
-#: Limit of an operation that its model puts into words.
+#: Limit of a model's words for an operation, in characters.
 LONGEST_WORDING: Final = 110
 #: Reads of more items are labelled by their number and the counterexample's elements that they hold.
 LISTED: Final = 8
@@ -69,7 +69,7 @@ class Box:
     label_x: float
     #: The label before it was cut to the available width.
     whole: str
-    #: The label with the whole values.
+    #: The label with uncut values.
     title: str
     #: The times without the error, for a narrow screen.
     narrow_times: str

@@ -60,7 +60,7 @@ class FaultWindow:
     reason: str | None
     witness: dict[str, Any]
 
-    #: The sides of a cut, the leader's first, and the nodes that reach all sides: ``n2 n4 | n1 n5, n3 meets all``.
+    #: Sides of a cut, the leader's first, and nodes that reach all sides: ``n2 n4 | n1 n5, n3 meets all``.
     sides: str = ""
 
     #: Seconds for which ``rate_during`` was measured, if that is a small part of the fault.

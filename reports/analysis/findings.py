@@ -37,7 +37,7 @@ from reports.words.violation_times import violation_times_text
 #: At most this many legal answers of a read are listed.
 MAX_ANSWERS: Final = 8
 _FEW: Final = 3
-#: Limit of violations that are listed by their sentence, and whose operations are framed in the timeline.
+#: Limit of violations whose sentences are listed and whose operations are framed in the timeline.
 MAX_LISTED: Final = 100
 LAST_SHOWN: Final = 3
 ROOM_AROUND_S: Final = 3.0

@@ -9,7 +9,7 @@ from typing import Final
 from history import UNAPPLIED, Counterexample, Operation
 from history.records.text import and_listed
 
-#: Above this many rows, at most :data:`LAST` are drawn.
+#: If there are more rows than this, at most :data:`LAST` are drawn.
 MAX_ROWS: Final = 40
 LAST: Final = 16
 #: At most this many operations that ended before a suspect began are drawn if no order of the others is known.

@@ -26,7 +26,7 @@ def last_valid_run(files: RunFiles, plan: Mapping[str, Any]) -> str | None:
     earlier = sorted((name for name in names if name < here.name and not name.startswith(".")), reverse=True)
     for name in earlier[:LOOKED_AT]:
         other = RunFiles(here.parent / name)
-        with suppress(OSError, ValueError):  # one that cannot be read is not valid
+        with suppress(OSError, ValueError):  # a run that cannot be read is not valid
             if _is_valid(other) and _same(plan, read_object(other.plan, lenient=True)):
                 return name
     return None

@@ -30,7 +30,7 @@ _EPOCH: Final = rb"(\d{10})(?:[.,](\d{1,9})|((?:\d{3}){1,3}))?(?!\d)"
 _FIELD: Final = rb'[{,\s]"?(?:ts|time|timestamp|@timestamp|\$date)"?\s?[:=]\s?"?'
 _FIELD_BYTES: Final = 400
 _STRUCTURED: Final = re.compile(rb"\{|[\w@]+=")
-#: A number is a stamp only if it is this near (s) to the run.
+#: A number counts as a timestamp only if it is within this many seconds of the run.
 _NEAR_S: Final = 30 * 86_400
 
 

@@ -1,4 +1,4 @@
-"""What a system promises, as the judge recorded it, and which promises a failed check breaks."""
+"""The promises of a system, as the judge recorded them, and which of them a failed check breaks."""
 
 from __future__ import annotations
 

@@ -252,7 +252,7 @@ def quoted_command(text: object) -> str:
     """
     try:
         words = shlex.split(printable(text)) if isinstance(text, str) else []
-    except ValueError:  # a quotation mark is open
+    except ValueError:  # unbalanced quotation marks
         return ""
     return shlex.join(words) if words[:2] in (["harness", "run"], ["harness", "replay"]) else ""
 

@@ -37,7 +37,7 @@ POINTS: Final = 1200
 #: Range around a heal in which the rate is drawn, in seconds.
 RECOVERY_S: Final = (-5.0, 20.0)
 STEP_S: Final = 0.5
-#: The clock of a run without standstills.
+#: Clock of a run without standstills.
 AWAKE: Final = AwakeClock()
 
 

@@ -4,4 +4,4 @@ from pathlib import Path
 
 from history.safe_open import require_plain_if_any
 
-require_plain_if_any(Path("matplotlibrc"))  # which matplotlib reads while it is imported
+require_plain_if_any(Path("matplotlibrc"))  # matplotlib reads it on import

@@ -78,8 +78,8 @@ def _write(make: Callable[[], Figure | None], files: RunFiles, name: str) -> lis
     png, svg = files.plots / f"{name}.png", files.plots / f"{name}.svg"
     with replacing(files.root, png) as file:
         figure.savefig(file, format="png", metadata={"Software": None})
-    figure.set_layout_engine("none")  # keep the layout that was just made: a second one would cost a third of the time
-    for axes in figure.axes:  # a layout differs in its last bits from one drawing to the next, and so do names of clips
+    figure.set_layout_engine("none")  # keep the layout: computing it again would take a third of the time
+    for axes in figure.axes:  # round, as the last bits of a layout vary between drawings, and so do clip names
         left, bottom, width, height = (round(float(bound), 5) for bound in axes.get_position().bounds)
         axes.set_position((left, bottom, width, height))
     with replacing(files.root, svg) as file:

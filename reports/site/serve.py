@@ -267,7 +267,7 @@ class _Server(ThreadingMixIn, WSGIServer):
         super().service_actions()
         for request, due in list(self.due.items()):
             if due < time.monotonic():
-                with suppress(OSError):  # it ended meanwhile
+                with suppress(OSError):  # it closed meanwhile
                     request.shutdown(socket.SHUT_RDWR)
 
     def handle_error(self, request: Any, client_address: Any) -> None:

@@ -1,4 +1,4 @@
-"""What followed a break: how clients and leaders fared, and when nothing succeeded."""
+"""The aftermath of a break: how clients and leaders fared, and when nothing succeeded."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from reports.style.format import number
 
 #: Events less than this many seconds before the end of the load or the record are not mentioned.
 SPOKEN_S: Final = 1.0
-#: A leader that took over this many seconds or less before a break is named: its election may have caused it.
+#: A leader that took over at most this many seconds before a break is named, as its election may have caused it.
 JUST_S: Final = 2.0
 
 

@@ -10,7 +10,7 @@ from reports.analysis.failed_starts import FailedStart
 
 
 class Evidence(NamedTuple):
-    """What to look at: its section, and a sentence about it without its full stop.
+    """The thing to look at: its section, and a sentence about it without its full stop.
 
     ``node`` and ``at`` (s) tell which log lines say more, if the node logged something then.
     """

@@ -1,4 +1,4 @@
-"""What the checker left open about the violations of a run, as text."""
+"""The open questions that the checker left about a run's violations, as text."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ from reports.style.format import number, one_line
 
 
 class Lost(NamedTuple):
-    """What nodes lack: a ``text`` without its full stop, since when (``onset``, s), and whether others hold it.
+    """Elements that nodes lack: ``text`` without its full stop, since when (``onset``, s), and whether others hold it.
 
     ``lost_on`` are the nodes that lack elements which others hold; empty if some elements are lost everywhere.
     Reads of ``first`` were the first to lack some.

@@ -1,4 +1,4 @@
-"""What a run without violations tested: the faults that stood, the operations under them, and what was left out."""
+"""The scope of a run without violations: the faults that stood, the operations under them, and what was left out."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from reports.style.format import number
 
 
 class Scope(NamedTuple):
-    """What a valid verdict rests on, as a ``sentence``, and (title, text) ``rows`` on what was and was not tested."""
+    """The scope of a run: a ``sentence``, and (title, text) ``rows`` on what was tested and what was not."""
 
     sentence: str
     rows: tuple[tuple[str, str], ...]
@@ -77,7 +77,7 @@ def _reads_after(drawn: Drawn) -> str:
     operations = drawn.run.operations
     reads = operations.which(OK) & (operations.f.codes == operations.f.code("read"))
     main = operations.phase.codes == operations.phase.code("main")
-    if not (reads & main).any():  # its reads have another name
+    if not (reads & main).any():  # this workload calls its reads something else
         return ""
     invoked = operations.invoked[reads] / 1e9
     found = []

@@ -85,7 +85,7 @@ def _short_log(drawn: Drawn, place: str, moment: NodeMoment) -> Evidence:
 
 
 class Step(NamedTuple):
-    """What to look at first; ``at`` (s) is the time of its log lines, ``charts`` what to show in the charts."""
+    """The first thing to look at; ``at`` (s) is the time of its log lines, ``charts`` what to show in the charts."""
 
     evidence: Evidence
     at: float | None = None

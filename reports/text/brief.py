@@ -1,4 +1,4 @@
-"""One screen about a run: verdict, headline, the run's time in sparklines, what failed, where to look next."""
+"""A run on one screen: verdict, headline, the run's time in sparklines, what failed, where to look next."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from reports.style.format import lead, one_line, printable
 from reports.text.summary import MARKS, Paint, known_text, wrapped
 from reports.text.terminal import columns_of, painted, sparklines
 
-#: Lines of a terminal that the text has at most, but for what a narrow one wraps.
+#: Maximum number of lines; on a narrow terminal, wrapping may add more.
 SCREEN: Final = 40
 MAX_BREAKS: Final = 3
 MAX_CHECKS: Final = 6

@@ -98,7 +98,7 @@ def _verdict(results: Mapping[str, Any], columns: int | None, plan: Mapping[str,
     texts = (failure if beside is None else None, *headlines, beside, HISTORY_CUT if cut else None, still, sentence)
     word = verdict_words(verdict, plan, results).upper()
     sentences = [wrapped(str(text), columns, hang="  " if headlines else "") for text in texts if text]
-    step = results.get("next_step") if headlines else None  # recorded with them
+    step = results.get("next_step") if headlines else None  # recorded together with the headlines
     known = [wrapped(text, columns, hang="  ") for text in known_text(results)]
     return "\n".join([word, *sentences, *known, *([wrapped(f"Next: {step}.", columns)] if step else [])])
 

@@ -11,7 +11,7 @@ from reports.style.format import one_line
 from reports.style.wording import Wording, by_values
 
 WIDTH: Final = 113
-#: Columns of the narrowest drawing.
+#: Width of the narrowest drawing.
 MIN_COLUMNS: Final = 60
 WHO: Final = 17
 
