@@ -136,7 +136,7 @@ class Elections:
 
 
 def elections_of(timelines: Sequence[NodeTimeline]) -> Elections:
-    """Count leaders and terms."""
+    """Count the leaders and terms of a run."""
     claims = claims_of(timelines)
     terms = [int(term) for timeline in timelines for term in timeline.term[timeline.term >= 0]]
     return Elections(

@@ -91,9 +91,10 @@ class FaultWindow:
 
 
 def shares_of(windows: Sequence[FaultWindow], end: float) -> list[tuple[float, float]]:
-    """Give each fault its share of the height of a band, from 0 to 1: those that stand at one time lie side by side.
+    """Return each fault's share of the height of a band, from 0 to 1; simultaneous faults lie side by side.
 
-    Their colours would mix to one that no legend has.  What never overlaps another fault has the whole height.
+    If they overlapped, their colours would mix to one that is in no legend.  A fault that never overlaps another
+    gets the whole height.
     """
     shares = [(0.0, 1.0)] * len(windows)
     group: list[tuple[int, int]] = []

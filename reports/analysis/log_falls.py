@@ -49,7 +49,10 @@ def leading_since(timelines: Sequence[NodeTimeline], moment: float) -> tuple[str
 
 
 def short_at_the_end(timelines: Sequence[NodeTimeline]) -> tuple[dict[str, int], int]:
-    """The ends of logs that lack, by the last answers, what any node had committed a second before; and that index."""
+    """Return the ends of logs that lack entries in the last answers, and the highest committed index.
+
+    An entry is lacking if some node had committed it a second before.
+    """
     short: dict[str, int] = {}
     highest = -1
     for one in timelines:

@@ -160,7 +160,7 @@ def _without_curve(windows: Sequence[FaultWindow], asked: float, *, cut: bool) -
 
 
 def _lengths(cells: Any) -> list[list[int]]:
-    """Encode run lengths as (value, count)."""
+    """Run-length encode the cells of the availability strip as (value, count)."""
     if not len(cells):
         return []
     edges = np.concatenate(([0], np.nonzero(np.diff(cells))[0] + 1, [len(cells)]))

@@ -34,7 +34,7 @@ def page_styles() -> str:
 
 
 def vendor(name: str) -> str:
-    """Read a file of uPlot."""
+    """Read a file of the bundled uPlot."""
     return (resources.files("reports") / "vendor" / "uplot" / name).read_text(encoding="utf-8")
 
 
@@ -96,7 +96,7 @@ def policy(scripts: str, styles: str) -> str:
 
 
 def render(drawn: Drawn) -> str:
-    """Render the page as text."""
+    """Render ``report.html`` as text."""
     run = drawn.run
     scripts, styles = with_charts("report.js", page_styles())
     context = {

@@ -44,7 +44,7 @@ STYLE: Final[dict[Any, Any]] = {
     "svg.fonttype": "none",
     "text.parse_math": False,
 }
-#: The label of what stands behind or above the data of a panel; no legend shows one that begins so.
+#: Label of artists behind or above a panel's data; matplotlib leaves labels that begin with it out of legends.
 FRAME: Final = "_frame"
 MARK: Final = "#c00018"
 GREY: Final = "#b4b9bf"

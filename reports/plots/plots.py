@@ -215,7 +215,7 @@ def elements(drawn: Drawn, marks: Marks) -> Figure | None:
 
 
 def _look_of(row: int, node: str) -> dict[str, Any]:
-    """The line of a node."""
+    """Return the line style of a node."""
     style = LINE_STYLES[row % len(LINE_STYLES)]
     return {"color": node_colour(row), "ls": style, "lw": 1.2, "label": one_line(node, 12)}
 

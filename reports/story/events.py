@@ -1,4 +1,4 @@
-"""One sentence for each event: what several checks found of it is joined, and what follows from it stands below it."""
+"""Group what broke into events: merge findings about the same event, and put consequences below their cause."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from reports.analysis.node_timeline import leader_at
 from reports.story.breaks import Break
 from reports.story.replicas_behind import classified
 
-#: Checks of logs that lost committed entries.
+#: Checks that find logs which lost committed entries.
 _OF_LOGS: Final = frozenset({"leader-complete", "log-order", "committed-kept"})
 
 
 def together(drawn: Drawn, breaks: Sequence[Break], looking: AbstractSet[str]) -> list[Break]:
-    """Join what is one event, and put what follows from another break below that; the order is kept otherwise.
+    """Merge breaks that are one event and put each consequence below its cause; otherwise the order is kept.
 
-    What a planted bug is looked for by is never joined with what it is not.
+    Findings that reveal the planted bug are never merged with others.
     """
     found = _said_once(breaks, looking)
     causes: dict[int, list[Break]] = {place: [] for place in range(len(found))}
@@ -45,10 +45,10 @@ def together(drawn: Drawn, breaks: Sequence[Break], looking: AbstractSet[str]) -
 
 
 def _follows(drawn: Drawn, one: Break, cause: Break) -> bool:
-    """Whether the records prove that a break follows from another one.
+    """Return whether the records prove that a break follows from another one.
 
-    Alarms of nodes that lack something are about what they lack.  Where committed entries went from logs, a leader that
-    lacks them can commit nothing, and replicas cannot get further than the longest log.
+    Alarms of nodes that lack something are about what they lack.  If committed entries were lost from logs, a
+    leader that lacks them cannot commit anything, and replicas cannot get beyond the end of the longest log.
     """
     if one.severity == "alarm":
         alarms = found_in(drawn.run.results, Alarms)
@@ -63,10 +63,10 @@ def _follows(drawn: Drawn, one: Break, cause: Break) -> bool:
 
 
 def _said_once(breaks: Sequence[Break], looking: AbstractSet[str]) -> list[Break]:
-    """Join what several checks found of the same nodes, or of the same answer.
+    """Merge the findings of several checks about the same nodes or the same answer.
 
-    Of nodes: that reads lack elements which other nodes hold.  Not what a planted bug is looked for by with what it is
-    not.
+    Breaks are about the same nodes if reads there lack elements that other nodes hold.  Findings that reveal the
+    planted bug are never merged with others.
     """
     found: list[Break] = []
     for one in breaks:
@@ -87,12 +87,18 @@ def _said_once(breaks: Sequence[Break], looking: AbstractSet[str]) -> list[Break
 
 
 def _same_nodes(one: Break, other: Break) -> bool:
-    """Whether it is about nodes that the other names, and not what counts their elements with an example of a few."""
+    """Return whether a break concerns only nodes that the other names.
+
+    A break that counts elements and shows an example is not merged.
+    """
     return bool(one.lost_on) and one.evidence is None and set(one.lost_on) <= set(other.lost_on)
 
 
 def _same_answer(one: Break, other: Break) -> bool:
-    """Whether both are drawn, and rest on answers of one moment, or all operations of one on those of the other."""
+    """Return whether both breaks are drawn and rest on the same answer.
+
+    They do if their answers came at the same moment, or if one counterexample contains all operations of the other.
+    """
     if not (one.is_drawn and other.is_drawn) or one.lost_on or one.severity != other.severity:
         return False
     shared = one.answers and other.answers and (one.answers <= other.answers or other.answers <= one.answers)

@@ -32,7 +32,7 @@ def verdict_shown(run: Run) -> str:
 
 
 def word_of(run: Run) -> str:
-    """Return the page's first words."""
+    """Return the verdict in the words that open the page."""
     word = verdict_words(run.verdict, run.plan, run.results)
     return word[:1].upper() + word[1:]
 

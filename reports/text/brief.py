@@ -79,7 +79,7 @@ def _verdict(drawn: Drawn, columns: int, paint: Paint) -> str:
 
 
 def _breaks(drawn: Drawn, columns: int, each: int) -> str:
-    """Name what else broke."""
+    """List the breaks after the first one, in a line each."""
     found = diagnosis_of(drawn)
     rest = [one for _, ones in grouped(drawn.run, found.breaks if found else ()) for one in ones][1:]
     lines = [
@@ -90,7 +90,7 @@ def _breaks(drawn: Drawn, columns: int, each: int) -> str:
 
 
 def _checks(drawn: Drawn, columns: int, each: int, paint: Paint) -> str:
-    """Write what failed and what is undecided, and count the others."""
+    """List failed and undecided checks, and count the others."""
     run = drawn.run
     rows = checks_of(run)
     if not rows:

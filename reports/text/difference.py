@@ -138,7 +138,7 @@ def _pairs(one: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Pair]:
 
 
 def _changed(one: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Pair]:
-    """The pairs that a reader sees to differ: a field that is missing in one run may be empty in the other."""
+    """Return the pairs that differ for a reader; a field missing in one run equals an empty one in the other."""
     pairs = _pairs(one, other).items()
     return {name: pair for name, pair in pairs if pair[0] != pair[1] and _word(pair[0]) != _word(pair[1])}
 

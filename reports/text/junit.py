@@ -73,5 +73,5 @@ def _case(suite: ET.Element, check: dict[str, Any], run: Run) -> None:
 
 
 def write(run: Run, path: Path) -> None:
-    """Write the document.  Raises OSError."""
+    """Write ``junit.xml``.  Raises OSError."""
     write_document(junit_of(run), path)

@@ -11,7 +11,7 @@ from reports.style.format import xml_text
 
 
 def add_properties(parent: ET.Element, values: Mapping[str, object]) -> None:
-    """Add a list of properties."""
+    """Add a ``properties`` element with these names and values."""
     properties = ET.SubElement(parent, "properties")
     for name, value in values.items():
         ET.SubElement(properties, "property", name=name, value=xml_text(value))

@@ -252,7 +252,7 @@ def _by_outcome(phases: Any) -> list[tuple[str, ...]]:
 
 
 def figures_text(timings: Mapping[str, Any]) -> str:
-    """Write the seconds that each part of judging took."""
+    """Format the seconds that each part of judging took."""
     rows = [(one_line(name, 60), number(value, 3)) for name, value in leaves(timings, " ")]
     return "Seconds spent\n" + table(rows, right=(1,)) if rows else ""
 

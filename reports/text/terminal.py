@@ -127,7 +127,7 @@ def _verdict(drawn: Drawn, columns: int, paint: Paint) -> str:
 
 
 def _checks(run: Run, columns: int, paint: Paint) -> str:
-    """Write a line for each check."""
+    """Write what each check and gate of the run found."""
     checks = checks_of(run)
     if not checks:
         return "No check was made." + (
@@ -324,7 +324,7 @@ def _counts(run: Run) -> str:
 
 
 def _commands(run: Run, paint: Paint) -> str:
-    """List the commands, each on one line so that it can be copied."""
+    """List the run's commands, each on one line so that it can be copied."""
     named = commands_of(run.plan, faults=bool(run.receipts))
     lines = [f"{paint(title + ':', 'quiet')} {one_line(command, 2000)}" for title, command in named]
     if run.files.report.is_file():
