@@ -357,7 +357,7 @@ def unreached(node: str, grudge: Mapping[str, Sequence[str]]) -> set[str]:
 
 
 def _recorded(row: Mapping[str, Any] | None) -> dict[str, float | None]:
-    """Return the pipeline's figures of the same fault."""
+    """Return a fault's figures from its row in the pipeline's table; empty without a row."""
     return {} if row is None else {name: row.get(name) for name in FIGURES}
 
 

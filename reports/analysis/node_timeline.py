@@ -238,9 +238,12 @@ class LastStatus:
     the node holds no more.  None if unknown: no node ever reported what it applied or committed, or the two indexes
     are of different epochs.
 
-    ``earlier``: the epochs differ, and the node's own is the earlier one.  ``late``: the node is behind by more
-    than the cluster committed in its last second, so the age of the answer does not explain it.  ``silent_s``: time
-    from this answer, which was requested at ``at`` (s), to the last probe of any node.
+    ``earlier``: the epochs differ, and the node's own is the earlier one.
+
+    ``late``: the node is behind by more than the cluster committed in its last second, so the age of the answer
+    does not explain it.
+
+    ``silent_s``: time from this answer, which was requested at ``at`` (s), to the last probe of any node.
     """
 
     node: str

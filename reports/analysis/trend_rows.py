@@ -76,8 +76,8 @@ class Group:
 class Regression:
     """A regression ready to be drawn: ``history.metrics.regressions.Regression`` of one kind of run, in its unit.
 
-    Medians are None for a verdict, and if they mean *never*. ``before`` and ``since`` hold (place, value), where
-    the value is None for never; both are empty for a verdict.
+    Medians are None for a verdict and for *never*. ``before`` and ``since`` hold (place, value), where the value is
+    None for never; both are empty for a verdict.
     """
 
     nemesis: str

@@ -9,7 +9,7 @@ seconds since 1970        ``1795727521.282``, in milli-, micro- and nanoseconds 
 a field                   etcd ``{"level":"info","ts":"2026-11-26T21:11:28.555Z"``, ``level=info ts=1795727521.2``
 ========================  ==============================================================================
 
-A date without a zone is UTC.  One without a year is of the year that brings it nearest to the run.
+A date without a zone is taken as UTC.  A date without a year gets the year that brings it nearest to the run.
 """
 
 from __future__ import annotations

@@ -42,10 +42,14 @@ OFTEN: Final = 1000
 class LogLine:
     """A line of a node's log.
 
-    ``seconds`` since the run's start; ``level`` is empty if the line names none.  ``times``: how often the node
-    wrote this line, ignoring its numbers, during the excerpt; ``last``: when it last did (s). ``important``: it
-    contains words that matter; ``of_replication``: a leader changes how it feeds a follower.  ``stamp``: length of
-    the timestamp at the start of the text, in characters.
+    ``seconds`` since the run's start; ``level`` is empty if the line names none.
+
+    ``times``: how often the node wrote this line, ignoring its numbers, during the excerpt; ``last``: when it last
+    did (s).
+
+    ``important``: it contains words that matter; ``of_replication``: a leader changes how it feeds a follower.
+
+    ``stamp``: length of the timestamp at the start of the text, in characters.
     """
 
     node: str

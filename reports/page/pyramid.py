@@ -89,7 +89,7 @@ def _worst(operations: Operations, lanes: Ints, lane_count: int, end_ns: int) ->
 
 
 def taken(operations: Operations, rows: Ints) -> Operations:
-    """Return only these operations."""
+    """Return only the operations in these rows."""
 
     def of(column: Any) -> Any:
         if isinstance(column, Coded):

@@ -79,7 +79,7 @@ def _verdict(drawn: Drawn, columns: int, paint: Paint) -> str:
 
 
 def _breaks(drawn: Drawn, columns: int, each: int) -> str:
-    """List the breaks after the first one, in a line each."""
+    """List the breaks after the first one, with at most ``each`` lines for each."""
     found = diagnosis_of(drawn)
     rest = [one for _, ones in grouped(drawn.run, found.breaks if found else ()) for one in ones][1:]
     lines = [
