@@ -112,8 +112,7 @@ class RunState:
         """
         if not record and not path.exists():
             return cls()
-        whole = all(name in record for name in _ALWAYS)
-        if not whole or (record.get("format"), record.get("version")) != (STATE_FORMAT, STATE_VERSION):
+        if (record.get("format"), record.get("version")) != (STATE_FORMAT, STATE_VERSION):
             raise FormatError(str(path), "the file", f"expected {STATE_FORMAT} version {STATE_VERSION}")
         try:
             return msgspec.convert({name: record[name] for name in _RECORDED if name in record}, cls)
@@ -122,5 +121,3 @@ class RunState:
 
 
 _RECORDED: Final = tuple(one.name for one in fields(RunState) if one.name not in ("path", "_saved"))
-#: Fields that every release has recorded.
-_ALWAYS: Final = ("moments", "failures", "warnings", "environment", "interrupted", "ended")

@@ -7,10 +7,9 @@ else is excused: if only a minority of the nodes was damaged, the cluster must k
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from pathlib import PurePosixPath
-from typing import Any, Final, Literal, TypeAlias, cast, get_args
+from typing import Final, Literal, TypeAlias, cast, get_args
 
 from harness.judge.answers_by_process import last_answers, last_begins
 from harness.judge.recovery import committed_by
@@ -207,14 +206,13 @@ def damages_of(receipts: Iterable[Receipt], plan: Plan) -> Damages:
     A fault without a witness may have damaged any file of its targets.
     """
     system = plan.under_test
-    store_files = system.surface(plan.setup()).store_files
     found: list[Damage] = []
     for receipt in receipts:
         end = receipt.started if receipt.stood is None else receipt.stood
         damaged = receipt.witness.get("damaged")
         if isinstance(damaged, dict):
             found += [
-                Damage(node, str(one.get("file", "a file")), _class(one, store_files), receipt.started, end)
+                Damage(node, str(one.get("file", "a file")), _class(one.get("class")), receipt.started, end)
                 for node, one in damaged.items()
             ]
         elif receipt.fault in FAULTS and receipt.state == "indeterminate":
@@ -222,10 +220,5 @@ def damages_of(receipts: Iterable[Receipt], plan: Plan) -> Damages:
     return Damages(tuple(found), system.may_refuse)
 
 
-def _class(one: Mapping[str, Any], store_files: Mapping[str, tuple[str, ...]]) -> FileClass:
-    """The class in the witness; older releases have none, and the path decides."""
-    said = one.get("class")
-    if said is None:
-        path = PurePosixPath(str(one.get("file", "")))
-        said = next((kind for kind, patterns in store_files.items() if any(map(path.match, patterns))), "other")
-    return cast(FileClass, said) if said in get_args(FileClass) else "other"
+def _class(recorded: object) -> FileClass:
+    return cast(FileClass, recorded) if recorded in get_args(FileClass) else "other"

@@ -111,10 +111,8 @@ class Landing:
         run = Recording.of(run)
         files = run.files
         rows = rows_of(files.tables)
-        # Earlier releases recorded no length, and left no standstill out.
         source = source_of(run)
-        recorded = {"standstills": 0, **made_from(files.tables)}
-        if (then := {name: recorded.get(name, now) for name, now in source.items()}) != source:
+        if (then := made_from(files.tables)) != source:
             raise FormatError(str(files.tables), "the tables", f"made from {then}, where the run has {source}")
         mark = fingerprint(run, rows)
         if (before := self._added.get(name)) is not None:

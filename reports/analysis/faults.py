@@ -256,10 +256,7 @@ def summaries_of(windows: Sequence[FaultWindow]) -> list[tuple[str, str]]:
 
 
 def late_of(run: Run) -> dict[int, str]:
-    """Map a fault's id to the nodes that were not back by the next fault or the end of the run, in words.
-
-    Results of earlier releases are skipped, because they also name nodes that were not probed in that time.
-    """
+    """Map a fault's id to the nodes that were not back by the next fault or the end of the run, in words."""
     windows = [one for one in run.results.get("windows", ()) if isinstance(one.get("id"), int)]
     found = {}
     for window in windows:

@@ -231,17 +231,9 @@ def system_of(run: Run) -> str:
 
 
 def commands_of(plan: Mapping[str, Any], *, faults: bool = True) -> list[tuple[str, str]]:
-    """Return (purpose, command line) for the commands in a plan; with ``faults`` also the replay command.
-
-    Earlier releases left a run's own schedule out of the command.  Such a command does not repeat the faults, and
-    its purpose says so.
-    """
+    """Return (purpose, command line) for the commands in a plan; with ``faults`` also the replay command."""
     again, replay = (quoted_command(plan.get(name)) for name in ("command", "replay_command"))
-    found = []
-    if again:
-        scripted = bool(plan.get("schedule")) and "--schedule" not in again
-        found.append(("same settings, other faults" if scripted else "run again", again))
-    return found + ([("replay the faults", replay)] if replay and faults else [])
+    return ([("run again", again)] if again else []) + ([("replay the faults", replay)] if replay and faults else [])
 
 
 def quoted_command(text: object) -> str:

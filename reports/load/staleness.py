@@ -36,10 +36,7 @@ def _sentences(key: Mapping[str, Any]) -> list[Any]:
 
 
 def is_stale(files: RunFiles, results: Mapping[str, Any]) -> bool:
-    """Return whether the run's page was drawn from other results.
-
-    Pages of earlier releases record no digest and never count as stale.
-    """
+    """Return whether the run's page was drawn from other results."""
     recorded = _recorded(files.report)
     return recorded is not None and recorded != digest_of(results)
 

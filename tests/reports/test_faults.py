@@ -186,10 +186,6 @@ def test_a_fault_that_was_aimed_at_several_targets_says_what_it_does_to_each() -
             [("run again", "harness run --system zk@3"), ("replay the faults", "harness replay r")],
         ),
         (
-            {"command": "harness run --seed 1 --dledger-version 0.3.2", "version": "0.3.2", "schedule": [{"at_s": 1}]},
-            [("same settings, other faults", "harness run --seed 1 --dledger-version 0.3.2")],
-        ),
-        (
             {"command": "harness run --schedule r/plan.json --dledger-version 0.3.2", "schedule": [{"at_s": 1}]},
             [("run again", "harness run --schedule r/plan.json --dledger-version 0.3.2")],
         ),

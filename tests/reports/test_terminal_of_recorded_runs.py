@@ -17,7 +17,7 @@ from reports.load.run import read_run
 from reports.text.terminal import render
 from tests.support.reports.recorded_runs import RUNS, recorded_run
 
-COMMANDS = ("run again: ", "same settings, other faults: ", "replay the faults: ", "report: ")
+COMMANDS = ("run again: ", "replay the faults: ", "report: ")
 """Whole, so that they can be copied."""
 
 

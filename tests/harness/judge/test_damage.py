@@ -34,21 +34,6 @@ def truncated(*, witness: dict[str, Any], **changes: Any) -> Receipt:
     return Receipt(id=0, started=10 * S, witness=witness, **whole)
 
 
-@pytest.mark.parametrize(
-    ("file", "kind"),
-    [
-        ("/data/harness/register/dledger-n1/currterm", "term"),
-        ("/data/harness/register/dledger-n1/currterm.bak", "other"),
-        ("/data/harness/register/dledger-n1/data/00000000", "data"),
-        ("/data/harness/register/dledger-n1/index/00000000", "index"),
-        ("/data/harness/register/dledger-n1/snapshot/snapshot_9/data", "snapshot"),
-    ],
-)
-def test_a_receipt_that_names_no_class_is_sorted_by_its_path(file: str, kind: str) -> None:
-    (one,) = damages_of([truncated(witness={"damaged": {"n1": {"file": file}}})], PLAN).all
-    assert (one.node, one.kind, one.begin, one.end) == ("n1", kind, 10 * S, 11 * S)
-
-
 def test_the_class_that_a_receipt_names_counts() -> None:
     (one,) = damages_of([truncated(witness={"damaged": {"n1": {"file": "/x/currterm", "class": "data"}}})], PLAN).all
     assert (one.kind, one.describe()) == ("data", "its damaged data file /x/currterm")
