@@ -1,4 +1,4 @@
-"""Check whole histories, in any form that they come in."""
+"""Check whole histories in any form."""
 
 from __future__ import annotations
 
@@ -31,13 +31,14 @@ _NEEDED: Final = ("process", "type", "f", "value")
 
 
 def check(history: Any, model: str | Model | None = None, **options: Unpack[CheckKeywords]) -> Report:
-    """Check a whole history, each key for itself.
+    """Check a whole history, key by key.
 
-    ``history`` is a list of events or operations, a pandas or Arrow table of events (columns process, type, f, value,
-    and if there are any index, time, key, node), columns, what ``history.readers.read_any`` returned, or a file's path.
-    Without a ``model`` the one that the file names is used, else a register; it starts with the value that the file
-    names, unless ``model`` is an instance.  ``options`` are the fields of ``CheckOptions``.
-    Raises FormatError for a history that is none, ModelError for operations that are none of the model's.
+    ``history`` is a list of events or operations, a pandas or Arrow table of events (columns process, type, f,
+    value and optionally index, time, key, node), columns, the result of ``history.readers.read_any``, or a
+    path.  Without a ``model`` the check uses the one that the file names, else a register.  The model starts with the
+    initial value that the file names, unless ``model`` is an instance.  ``options`` are the fields of
+    ``CheckOptions``.  Raises FormatError for an invalid history, ModelError for operations that the model does not
+    have.
     """
     chosen = CheckOptions(**options)
     if isinstance(history, (str, Path)):
@@ -60,9 +61,9 @@ def check(history: Any, model: str | Model | None = None, **options: Unpack[Chec
 def check_transactions(history: Any, model: str = "list-append", level: str = DEFAULT_LEVEL) -> IsolationReport:
     """Check which isolation levels transactions keep, and whether ``level`` is among them.
 
-    ``history`` is a list of ``Transaction``, or anything that ``check`` takes whose operations are transactions, all on
-    the same lists (list-append) or registers (rw-register).
-    Raises FormatError for a history that cannot be judged, ModelError for a level or a model that is none.
+    ``history`` is a list of ``Transaction``, or anything that ``check`` takes whose operations are transactions,
+    all on lists (list-append) or all on registers (rw-register).  Raises FormatError for a history that cannot be
+    judged, ModelError for an unknown level or model.
     """
     chosen = _transactions(at_level(model, level))
     if isinstance(history, (str, Path)):
@@ -144,7 +145,7 @@ def _event(row: int, record: Mapping[str, Any]) -> Event:
 
 
 def _plain(value: Any) -> Any:
-    """Convert a cell to JSON: NaN becomes null, and a float that only stands for an integer becomes one."""
+    """Convert a cell to JSON: NaN becomes null, and a float that stands for an integer becomes one."""
     if hasattr(value, "tolist"):
         value = value.tolist()
     if type(value).__name__ in ("NAType", "NaTType"):
@@ -155,10 +156,11 @@ def _plain(value: Any) -> Any:
 
 
 def with_makers(example: Counterexample, operations: Iterable[Operation], *, has_gaps: bool = False) -> Counterexample:
-    """Add to the counterexample of a log or a set the appends or adds of what its answers hold.
+    """Add to the counterexample of a log or a set the appends or adds of the elements in its answers.
 
-    It concerns some elements only; in a history of its own the others would never have been written.  Of a log
-    that ``has_gaps`` (``Model``) lists hold the entries with their indexes, and none is needed at those before.
+    A counterexample concerns only some elements; without their writers it could not stand as a history by
+    itself.  The lists of a log that ``has_gaps`` (see ``Model``) give the index of each entry, so no entries before
+    those are needed.
     """
     kept = {operation.invoke_index: operation for operation in example.operations}
     seen: set[Any] = set()
@@ -184,7 +186,7 @@ def with_makers(example: Counterexample, operations: Iterable[Operation], *, has
 def as_events(example: Counterexample) -> list[Event]:
     """Convert a counterexample to a history of its own, with new indexes and the same times and processes.
 
-    An operation that was never answered ends as ``info`` where its process goes on.
+    An operation that was never answered ends as ``info`` if its process continues.
     """
     moments: list[tuple[int, bool, int, Operation]] = []
     for o in example.operations:

@@ -1,4 +1,4 @@
-"""Check histories of millions of operations on registers by columns, all keys in one pass where possible."""
+"""Check histories of millions of register operations in columns, all keys in one pass where possible."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ _OF_ONE: Final = tuple(engine for engine in ENGINES if engine.by_register is not
 def check_columns(
     columns: OperationColumns, model: str | Model = "register", options: CheckOptions = DEFAULTS
 ) -> Report:
-    """Check registers by columns.  Raises ModelError for other models."""
+    """Check registers in columns.  Raises ModelError for other models."""
     limits, engine, chosen = options.limits(), options.engine, model_named(model)
     if not is_register(chosen):
         raise ModelError(f"columns are for registers, not for a {chosen.name}")
@@ -79,7 +79,7 @@ def _rows_by_key(columns: OperationColumns, keys: _Keys) -> Any:
 
 
 class _Verdicts(Sequence[KeyVerdict]):
-    """One verdict a key; those on keys that were found valid in one pass are made when they are asked for.
+    """One verdict a key; verdicts on keys found valid in one pass are made on request.
 
     ``titles[by[key]]`` is the engine that found the key valid; ``others`` are the verdicts made already.
     """
@@ -114,7 +114,7 @@ class _Verdicts(Sequence[KeyVerdict]):
 
 @dataclass(frozen=True, slots=True)
 class _Check:
-    """One check of a history of registers by columns."""
+    """One check of a history of registers in columns."""
 
     columns: OperationColumns
     model: Register
@@ -123,14 +123,14 @@ class _Check:
 
     @property
     def _too_few(self) -> int:
-        """Up to this many operations compiled code is not loaded, nor used where a linearization may be wanted."""
+        """Largest number of operations for which compiled code is not loaded, or not used if a proof is wanted."""
         return 0 if COMPILED.ready and not self.proofs else PLAIN_SEARCH_CALLS
 
     def check_short_in_one_pass(self) -> tuple[_Verdicts, _Keys] | None:
-        """Check a short history by zones and automaton in one compiled pass; returns what ``in_passes`` does.
+        """Check a short history by zones and automaton in one compiled pass; return what ``in_passes`` does.
 
-        Each says there what it says in a pass of its own.  None where the code is not loaded yet, and for what it is
-        not made for.
+        The result is the same as that of separate passes.  None if the code is not loaded or does not cover the
+        history.
         """
         columns, keys, size = self.columns, len(self.columns.keys), self.columns.kind.size
         if self.model.initial is not None or not (COMPILED.ready and keys and self._too_few < size <= MAX_SHORT):
@@ -156,7 +156,7 @@ class _Check:
         return verdicts, repeated
 
     def in_passes(self, name: str | None) -> tuple[_Verdicts, _Keys]:
-        """Check all keys in one pass of each engine that can; returns the verdicts, and the keys left undecided."""
+        """Check all keys in one pass of each suitable engine; return the verdicts and the undecided keys."""
         keys = len(self.columns.keys)
         titles, left = [engine.title for engine in _OF_KEYS], np.ones(keys, np.bool_)
         verdicts = _Verdicts(self.columns.keys, np.zeros(keys, np.int64), 0.0, titles, np.zeros(keys, np.int8))
@@ -170,7 +170,7 @@ class _Check:
     def _record(
         self, judged: JudgedKeys, number: int, left: NDArray[np.bool_], verdicts: _Verdicts
     ) -> NDArray[np.bool_]:
-        """Make the verdicts of one pass on the keys that are ``left``; returns which it has decided."""
+        """Make the verdicts of one pass on the keys that are ``left``; return which keys it decided."""
         verdicts.seconds = self._seconds()
         valid, invalid = judged.valid & left, judged.invalid & left
         if self.proofs and judged.cores is None:
@@ -184,16 +184,16 @@ class _Check:
         return decided
 
     def _seconds(self) -> float:
-        """A key's share of the time that it took."""
+        """Return a key's share of the time used."""
         return (self.limits.clock() - self.limits.started) / max(1, len(self.columns.keys))
 
     def _explain_keys(self, found: Iterable[tuple[int, EngineResult]], verdicts: _Verdicts) -> None:
-        """Make the verdicts on keys of which a pass has the counterexamples."""
+        """Make the verdicts on keys for which a pass has counterexamples."""
         for key, result in found:
             verdicts.others[key] = self.verdict(result, key, int(verdicts.counts[key]))
 
     def _record_invalid_without_proof(self, bad: IntArray, engine: str, verdicts: _Verdicts) -> None:
-        """Make verdicts on invalid keys, without counterexamples."""
+        """Make verdicts on invalid keys without counterexamples."""
         for key in bad.tolist():
             name, count = self.columns.keys[key], int(verdicts.counts[key])
             kinds = count_kinds((), 1)
@@ -202,7 +202,7 @@ class _Check:
             )
 
     def verdict(self, result: EngineResult, key: int, operations: int, calls: Sequence[Call] = ()) -> KeyVerdict:
-        """The verdict for a result, with its counterexamples if proofs are wanted."""
+        """Make the verdict for a result, with counterexamples if proofs are wanted."""
         explained = unexplained(result)
         if self.proofs:
             scene = ColumnScene(self.columns, self.model, key)
@@ -230,7 +230,7 @@ class _Check:
         return self.verdict(result, key, rows.size, calls)
 
     def _by_columns(self, found: Any, rows: IntArray, engines: Sequence[Engine]) -> EngineResult | None:
-        """Decide the calls in these rows; None where calls have to, or have to show what is wrong."""
+        """Decide the calls in these rows; None if calls must decide or must show what is wrong."""
         columns, plain = self.columns, found.kind.max() <= WRITE
         if not plain and not self.model.has_cas:
             return None
@@ -251,7 +251,7 @@ class _Check:
         )
 
     def _by_first(self, found: Any, rows: IntArray, engines: Sequence[Engine]) -> EngineResult | None:
-        """The result of the first engine that decides, with the cores of all violations where it knows these."""
+        """Return the result of the first engine that decides, with the cores of all violations if it knows them."""
         for engine in engines:
             result = engine.by_register(found, self.limits) if engine.by_register is not None else None
             if result is None:
@@ -264,7 +264,7 @@ class _Check:
         return None
 
     def _with_cores(self, result: EngineResult, found: Any, rows: IntArray) -> EngineResult:
-        """Add the cores of the violations that came to exist at the result's ``last`` and ``further`` ranks."""
+        """Add the cores of the violations at the result's ``last`` and ``further`` ranks."""
         # What nothing explains is always a return.
         events = np.array([result.last, *result.further])
         ended = rows[~found.code[events]]
@@ -287,7 +287,7 @@ def _gathered(columns: OperationColumns, rows: IntArray) -> Any:
 
 
 def _tail_core(columns: OperationColumns, rows: IntArray, model: Model, last: int, limits: Limits) -> MinimalCore:
-    """Shrink a violation to its core: from the operations just before it if they do, else from all of them."""
+    """Shrink a violation to its core, from the operations just before it if they suffice, else from all."""
     everything, rows = rows, rows[columns.invoke[rows] <= last]
     for size in (*_TAILS, rows.size):
         moment = columns.invoke[rows[-size:][0]]

@@ -1,7 +1,7 @@
-"""Choose the engine: the first of the registry that applies, or the one that is forced by name.
+"""Choose the engine: the first in the registry that applies, or the one forced by name.
 
-A small history goes to the plain search before any engine with compiled code, which takes 0.3 s to load; for a valid
-result of an engine that keeps no linearization the compiled search looks for one.
+A small history goes to the plain search first, because compiled code takes 0.3 s to load.  If an engine finds a history
+valid but keeps no linearization, the compiled search looks for one.
 """
 
 from __future__ import annotations
@@ -59,14 +59,14 @@ EXPLAINERS: Final = {engine.title: engine.explain for engine in ENGINES if engin
 
 
 def first_for(model: Model, size: int) -> Engine:
-    """The first engine that is for the model and for so many operations, whatever these are."""
+    """Return the first engine for the model and this number of operations, whatever they are."""
     return next(engine for engine in ENGINES if size in engine.unasked and engine.applies(model, ()))
 
 
 def decide(
     calls: Sequence[Call], model: Model, limits: Limits, *, engine: str | None = None, proof: bool = True
 ) -> EngineResult:
-    """Decide by the forced engine, or by the first that applies.  Raises ModelError if the forced one does not."""
+    """Decide by the forced engine, or the first that applies.  Raises ModelError if the forced one does not apply."""
     try:
         if model.one_value and (wrong := [call for call in calls if call.result is NOWHERE]):
             return each_alone(wrong)
@@ -106,7 +106,7 @@ def _forced(name: str, calls: Sequence[Call], model: Model, limits: Limits, *, p
 def _quick(calls: Sequence[Call], model: Model, limits: Limits) -> EngineResult | None:
     """Decide in plain Python if that takes a few milliseconds, else return None.
 
-    After the search comes classic WGL: taking calls early finds orders that taking them late misses.
+    Classic WGL follows the search: taking calls early finds orders that taking them late misses.
     """
     if len(calls) > PLAIN_SEARCH_CALLS:
         return None
@@ -117,7 +117,7 @@ def _quick(calls: Sequence[Call], model: Model, limits: Limits) -> EngineResult 
 
 
 def _with_order(result: EngineResult, calls: Sequence[Call], model: Model, limits: Limits) -> EngineResult:
-    """Add to a valid result the linearization that the search finds, if it soon does."""
+    """Add the linearization to a valid result if the search finds it soon."""
     if result.verdict != "valid":
         return result
     # The verdict stands; its proof gets as long again, and no more.

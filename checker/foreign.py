@@ -1,4 +1,4 @@
-"""Conventions: what the operations of a file mean to the model that they are judged by."""
+"""Conventions: what the operations of a file mean to the model that judges them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ BEFORE: Final = -1
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """A history as a model has it; ``notes`` name what was assumed, in a sentence each."""
+    """A history converted for a model; ``notes`` lists the assumptions, a sentence each."""
 
     model: Model
     history: Foreign
@@ -32,9 +32,9 @@ class Taken:
 
 
 def take(history: Foreign, model: str | Model, initial: Any = None) -> Taken:
-    """Read a history by the conventions of the model, which starts with ``initial``, JSON (None: as the model does).
+    """Convert a history by the conventions of the model, which starts with ``initial`` (JSON; None: its default).
 
-    Raises ModelError for an initial value that is none.
+    Raises ModelError for an invalid initial value.
     """
     chosen = model_named(model)
     made: Sequence[Made] = ()
@@ -55,7 +55,7 @@ def take(history: Foreign, model: str | Model, initial: Any = None) -> Taken:
 
 
 def after(made: Sequence[Made], operations: Sequence[Operation]) -> list[Operation]:
-    """The operations after those that make the state of each key."""
+    """Return the operations placed after the ones that make the initial state of each key."""
     keys = dict.fromkeys(operation.key for operation in operations)
     first, shift = min(operation.invoked for operation in operations), 2 * len(made) * len(keys)
     place = count()
@@ -75,10 +75,10 @@ def after(made: Sequence[Made], operations: Sequence[Operation]) -> list[Operati
 
 
 def as_plain_events(taken: Taken, initial: Any) -> list[Event]:
-    """The events of a history as its model has it, so that the model's name is all that a reader must know.
+    """Return the events of a history as its model has it, so that a reader needs only the model's name.
 
-    What the object holds at the start is an operation before all others, also of models that have it as their state: a
-    write to a register, a read of a bank whose balances are not known otherwise.
+    What the object holds at the start becomes an operation before all others, even if the model has it as a state:
+    a write to a register, or a read of a bank whose balances are otherwise unknown.
     """
     operations: Sequence[Operation] = taken.history.operations or ()
     if initial is not None and operations and isinstance(taken.model.start_with(initial), Model):
@@ -102,7 +102,7 @@ def as_plain_events(taken: Taken, initial: Any) -> list[Event]:
 
 
 def without_null_reads(history: Foreign) -> Foreign:
-    """The history without the reads that were answered with null, which then say nothing."""
+    """Return the history without the reads that were answered with null, which say nothing here."""
     if isinstance(columns := history.columns, OperationColumns):
         null = (columns.kind == READ) & (columns.outcome == OK) & (columns.value == ABSENT)
         return replace(history, columns=replace(columns, outcome=np.where(null, FAIL, columns.outcome).astype(np.int8)))
@@ -110,12 +110,12 @@ def without_null_reads(history: Foreign) -> Foreign:
 
 
 def is_null_read(operation: Operation) -> bool:
-    """Whether it is a read that found nothing."""
+    """Return whether the operation is a read that found nothing."""
     return operation.f == "read" and operation.outcome == "ok" and operation.result is None
 
 
 def first_misfit(operations: Sequence[Operation], model: Model) -> tuple[Operation, str] | None:
-    """The first operation that the model does not have, and why; None if it has all of them."""
+    """Return the first operation that the model does not have, and why; None if it has all of them."""
     for operation in operations:
         if (why := _misfit(operation, model)) is not None:
             return operation, why
@@ -146,7 +146,7 @@ _LOOKED_AT: Final = 20
 
 
 def fitting(operations: Sequence[Operation]) -> Iterator[str]:
-    """The names of the models that have operations like these."""
+    """Return the names of the models that have operations like these."""
     examples: dict[tuple[str, str], list[Operation]] = {}
     for operation in operations:
         some = examples.setdefault((operation.f, operation.outcome), [])

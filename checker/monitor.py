@@ -27,7 +27,7 @@ _SWEEP: Final = 64
 
 @dataclass(frozen=True, slots=True)
 class Violation:
-    """A violation, found at the event with this index, with a counterexample of a few operations."""
+    """A violation found at the event with this index, with a counterexample of a few operations."""
 
     index: int
     key: str | int | None
@@ -36,7 +36,7 @@ class Violation:
 
 @dataclass(slots=True)
 class _Value:
-    """One value's zone, with the operations that carry it; ``write`` None: the initial value."""
+    """The zone of one value and the operations that carry it; ``write`` is None for the initial value."""
 
     write: Event | None
     last: int
@@ -55,9 +55,9 @@ class _Register:
 
 
 class Monitor:
-    """Watch a run: ``feed`` takes every event, in order, and returns the first violation, once.
+    """Watch a run: ``feed`` takes every event in order and returns the first violation, once.
 
-    Keys on which a value is written twice, or a cas is issued, are left alone from then on: ``unwatched`` names them.
+    A key on which a value is written twice or a cas is issued is no longer watched: ``unwatched`` names it.
     """
 
     def __init__(self) -> None:
@@ -68,11 +68,11 @@ class Monitor:
 
     @property
     def unwatched(self) -> tuple[str | int | None, ...]:
-        """The keys that are left to the check after the run: a value was written to them twice."""
+        """The keys left to the check after the run, because a value was written to them twice or a cas was issued."""
         return tuple(key for key, register in self._registers.items() if register.retired)
 
     def size(self) -> int:
-        """Live values and open operations: what the memory is proportional to."""
+        """The number of live values and open operations, to which memory is proportional."""
         return len(self._open) + sum(len(register.values) for register in self._registers.values())
 
     def feed(self, event: Event) -> Violation | None:
@@ -131,7 +131,7 @@ class Monitor:
         return self._describe([*zone.operations(), operation], None) if zone.first != NEVER else None
 
     def _writes(self, *zones: _Value) -> list[Operation]:
-        """The writes of these values, open ones as pending: they may take effect at any time."""
+        """Return the writes of these values, open ones as pending, because they may take effect at any time."""
         known = {operation.invoke_index for zone in zones for operation in zone.operations()}
         writes = [zone.write for zone in zones if zone.write is not None and zone.write.index not in known]
         return [pair([write])[0] for write in writes]
@@ -147,7 +147,7 @@ class Monitor:
         return example
 
     def _bury(self) -> None:
-        """Drop the values that are dead, but for the initial one: a read of it, alone, would contradict nothing."""
+        """Drop dead values except the initial one, whose read alone would contradict nothing."""
         horizon = min((event.index for event in self._open.values()), default=NEVER)
         for register in self._registers.values():
             settled = [zone for zone in register.values.values() if zone.first < horizon]

@@ -36,7 +36,7 @@ def check_operations(
 ) -> KeyVerdict:
     """Check the operations on one object; ``options`` are the fields of ``CheckOptions``.
 
-    Raises ModelError when an operation is none of the model's, or when the operations are of several keys.
+    Raises ModelError for an operation that the model does not have, or if the operations have several keys.
     """
     return check_object(operations, model_named(model), CheckOptions(**options))
 
@@ -56,7 +56,7 @@ def check_object(operations: Sequence[Operation], model: Model, options: CheckOp
 def _check(
     operations: Sequence[Operation], model: Model, options: CheckOptions, recorded: Sequence[Operation]
 ) -> KeyVerdict:
-    """Check one object; ``recorded`` are the same operations as they are to be shown."""
+    """Check one object; ``recorded`` are the same operations in the form in which they are shown."""
     limits, engine, proofs = options.limits(), options.engine, options.proofs
     keys = {operation.key for operation in operations}
     if len(keys) > 1:
@@ -86,7 +86,7 @@ def _check(
 def _decided(
     found: ByColumns, operations: Sequence[Operation], scene: Scene, limits: Limits, *, proofs: bool
 ) -> KeyVerdict | None:
-    """The verdict by columns, with its proof; None if calls have to show what is wrong.  Raises CertificateError."""
+    """Return the verdict by columns with its proof; None if calls must show what is wrong.  Raises CertificateError."""
     result, explained = found.result, unexplained(found.result)
     if proofs and result.verdict == "invalid":
         if (shown := explain_columns(found, operations, scene, limits)) is None:
@@ -101,7 +101,7 @@ def _decided(
 
 
 def _witnessed(example: Counterexample, model: Model, recorded: Sequence[Operation]) -> Counterexample:
-    """The counterexample with what it needs to contradict itself as one of this model."""
+    """Return the counterexample with the operations that it needs to be a contradiction under this model."""
     if example.linearization is not None or not (more := model.witnesses(example.operations, recorded)):
         return example
     operations = sorted([*example.operations, *more], key=lambda one: one.invoke_index)
@@ -122,7 +122,7 @@ def check_keys(
 ) -> Report:
     """Check operations key by key (linearizability is local: Herlihy and Wing 1990).
 
-    Raises ModelError for operations that are none of the model's.
+    Raises ModelError for operations that the model does not have.
     """
     started, chosen = options.clock(), model_named(model)
     given = operations if isinstance(operations, list) else list(operations)
@@ -142,7 +142,7 @@ def check_keys(
 def _check_registers(
     found: RegisterList, operations: Sequence[Operation], model: Register, options: CheckOptions
 ) -> Report:
-    """Check registers in columns, but by calls where these are needed for a certificate or a counterexample."""
+    """Check registers in columns, or by calls where a certificate or a counterexample needs them."""
     columns, started = found.columns, options.clock()
     if not options.proofs:
         return check_columns(columns, model, options)
@@ -177,7 +177,7 @@ def _check_registers(
 
 
 def by_key(operations: Iterable[Operation]) -> dict[str | int | None, list[Operation]]:
-    """The operations of each key, in their order."""
+    """Return the operations of each key, in order."""
     keys: dict[str | int | None, list[Operation]] = {}
     for operation in operations:
         keys.setdefault(operation.key, []).append(operation)

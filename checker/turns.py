@@ -23,7 +23,7 @@ def in_turns(
     *,
     started: float,
 ) -> dict[int, KeyVerdict]:
-    """Decide every key: all with a small budget first, then those that need more with what is left.
+    """Decide every key: all with a small budget first, then the undecided ones with what is left.
 
     The deadline counts from ``started``, on the clock of the options.  A single key gets everything at once.
     """

@@ -14,7 +14,7 @@ from checker.models.objects import MultiRegister
 
 
 class _Latch(Model):
-    """An object that is no register, for the part of the search that asks the model."""
+    """An object that is not a register, for the part of the search that asks the model."""
 
     name = "latch"
     initial = False
@@ -24,7 +24,7 @@ class _Latch(Model):
 
 
 def warm() -> None:
-    """Compile or load zones, automaton and search: half a minute the very first time, 0.3 s from then on."""
+    """Compile or load zones, automaton and search: half a minute the very first time, 0.3 s afterwards."""
     from checker.engines.automaton import timeline, timeline_columns
     from checker.kernels.cas_chains import judge_chains
     from checker.kernels.encode import gather

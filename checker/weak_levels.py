@@ -57,7 +57,7 @@ class _Found:
 
 
 def check_weak(operations: Sequence[Operation], model: WeakRegister, options: CheckOptions) -> KeyVerdict:
-    """Decide whether sessions keep the level; of ``sequential`` the operations may be on several keys."""
+    """Decide whether sessions keep the level.  For ``sequential`` the operations may be on several keys."""
     if options.engine is not None:
         raise ModelError(f"only one engine decides {model.name}; leave the engine {options.engine} out")
     limits = options.limits()
@@ -112,7 +112,7 @@ def _never_written(operations: Sequence[Operation], initial: Any) -> Counterexam
 
 
 def _cycle_in(operations: Sequence[Operation], initial: Any, level: str) -> Counterexample | None:
-    """Operations of one key that ask for contradicting orders of its values, each of which was written once."""
+    """Return operations of one key that require contradictory orders of its values; each value is written once."""
     edges: Edges = {}
     for mine in _sessions(operations):
         for before, after in _PAIRS[level](mine):
@@ -141,7 +141,7 @@ def _sessions(operations: Iterable[Operation]) -> list[list[Operation]]:
 
 
 def _successive(session: Sequence[Operation]) -> Iterator[tuple[Operation, Operation]]:
-    """Each operation with the next: nothing comes after one in doubt, which may still be under way."""
+    """Pair each operation with the next one; nothing follows one in doubt, which may still be in progress."""
     last: Operation | None = None
     for one in session:
         if last is not None:
@@ -154,7 +154,7 @@ def _reads(session: Sequence[Operation]) -> Iterator[tuple[Operation, Operation]
 
 
 def _own_writes(session: Sequence[Operation]) -> Iterator[tuple[Operation, Operation]]:
-    """Each read with the session's last write before it that was acknowledged."""
+    """Pair each read with the last acknowledged write of its session before it."""
     last: Operation | None = None
     for one in session:
         if one.f == "write":
@@ -169,7 +169,7 @@ _PAIRS: Final[Mapping[str, Callable[[Sequence[Operation]], Iterator[tuple[Operat
 
 
 def _shortest_cycle(edges: Edges) -> list[tuple[Any, Any]] | None:
-    """The pairs along a short cycle; None if there is none."""
+    """Return the pairs along a short cycle; None if there is none."""
     following: dict[Any, list[Any]] = {}
     preceding: dict[Any, list[Any]] = {}
     for before, after in edges:
@@ -202,7 +202,7 @@ _TRIED: Final = 200
 
 
 def _way_back(start: Any, following: Mapping[Any, Sequence[Any]], among: Mapping[Any, int]) -> list[Any]:
-    """The shortest way from a node on a cycle back to it."""
+    """Return the shortest way from a node on a cycle back to it."""
     came: dict[Any, Any] = {}
     waiting = deque([start])
     while start not in came:
@@ -247,7 +247,7 @@ def _shown(value: Any) -> str:
 
 
 def _search(operations: Sequence[Operation], initial: Any, limits: Limits) -> _Found:
-    """Look for one order of all operations; of a history that has none, leave out what is not needed for that."""
+    """Look for one order of all operations; without one, reduce the history to what rules it out."""
     fits = _has_order(operations, initial, limits)
     if fits is None:
         reason = LATE if limits.over() else f"no order was found in {_MOST_STATES:,} states"
@@ -276,10 +276,10 @@ def _of(operation: Operation) -> str:
 
 
 def _has_order(operations: Sequence[Operation], initial: Any, limits: Limits, most: int = _MOST_STATES) -> bool | None:
-    """Whether an order exists that keeps that of each session; None: not known within the limits.
+    """Return whether an order exists that keeps each session's order; None if the limits do not suffice.
 
-    A state is how far each session is, which writes in doubt were used, and what each register holds.  A read that fits
-    is taken at once, because it changes nothing.
+    A state is the position in each session, the writes in doubt that were used, and the contents of each
+    register.  A read that fits is taken at once, because it changes nothing.
     """
     sessions = [[one for one in mine if one.outcome == "ok"] for mine in _sessions(operations)]
     number = {mine[0].process: place for place, mine in enumerate(sessions) if mine}
@@ -323,7 +323,7 @@ def _latest_first(write: tuple[Operation, int | None, int | None]) -> tuple[bool
 
 
 def _before(one: Operation, operations: Iterable[Operation]) -> int:
-    """How many acknowledged operations its session had before it."""
+    """Return how many acknowledged operations its session had before it."""
     mine = (other for other in operations if other.process == one.process and other.outcome == "ok")
     return sum(other.invoke_index < one.invoke_index for other in mine)
 
@@ -346,10 +346,10 @@ def _forward(
 
 
 def begun_earlier(operations: Sequence[Operation], bound: int) -> list[Operation]:
-    """The operations with the order that they have if each read begins ``bound`` ns earlier; their times stay.
+    """Return the operations in the order that they have if each read begins ``bound`` ns earlier; times stay.
 
-    The linearizability of these is that each read answered what was there at some time from then on.  Raises ModelError
-    for operations that have no times but their places.
+    They are linearizable if and only if each read answered what was there at some time in its longer
+    interval.  Raises ModelError for operations that have places but no times.
     """
     if all((one.invoked, one.returned) == (one.invoke_index, one.return_index) for one in operations):
         raise ModelError("the history has no times, and bounded staleness needs them")
@@ -384,7 +384,7 @@ def begun_earlier(operations: Sequence[Operation], bound: int) -> list[Operation
 def as_stale(
     verdict: KeyVerdict, model: WeakRegister, shifted: Sequence[Operation], recorded: Sequence[Operation]
 ) -> KeyVerdict:
-    """The verdict on operations whose reads began earlier, as one on those that were recorded."""
+    """Translate the verdict on operations whose reads began earlier to the recorded operations."""
     original = {one.invoke_index: other for one, other in zip(shifted, recorded, strict=True)}
     examples = tuple(
         replace(
@@ -397,5 +397,5 @@ def as_stale(
 
 
 def plain_register(model: WeakRegister) -> Register:
-    """The register whose linearizability bounded staleness is."""
+    """Return the register whose linearizability decides bounded staleness."""
     return Register(model.initial)

@@ -1,9 +1,9 @@
-"""Convert operations to calls: those that take part in a check, in exact order, with comparable values.
+"""Convert operations to calls: the ones that take part in a check, in exact order, with comparable values.
 
-Conservative rules, the same for every engine: a ``fail`` operation had no effect and is dropped; a read that is not
-ok is dropped; every other ``info`` operation is *pending*, it may take effect at any moment after its invocation or
-never.  A cas of a register that was refused by what it saw is a read of that, for it changed nothing.  The order is
-that of the events' places in the history; a pending call returns at ``NEVER``.
+Every engine follows the same conservative rules.  A ``fail`` operation had no effect and is dropped, and so is a read
+that is not ok.  Every other ``info`` operation is *pending*: it may take effect at any moment after its invocation, or
+never.  A register's cas that was refused, and says which value it saw, is a read of that value.  Calls are ordered by the
+places of their events in the history; a pending call returns at ``NEVER``.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from history.codes import NEVER
 class Call:
     """One operation as the engines see it.
 
-    ``invoke`` and ``ret`` are ranks (any distinct integers in the order of the events), ``ret`` is ``NEVER`` for a
-    pending call, and then ``result`` is ``UNKNOWN``.  ``source`` is the operation's place in the caller's sequence.
+    ``invoke`` and ``ret`` are ranks: any distinct integers in the order of the events.  In a pending call ``ret`` is
+    ``NEVER`` and ``result`` is ``UNKNOWN``.  ``source`` is the operation's place in the caller's sequence.
     """
 
     f: str
@@ -44,17 +44,17 @@ class Call:
 
 
 def made_by(call: Call) -> Any:
-    """The value that a write or CAS makes."""
+    """Return the value that a write or CAS makes."""
     return call.value[1] if call.f == "cas" else call.value
 
 
 def asked_by(call: Call) -> Any:
-    """The value that a read returned, or that a CAS replaced; ``UNKNOWN`` if the call needs none."""
+    """Return the value that a read returned or that a CAS replaced; ``UNKNOWN`` if the call requires none."""
     return call.result if call.f == "read" else call.value[0] if call.f == "cas" else UNKNOWN
 
 
 class _Truth:
-    """True or False, equal to the bool and not to 1 or 0, so that a model can compare it with its own state."""
+    """True or False that equals the bool but not 1 or 0, so that a model can compare it with its own state."""
 
     __slots__ = ("value",)
 
@@ -76,7 +76,7 @@ class _Truth:
 
 @dataclass(frozen=True, slots=True)
 class _Map:
-    """A frozen JSON object, different from a list of its pairs."""
+    """A frozen JSON object, distinct from a list of its pairs."""
 
     items: tuple[tuple[str, Any], ...]
 
@@ -96,7 +96,7 @@ _SHALLOW: Final = _KEPT | _LISTS | {bool}
 
 
 def freeze(value: Any) -> Any:
-    """Make a JSON value hashable; True and 1 stay different."""
+    """Make a JSON value hashable, keeping True and 1 distinct."""
     if type(value) in PLAIN:
         return value
     if isinstance(value, bool):
@@ -113,7 +113,7 @@ def freeze(value: Any) -> Any:
 
 
 def freeze_all(values: Sequence[Any]) -> list[Any]:
-    """Make many JSON values hashable; ``UNKNOWN`` stays as it is."""
+    """Make many JSON values hashable; leave ``UNKNOWN`` as it is."""
     kinds = set(map(type, values))
     if kinds <= _KEPT:
         return list(values)
@@ -136,9 +136,9 @@ def thaw(value: Any) -> Any:
 
 
 def calls_of(operations: Sequence[Operation], model: Model) -> list[Call]:
-    """Convert operations to the calls of those that take part, in the order of their invocations.
+    """Convert the operations that take part to calls, in the order of their invocations.
 
-    Raises ModelError for a cas whose value is not a pair, and for what the model does not admit.
+    Raises ModelError for a cas whose value is not a pair, and for operations that the model does not admit.
     """
     calls = []
     for source, operation in enumerate(operations):
@@ -157,7 +157,7 @@ def calls_of(operations: Sequence[Operation], model: Model) -> list[Call]:
 
 
 def call_of(operation: Operation, source: int, model: Model) -> Call | None:
-    """The operation as a call; None if it takes no part."""
+    """Convert an operation to a call; None if it takes no part."""
     if operation.outcome == "ok":
         return _ok(operation, source, model)
     if operation.outcome == "fail" and operation.f == "cas" and "refused" in model.reads:
@@ -180,9 +180,9 @@ def _ok(operation: Operation, source: int, model: Model) -> Call:
 
 
 def ranked(calls: Sequence[Call]) -> list[Call]:
-    """Give calls dense ranks 0, 1, 2, … as their places (a pending call has an invocation only).
+    """Replace the places of calls with dense ranks 0, 1, 2, … (a pending call has only an invocation).
 
-    Raises ModelError where two events have the same place: compiled code would take one for the other.
+    Raises ModelError if two events have the same place, because compiled code would confuse them.
     """
     moments = sorted({call.invoke for call in calls} | {call.ret for call in calls if not call.pending})
     if len(moments) != 2 * len(calls) - sum(call.pending for call in calls):

@@ -1,4 +1,4 @@
-"""Whether compiled code is loaded: an object that engines ask, and no import."""
+"""State of the compiled code, for engines that need to know whether it is loaded."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import Final
 
 
 class CompiledCode:
-    """Whether compiled code is loaded: a short history uses it only then.
+    """Whether the compiled code is loaded. Short histories use it only then.
 
-    Loading it takes 0.3 s, compiling it for the first time half a minute.  Safe to use from several threads.
+    Loading takes 0.3 s; the first compilation takes half a minute.  Safe to use from several threads.
     """
 
     def __init__(self) -> None:

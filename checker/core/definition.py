@@ -1,7 +1,7 @@
 """Linearizability by its definition (Herlihy and Wing 1990), to verify the results of all engines.
 
-``is_linearization`` verifies the certificate of a valid verdict in linear time; ``linearizable`` decides a small
-history by trying everything and verifies the certificate of an invalid one.  Neither shares code with an engine.
+``is_linearization`` verifies the certificate of a valid verdict in linear time.  ``linearizable`` decides a small
+history by trying every order, which verifies the certificate of an invalid verdict.  Neither shares code with an engine.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _Path: TypeAlias = "tuple[_Path, Call] | None"
 
 
 def is_linearization(order: Sequence[Call], calls: Sequence[Call], model: Model) -> bool:
-    """Is ``order`` a linearization of ``calls``: legal, complete, and in real-time order?  O(n)."""
+    """Return whether ``order`` is a linearization of ``calls``: legal, complete, and in real-time order.  O(n)."""
     sources = {call.source for call in order}
     if len(sources) != len(order) or any(call.source not in sources for call in calls if not call.pending):
         return False
@@ -36,14 +36,14 @@ def is_linearization(order: Sequence[Call], calls: Sequence[Call], model: Model)
 
 
 def linearizable(calls: Sequence[Call], model: Model) -> bool:
-    """Does a linearization exist?  At most ``MAX_DEFINITION_CALLS`` calls; raises ValueError for more."""
+    """Return whether a linearization exists.  Raises ValueError for more than ``MAX_DEFINITION_CALLS`` calls."""
     return linearization(calls, model) is not None
 
 
 def linearization(calls: Sequence[Call], model: Model) -> list[Call] | None:
-    """Find a linearization of a small history.  Dynamic programming over (set of calls done, state).
+    """Find a linearization of a small history by dynamic programming over (set of calls done, state).
 
-    It holds pending calls only as far as others need them.  Raises ValueError for a history that is not small.
+    It contains only the pending calls that other calls need.  Raises ValueError if the history is too large.
     """
     if len(calls) > MAX_DEFINITION_CALLS:
         raise ValueError(f"{len(calls)} calls are too many for the definition, {MAX_DEFINITION_CALLS} are the most")

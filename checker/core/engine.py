@@ -1,4 +1,4 @@
-"""The interface of engines: where one applies, how it decides and how it explains."""
+"""The interface of engines: when one applies, how it decides, and how it explains."""
 
 from __future__ import annotations
 
@@ -40,28 +40,31 @@ PLAIN_SEARCH_CALLS: Final = 400
 
 @dataclass(frozen=True, slots=True)
 class Contradiction:
-    """Operations that fit no order, by the ranks of their invocations, and the ``kind`` if the engine knows it."""
+    """Operations that fit into no order, by the ranks of their invocations; ``kind`` if the engine knows it."""
 
     begun: tuple[int, ...]
     kind: str | None = None
 
 
 class ColumnProof(Protocol):
-    """What shows a verdict by columns, made only where it is asked for."""
+    """Evidence for a verdict on columns, computed only on request."""
 
     def certificate(self) -> int | None:
-        """The length of a linearization that has been verified; None if it is none."""
+        """Return the length of a verified linearization; None if there is none."""
 
     def contradictions(self, gone: Collection[int]) -> Sequence[Contradiction] | None:
-        """Those left once the operations invoked at these ranks are neutralised; None if calls have to find them."""
+        """Return those that remain without the operations invoked at ``gone``; None if calls must find them."""
 
     def again(self, begun: int) -> Sequence[tuple[int, int]]:
-        """When later reads with the answer of the one that was invoked there began and ended."""
+        """Return the begins and ends of later reads with the same answer as the one invoked at ``begun``."""
 
 
 @dataclass(frozen=True, slots=True)
 class ByColumns:
-    """A result without a call an operation, and how many operations took part; without a ``proof`` calls give it."""
+    """Result of a check that made no call objects, and the number of operations that took part.
+
+    Without a ``proof`` the calls provide the evidence.
+    """
 
     result: EngineResult
     operations: int
@@ -70,9 +73,9 @@ class ByColumns:
 
 @dataclass(frozen=True, slots=True)
 class JudgedKeys:
-    """Which keys one pass found ``valid`` or ``invalid``, and how many operations each has.
+    """The keys that one pass found ``valid`` or ``invalid``, and the number of operations on each.
 
-    ``cores`` gives the results of the invalid ones with their counterexamples; without it the engines for one key do.
+    ``cores`` returns the results of the invalid keys with their counterexamples; without it the per-key engines do.
     """
 
     valid: NDArray[np.bool_]
@@ -85,17 +88,17 @@ class JudgedKeys:
 class Engine:
     """One way to decide the calls on one object.
 
-    ``name`` is what ``engine=`` forces it by, ``title`` what its results and the reports call it, ``about`` what it is
-    for and ``cost`` what it takes, in a line each.  ``applies`` says for which model and calls it is sound; without any
-    calls, whether it is for that model at all.  ``explain`` makes the counterexample of one core, with its kind and
-    sentence; without it the words are those of a register, or of any model.  ``by_columns`` decides more than
-    ``MAX_BY_CALLS`` operations before any call is made of them, or returns None: then calls are decided.  Of columns
-    of registers ``by_keys`` decides all keys in one pass, and ``by_register`` one of them.  ``unasked`` are the numbers
-    of calls for which it is chosen without being forced.
+    ``name`` selects it in ``engine=``, ``title`` is its name in results and reports; ``about`` and ``cost``
+    describe its purpose and its cost in a line each.  ``applies`` says for which model and calls it is sound, or,
+    without calls, whether it is for that model at all.  ``explain`` makes the counterexample of one core, with its
+    kind and sentence; without it the words of a register, or of any model, are used.  ``by_columns`` decides more
+    than ``MAX_BY_CALLS`` operations without making calls; where it returns None, calls are decided.  On columns of
+    registers ``by_keys`` decides all keys in one pass, and ``by_register`` one key.  ``unasked`` are the numbers of
+    calls for which it is chosen without being forced.
 
-    ``compiled``: it loads compiled code, which takes longer than a small history takes the plain search.
-    ``partial``: where it returns unknown though there was time, the next engine is tried.
-    ``finds_all``: an invalid result counts all violations.  ``orders``: a valid result has its linearization.
+    ``compiled``: it loads compiled code, which takes longer than the plain search takes for a small
+    history.  ``partial``: where it returns unknown with time left, the next engine is tried.  ``finds_all``: an
+    invalid result counts all violations.  ``orders``: a valid result contains its linearization.
     """
 
     name: str
@@ -116,7 +119,7 @@ class Engine:
 
 
 def only(*functions: str) -> Callable[[Sequence[Call]], bool]:
-    """Make a predicate: are all calls of these functions?"""
+    """Make a predicate that is true if every call is of one of these functions."""
     return lambda calls: all(call.f in functions for call in calls)
 
 

@@ -1,4 +1,4 @@
-"""The intervals of operations as columns, and whether an order respects them."""
+"""Intervals of operations as columns, and whether an order respects them."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ IntArray: TypeAlias = NDArray[np.int64]
 
 
 def intervals_of(operations: Sequence[Operation]) -> tuple[IntArray, IntArray] | None:
-    """The ranks of the operations' invocations and returns (``NEVER`` for a pending one), as columns.
+    """Return the ranks of the operations' invocations and returns as columns (``NEVER`` for a pending operation).
 
-    None if one was answered nowhere, or before it began, or at a place that is no whole number of 64 bits.
+    None if an answer has no place, comes before its invocation, or has a place that is not a 64-bit integer.
     """
     try:
         begun = np.array([operation.invoke_index for operation in operations], np.int64)
@@ -28,7 +28,7 @@ def intervals_of(operations: Sequence[Operation]) -> tuple[IntArray, IntArray] |
 
 
 def keeps_time(order: IntArray, begun: IntArray, ended: IntArray) -> bool:
-    """Is this order of rows complete, without repetition, and in real-time order?"""
+    """Return whether this order of rows is complete, free of repetitions, and in real-time order."""
     times = np.bincount(order, minlength=begun.size)
     if times.max(initial=0) > 1 or (ended[times == 0] != NEVER).any():
         return False

@@ -49,12 +49,12 @@ Encoding: TypeAlias = Literal["values", "sums", "rows"]
 
 
 class ModelError(ValueError):
-    """Raised for an operation that the model does not have: an unknown function, a value of the wrong shape."""
+    """Raised for an operation that the model does not have: an unknown function, or a value of the wrong shape."""
 
 
 @dataclass(frozen=True, slots=True)
 class Adopted:
-    """Operations that another tool recorded, as the model has them; ``notes`` name what was assumed for that."""
+    """Operations that another tool recorded, converted for the model; ``notes`` lists the assumptions made."""
 
     model: Model
     operations: Sequence[Operation]
@@ -66,16 +66,17 @@ Made: TypeAlias = tuple[str, Any, Any]
 
 
 class Model:
-    """An object's sequential specification; override ``initial``, ``reads`` and ``step``.
+    """Sequential specification of an object; override ``initial``, ``reads`` and ``step``.
 
-    ``reads`` names the functions that never change the state: unless one is ok it is dropped, and it may be taken
-    at the first moment at which it is legal.  Sentences call an object without a key by the ``noun``, or by the name.
-    ``only_values``: an operation may be left out if no other has ``asked`` for what it ``made``.  ``encoding``: what
-    the states are, where the search has a faster form for them than a table; a class derived from it may do anything,
-    so it says so again.  ``artefacts``: kinds of violation that only ``judged_as`` makes.
-    ``one_value``: the state is one value, which ``write`` and ``cas`` make, and which ``read`` and ``cas`` ask for.
-    ``is_general``: files of any tool may be of it, so that it is proposed for them.
-    ``has_gaps``: a log of which others use some indexes, so that its lists name the index of each entry.
+    ``reads`` names the functions that never change the state: the checker drops one that is not ok, and may take
+    one at the first moment at which it is legal.  ``noun`` names an object without a key in sentences (default: the
+    name).  ``only_values``: an operation may be left out if no other operation has ``asked`` for what it
+    ``made``.  ``encoding`` says what the states are, where the search has a faster form than a table; a derived
+    class may change any behaviour, so it must declare its own.  ``artefacts`` are kinds of violation that only
+    ``judged_as`` produces.  ``one_value``: the state is one value, which ``write`` and ``cas`` make and ``read`` and
+    ``cas`` ask for.  ``is_general``: files of any tool may contain such objects, so the checker proposes the model
+    for them.  ``has_gaps``: a log in which others use some of the indexes, so that its lists give the index of each
+    entry.
     """
 
     name: str = "model"
@@ -93,92 +94,93 @@ class Model:
         cls.encoding = cls.__dict__.get("encoding")
 
     def step(self, state: State, f: str, value: Any, result: Any) -> State | Literal[_Sign.ILLEGAL]:
-        """The state after the operation, or ``ILLEGAL``.  Raises ModelError for what is no operation of this model."""
+        """Return the state after the operation, or ``ILLEGAL``.  Raises ModelError for an unknown operation."""
         raise NotImplementedError
 
     def admit(self, f: str, value: Any, result: Any) -> None:
-        """Raise ModelError for an operation that no ``step`` can make sense of: its shape is wrong in every state."""
+        """Raise ModelError for an operation whose shape is wrong in every state."""
 
     def describe(self, state: State) -> str:
-        """The state in words."""
+        """Describe the state in words."""
         return repr(state)
 
     def answers(self, state: State, f: str, value: Any) -> Collection[Any] | None:  # noqa: ARG002 (for subclasses)
-        """Every result with which ``step`` allows the operation in this state; None where they cannot be listed.
+        """Return every result that ``step`` allows for the operation in this state; None if they cannot be listed.
 
-        Only for naming what an operation that contradicts others could have been answered.
+        Used only to say which answers would have been legal.
         """
         return None
 
     def respond(self, state: State, f: str, value: Any) -> Any:
-        """What an object in this state answers, which ``step`` then allows; ``UNKNOWN``: it only acknowledges.
+        """Return what an object in this state answers; ``step`` then allows it.  ``UNKNOWN`` is a bare acknowledgement.
 
-        Only for objects in memory, which must choose where several answers are allowed.
+        Used only for objects in memory, which must choose if several answers are allowed.
         """
         listed = self.answers(state, f, value)
         return next(iter(listed)) if listed else UNKNOWN
 
     def wording(self, operation: Operation) -> str:  # noqa: ARG002 (for subclasses)
-        """What was asked and answered, in the words of the object; empty: its function and values say it.
+        """Describe request and answer in the object's own words; empty if function and values say it all.
 
-        It must do with any operation that was recorded, also with one that this object does not have.
+        Must accept any recorded operation, including one that this object does not have.
         """
         return ""
 
     def kind_of(self, suspect: Operation) -> str:  # noqa: ARG002 (for subclasses)
-        """The kind of a violation whose answer of ``suspect`` no order explains."""
+        """Return the kind of a violation in which no order explains the answer of ``suspect``."""
         return WITHOUT_KIND
 
     def because(self, operations: Sequence[Operation], suspect: Operation) -> str:  # noqa: ARG002 (for subclasses)
-        """Why no order of all ``operations`` explains the answer of one of them, in plain words; empty: not known so.
+        """Say in plain words why no order of all ``operations`` explains the answer of ``suspect``; empty if unknown.
 
-        Only what these operations prove, without a full stop.
+        Says only what these operations prove, without a full stop.
         """
         return ""
 
     def about(self, f: str, value: Any, result: Any) -> frozenset[Any]:  # noqa: ARG002 (for subclasses)
-        """The part of the object that the operation concerns, for reducing counterexamples.
+        """Return the parts of the object that the operation concerns, for reducing counterexamples.
 
-        Promise: leave all operations out that concern one part and no other, and what was linearizable stays so.
-        An empty set makes no promise.
+        The promise: dropping all operations that concern one part and no other keeps a linearizable history
+        linearizable.  An empty set promises nothing.
         """
         return frozenset()
 
     def made(self, f: str, value: Any, result: Any) -> list[tuple[bool, Any]]:
-        """What the operation leaves behind: values (True, value), or else the parts that it concerns (False, part)."""
+        """Return what the operation leaves behind: values (True, value), or the parts that it concerns (False, part)."""
         if f in ("write", "cas"):
             return [(True, value[1] if f == "cas" else value)]
         return [(False, part) for part in self.about(f, value, result)]
 
     def asked(self, f: str, value: Any, result: Any) -> list[tuple[bool, Any]]:
-        """What explains the operation, in the form of ``made``."""
+        """Return what explains the operation, in the form of ``made``."""
         parts = [(False, part) for part in self.about(f, value, result)]
         return [*parts, (True, value[0] if f == "cas" else result)] if f in ("read", "cas") else parts
 
     def adopt(self, operations: Sequence[Operation]) -> Adopted | None:  # noqa: ARG002 (for subclasses)
-        """The operations of a file as this model has them, if other tools write them differently; None: as they are."""
+        """Convert operations that another tool wrote in its own form; None if they are fine as they are."""
         return None
 
     def start_with(self, value: Any) -> Model | Sequence[Made]:  # noqa: ARG002 (for subclasses)
-        """The model with another state at the start, or the operations that make it, before all others.
+        """Return the model with another initial state, or the operations that make that state, before all others.
 
-        ``value`` is JSON, a scalar frozen.  Raises ModelError for what is no state, and where there is no choice.
+        ``value`` is JSON, a scalar frozen.  Raises ModelError if it is no state, or if the initial state cannot
+        be chosen.
         """
         raise ModelError(f"a {self.name} has no initial value to choose")
 
     def judged_as(self, operations: Sequence[Operation]) -> tuple[Model, Sequence[Operation]] | None:  # noqa: ARG002
-        """Another model and operations on it that are linearizable if and only if these are; None: judged as it is.
+        """Return another model and operations that are linearizable if and only if these are; None for no conversion.
 
-        Raises ModelError for operations that are none of this model's.
+        Raises ModelError for operations that this model does not have.
         """
         return None
 
     def witnesses(self, core: Sequence[Operation], operations: Iterable[Operation]) -> list[Operation]:  # noqa: ARG002
-        """More of the ``operations`` that a core, which contradicts itself by ``judged_as``, needs to do so here."""
+        """Return further ``operations`` that ``core``, a contradiction under ``judged_as``, needs under this model."""
         return []
 
     def from_anywhere(self) -> Model | None:
-        """Give the object an unknown initial state, if the model has one: lets a counterexample start late."""
+        """Return the object with an unknown initial state, if it has one, so that a counterexample can start late."""
         return None
 
     def __repr__(self) -> str:
@@ -186,9 +188,9 @@ class Model:
 
 
 class Register(Model):
-    """A register of one value: ``write`` v; ``read`` returns it, or null while it is absent.
+    """A register of one value: ``write`` sets it, ``read`` returns it, or null while it is absent.
 
-    With ``initial=ANY`` the register holds an unknown value at the start (a durable cluster that was used before).
+    With ``initial=ANY`` the initial value is unknown, as in a durable cluster that was used before.
     """
 
     name = "register"
@@ -238,8 +240,8 @@ class Register(Model):
 class CasRegister(Register):
     """A register with ``cas`` [old, new], which is ok if it took effect.
 
-    One that was refused is ok, too, if it returns what it saw, ``[old, new, seen]``: it is a read of that.  A ``fail``
-    says nothing of the register.
+    A refused cas is also ok if it returns what it saw, ``[old, new, seen]``: it is a read of that value.  A ``fail``
+    says nothing about the register.
     """
 
     name = "cas-register"
@@ -254,14 +256,14 @@ class CasRegister(Register):
 
 
 def is_register(model: Model) -> TypeGuard[Register]:
-    """Is it a register that the engines know?  Not a class derived from one, which may do anything."""
+    """Return whether the model is a register that the engines know.  Derived classes are not: they may do anything."""
     return model.encoding == "values"
 
 
 class StrictCasRegister(CasRegister):
-    """A CAS register of which a ``fail`` proves more: the register held another value than the cas expected.
+    """A CAS register in which a ``fail`` proves more: the register held another value than the cas expected.
 
-    Only for systems whose ``fail`` means that and nothing else; a refused cas is then as good as a read.
+    Use it only for systems whose ``fail`` means exactly that; a refused cas is then as good as a read.
     """
 
     name = "cas-register-strict"
@@ -274,9 +276,9 @@ class StrictCasRegister(CasRegister):
         return super().step(state, f, value, result)
 
     def because(self, operations: Sequence[Operation], suspect: Operation) -> str:  # noqa: ARG002 (for subclasses)
-        """Why no order of all ``operations`` explains the answer of one of them, in plain words; empty: not known so.
+        """Say in plain words why no order of all ``operations`` explains the answer of ``suspect``; empty if unknown.
 
-        Only what these operations prove, without a full stop.
+        Says only what these operations prove, without a full stop.
         """
         return ""
 

@@ -1,4 +1,4 @@
-"""The options of a check."""
+"""Options of a check."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from checker.core.result import Limits
 
 
 class CheckKeywords(TypedDict, total=False):
-    """The fields of ``CheckOptions`` as the arguments of a function."""
+    """The fields of ``CheckOptions`` as keyword arguments."""
 
     deadline_s: float | None
     memory_cap: int
@@ -24,9 +24,10 @@ class CheckKeywords(TypedDict, total=False):
 class CheckOptions:
     """Engine, proofs and resource limits of a check.
 
-    ``deadline_s`` is in seconds of ``clock`` (None: no end), ``memory_cap`` in bytes; the verdict is unknown, with a
-    reason, when one of them does not suffice.  ``engine`` forces one (``checker.dispatch.NAMES``).  Without ``proofs``
-    there is only a verdict: no linearization is verified, no counterexample is made, not all violations are counted.
+    ``deadline_s`` is in seconds of ``clock`` (None: no deadline), ``memory_cap`` in bytes; if either does not
+    suffice, the verdict is unknown, with a reason.  ``engine`` forces one of ``checker.dispatch.NAMES``.  Without
+    ``proofs`` there is only a verdict: no linearization is verified, no counterexample is made, and not all
+    violations are counted.
     """
 
     deadline_s: float | None = None
@@ -36,7 +37,7 @@ class CheckOptions:
     clock: Callable[[], float] = time.monotonic
 
     def limits(self) -> Limits:
-        """The limits of a check that starts now."""
+        """Return the limits of a check that starts now."""
         started = self.clock()
         deadline = None if self.deadline_s is None else started + self.deadline_s
         return Limits(self.clock, deadline, self.memory_cap, started)

@@ -1,4 +1,4 @@
-"""Results of engines: a verdict with its certificate, or how far the engine came."""
+"""Results of engines: a verdict with its certificate, or how far the engine got."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ _PACE: Final = 4096
 class EngineResult:
     """The result of one engine for one object.
 
-    ``order`` is the certificate of a valid verdict: a linearization of the calls (None if the engine keeps none).
-    ``cores`` are small sub-histories that contradict themselves, earliest first, at most a handful; ``violations``
-    counts all of them.  ``last`` is the rank up to which the history was found to be consistent, ``states`` what the
-    object could be at that moment, in words.  ``reason`` says why a verdict is unknown and how far the engine came;
-    ``kind`` names an anomaly that the engine itself has recognised; ``further`` are the ranks of violations after
-    ``last``, found by going on from an unknown state.  ``beyond`` are violations without a core, each by its kind and
-    the source of the call that completed it.  With ``more`` there may be others that are not counted.
+    ``order`` is the certificate of a valid verdict: a linearization of the calls (None if the engine keeps
+    none).  ``cores`` are small contradictory sub-histories, earliest first, at most a handful; ``violations`` counts
+    all of them.  ``last`` is the rank up to which the history is consistent, and ``states`` describes the possible
+    states at that moment.  ``reason`` says why a verdict is unknown and how far the engine got.  ``kind`` names an
+    anomaly that the engine itself recognised.  ``further`` are the ranks of violations after ``last``, found by
+    continuing from an unknown state.  ``beyond`` are violations without a core, each with its kind and the source of
+    the call that completed it.  ``more``: further violations may exist that are not counted.
     """
 
     verdict: Verdict
@@ -43,12 +43,12 @@ class EngineResult:
 
 
 def not_begun(engine: str, operations: int) -> EngineResult:
-    """The result when the deadline has passed before the first operation was looked at."""
+    """Return the result for a deadline that passed before the engine looked at the first operation."""
     return EngineResult("unknown", engine, reason=f"{LATE}: 0 of {counted(operations, 'operation')} looked at")
 
 
 class OutOfTimeError(Exception):
-    """Raised when the deadline passes in a loop over a history; ``decide`` makes an unknown result of it."""
+    """Raised when the deadline passes in a loop over a history; ``decide`` turns it into an unknown result."""
 
     def __init__(self, engine: str, reason: str) -> None:
         super().__init__(reason)
@@ -56,15 +56,15 @@ class OutOfTimeError(Exception):
 
 
 def is_loaded(kernel: Callable[..., object]) -> bool:
-    """Is the compiled function ready, so that the first call will not take long?"""
+    """Return whether the compiled function is ready, so that its first call will be fast."""
     return bool(getattr(kernel, "signatures", True))
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Limits of an engine: an absolute deadline on ``clock`` (s, None: no end) and configurations in memory.
+    """Limits of an engine: an absolute deadline on ``clock`` (s, None: no deadline) and a memory limit.
 
-    ``memory`` is in bytes; engines convert it to entries by what one entry costs them.
+    ``memory`` is in bytes; engines convert it to a number of entries by the size of one.
     """
 
     clock: Callable[[], float]
@@ -76,13 +76,13 @@ class Limits:
         return self.deadline is not None and self.clock() >= self.deadline
 
     def extended(self, at_least_s: float = 1.0) -> Limits:
-        """Limits from now on: as long again as it took so far, ``at_least_s`` at least, within the deadline."""
+        """Return limits from now on: the time used so far, at least ``at_least_s``, but not beyond the deadline."""
         now = self.clock()
         end = now + max(at_least_s, now - self.started)
         return replace(self, deadline=end if self.deadline is None else min(end, self.deadline))
 
     def paced(self, calls: Sequence[Call], engine: str) -> Iterator[Call]:
-        """Yield the calls, looking at the clock every few thousand.  Raises OutOfTimeError."""
+        """Yield the calls and check the clock every few thousand.  Raises OutOfTimeError."""
         if self.deadline is None:
             yield from calls
             return
@@ -94,7 +94,7 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """The verdict on a whole history: the worst of its keys', which are listed in the order of their first use."""
+    """The verdict on a whole history: the worst of its keys, which are listed in the order of their first use."""
 
     verdict: Verdict
     keys: Sequence[KeyVerdict]
@@ -105,4 +105,4 @@ class Report:
 
 
 class CertificateError(AssertionError):
-    """A certificate was rejected by the independent verifier: a defect of the checker."""
+    """Raised when the independent verifier rejects a certificate: a defect of the checker."""

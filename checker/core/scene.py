@@ -1,4 +1,4 @@
-"""All operations on one object, for sentences about a few of them that refer to others."""
+"""All operations on one object, for sentences about a few of them that mention others."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MAX_LATEST: Final = 20_000
 
 @dataclass(frozen=True, slots=True)
 class InPart(Sequence[Operation]):
-    """Operations as they were recorded, but of a core that knows a CAS as a write that one as a write."""
+    """Recorded operations in which each CAS that the core counts as a write is a write."""
 
     operations: Sequence[Operation]
     known: Mapping[int, Call]
@@ -44,15 +44,15 @@ def _is_written(call: Call, operation: Operation) -> bool:
 
 
 def set_aside(core: Sequence[Call], operations: Sequence[Operation]) -> list[Call]:
-    """Find the calls of a core that were answered, and count in it as if they had not been.
+    """Find the calls of a core that were answered but that it counts as unanswered.
 
-    An earlier counterexample contradicts such an answer, or it came after those that contradict each other here.
+    Such an answer contradicts an earlier counterexample, or came after the answers that contradict each other here.
     """
     return [call for call in core if call.pending and operations[call.source].outcome == "ok"]
 
 
 def _written(operation: Operation) -> Any:
-    """The value that an operation writes if it takes effect; None of one that does not write."""
+    """Return the value that an operation writes if it takes effect; None if it does not write."""
     if operation.f == "write":
         return freeze(operation.value)
     return freeze(operation.value)[1] if operation.f == "cas" and _is_pair(operation.value) else None
@@ -64,7 +64,7 @@ def _is_pair(value: Any) -> bool:
 
 @dataclass(slots=True)
 class Scene:
-    """All operations on one object, including those that a check drops."""
+    """All operations on one object, including the ones that a check drops."""
 
     operations: Sequence[Operation]
     model: Model
@@ -75,7 +75,7 @@ class Scene:
     _collected: bool = False
 
     def _collect(self) -> None:
-        """Collect values on first use: most histories need no sentence."""
+        """Collect values on first use, because most histories need no sentence."""
         if self._collected:
             return
         self._collected = True
@@ -96,7 +96,7 @@ class Scene:
 
     @property
     def name(self) -> str:
-        """The key's name, or ``the register`` for an unkeyed one."""
+        """Return the name of the key, or ``the register`` without one."""
         return f"the {self.model.noun or self.model.name}" if self.key is None else plain(str(self.key))
 
     def was_read(self, value: Any) -> bool:
@@ -104,9 +104,9 @@ class Scene:
         return value in self._read
 
     def went_on(self, since: Call, besides: Any) -> bool:
-        """Check whether a read shows a write that may have come after a call, other than that of ``besides``.
+        """Return whether a read shows a write, other than that of ``besides``, that may have come after a call.
 
-        One that failed counts too: it was read, so it was made.
+        A failed write counts as well: it was read, so it happened.
         """
         self._collect()
         moment = self.operations[since.source].invoked
@@ -114,9 +114,10 @@ class Scene:
         return any(value != besides and value in self._read for value in map(_written, later) if value is not None)
 
     def gone(self, value: Any, since: Operation) -> bool:
-        """Check whether a value that was current when ``since`` returned is gone for good, by the final reads.
+        """Return whether the final reads show that a value, current when ``since`` returned, is lost.
 
-        It is gone if every final read returns nothing, or a value that was overwritten before this one was written.
+        It is lost if every final read returns nothing, or a value that was overwritten before this one was
+        written.
         """
         reads, writers = self.final_reads(), self.writers(value)
         if not reads or not writers or since.return_index is None:
@@ -125,17 +126,18 @@ class Scene:
         return all(read.invoke_index > known and self._older(freeze(read.result), made) for read in reads)
 
     def _older(self, value: Any, index: int) -> bool:
-        """Check whether every write of a value had returned by a place in the history, or it was never there."""
+        """Return whether every write of a value had returned by a place in the history, or there was none."""
         writers = self.writers(value)
         if not writers:
             return value is None
         return all(one.return_index is not None and one.return_index < index for one in writers)
 
     def final_reads(self) -> list[Operation]:
-        """The last read of each client in the final phase; none unless several clients gave one, or the only node.
+        """Return each client's last read of the final phase; none unless several clients, or the only node's, gave one.
 
-        In that phase the clients of all nodes read; where a leader serves, it answers all of them.  An answer that its
-        node had not applied is no such read, and neither is any where another node answered without one.
+        In the final phase the clients of all nodes read; where a leader serves, it answers all of them.  A read
+        whose node had not applied its answer does not count, and if any node answered without applying, no read
+        counts.
         """
         nodes, answered = set[str | None](), set[str | None]()
         last: dict[Any, Operation] = {}
@@ -152,16 +154,16 @@ class Scene:
         return reads if complete and (len(reads) > 1 or len(nodes) == 1) else []
 
     def latest(self) -> Iterator[Operation]:
-        """Iterate over the operations on the object from the last one backwards."""
+        """Iterate over the operations on the object, latest first."""
         return reversed(self.operations)
 
     def writers(self, value: Any) -> Sequence[Operation]:
-        """The operations that wrote a value, or may have written it."""
+        """Return the operations that wrote a value or may have written it."""
         self._collect()
         return self._writers.get(value, ())
 
     def as_known(self, core: Sequence[Call]) -> Scene:
-        """The scene with a CAS as a write where the core counts it as one, since the old value plays no part."""
+        """Return the scene with a CAS as a write where the core ignores its old value."""
         known = {call.source: call for call in core if _is_written(call, self.operations[call.source])}
         if not known:
             return self
@@ -171,12 +173,12 @@ class Scene:
         return scene
 
     def recorded(self, call: Call) -> Operation:
-        """The operation of a call as it was recorded."""
+        """Return the operation of a call as it was recorded."""
         operations = self.operations
         return (operations.operations if isinstance(operations, InPart) else operations)[call.source]
 
     def aside(self, core: Sequence[Call]) -> str:
-        """Notes on each CAS that is shown as a write, and on answers that are set aside; empty if there is neither."""
+        """Describe each CAS shown as a write and each answer set aside; empty if there are none."""
         replaced = [self.recorded(call) for call in core if _is_written(call, self.recorded(call))]
         notes = []
         if replaced:
@@ -198,7 +200,7 @@ class Scene:
 
 
 class CoreWords:
-    """The operations of a core, in the order of their invocations, and the words that all sentences use."""
+    """The operations of a core in the order of their invocations, and the wording shared by all sentences."""
 
     def __init__(self, core: Sequence[Call], scene: Scene) -> None:
         self.core = sorted(core, key=lambda call: call.invoke)
@@ -210,7 +212,7 @@ class CoreWords:
         return self.scene.operations[call.source]
 
     def by(self, call: Call, did: str) -> str:
-        """``process 3 on n2 read 7 (12.300–12.310 s)``."""
+        """Return ``process 3 on n2 read 7 (12.300–12.310 s)``."""
         operation = self.op(call)
         return f"{who(operation)} {did} ({self.clock.span(operation)})"
 
@@ -218,6 +220,6 @@ class CoreWords:
         return self.clock.at(self.op(call).invoked)
 
     def example(self, kind: str, sentence: str, suspect: Call | None = None) -> Counterexample:
-        """Make the counterexample; ``suspect`` is the answer beside which the others fit no order."""
+        """Make the counterexample; ``suspect`` is the operation whose answer does not fit the others."""
         alone = None if suspect is None else Linearization(None, (), (self.core.index(suspect),))
         return Counterexample(kind, sentence, self.operations, alone)

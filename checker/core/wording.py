@@ -15,12 +15,12 @@ LONGEST_ERROR: Final = 60
 
 
 def shown(value: Any) -> str:
-    """A value as text: JSON, and ``absent`` for null."""
+    """Return a value as text: JSON, or ``absent`` for null."""
     return "absent" if value is None else plain(json.dumps(value, ensure_ascii=False, default=str))
 
 
 def plain(text: str) -> str:
-    """Escape what would control a terminal: cursor, colour, direction of writing."""
+    """Escape characters that would control a terminal: cursor, colour, writing direction."""
     if text.isprintable():
         return text
     return "".join(sign if sign.isprintable() else sign.encode("unicode_escape").decode() for sign in text)
@@ -28,7 +28,7 @@ def plain(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Clock:
-    """Moments in seconds with as many digits as distinguish them (at least three)."""
+    """Formats moments in seconds with as many digits as it takes to tell them apart (at least three)."""
 
     digits: int
 
@@ -60,21 +60,21 @@ def ended(operation: Operation) -> str:
 
 
 def who(operation: Operation) -> str:
-    """``process 3`` or ``process 3 on n2``."""
+    """Return ``process 3`` or ``process 3 on n2``."""
     return f"process {operation.process}" + (f" on {plain(operation.node)}" if operation.node else "")
 
 
 def cas_of(operation: Operation) -> str:
-    """``cas of 3 to 4``."""
+    """Return ``cas of 3 to 4``."""
     old, new = operation.value
     return f"cas of {shown(old)} to {shown(new)}"
 
 
 def refused_by(operation: Operation, verb: str = "was") -> str:
-    """``was refused its cas of 3 to 4 by``; the value that it saw follows."""
+    """Return ``was refused its cas of 3 to 4 by``; the value that it saw follows."""
     return f"{verb} refused its {cas_of(operation)} by"
 
 
 def tried(operation: Operation) -> str:
-    """``try the cas of 3 to 4 that was refused by``."""
+    """Return ``try the cas of 3 to 4 that was refused by``."""
     return f"try the {cas_of(operation)} that was refused by"
