@@ -2,8 +2,8 @@
 
 Every engine follows the same conservative rules.  A ``fail`` operation had no effect and is dropped, and so is a read
 that is not ok.  Every other ``info`` operation is *pending*: it may take effect at any moment after its invocation, or
-never.  A register's cas that was refused, and says which value it saw, is a read of that value.  Calls are ordered by the
-places of their events in the history; a pending call returns at ``NEVER``.
+never.  A register's cas that was refused, and says which value it saw, is a read of that value.  Calls are ordered by
+the places of their events in the history; a pending call returns at ``NEVER``.
 """
 
 from __future__ import annotations

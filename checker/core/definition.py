@@ -1,7 +1,8 @@
 """Linearizability by its definition (Herlihy and Wing 1990), to verify the results of all engines.
 
 ``is_linearization`` verifies the certificate of a valid verdict in linear time.  ``linearizable`` decides a small
-history by trying every order, which verifies the certificate of an invalid verdict.  Neither shares code with an engine.
+history by trying every order, which verifies the certificate of an invalid verdict.  Neither shares code with an
+engine.
 """
 
 from __future__ import annotations

@@ -146,7 +146,7 @@ class Model:
         return frozenset()
 
     def made(self, f: str, value: Any, result: Any) -> list[tuple[bool, Any]]:
-        """Return what the operation leaves behind: values (True, value), or the parts that it concerns (False, part)."""
+        """Return what the operation leaves behind: values (True, value), or parts that it concerns (False, part)."""
         if f in ("write", "cas"):
             return [(True, value[1] if f == "cas" else value)]
         return [(False, part) for part in self.about(f, value, result)]

@@ -1,10 +1,10 @@
-"""Accounts that amounts are moved between.
+"""Accounts between which amounts are moved.
 
-``transfer`` [from, to, amount] -> the balances that it left, as [[account, balance], …], or null; ``read`` -> all
-balances, likewise.  Accounts start at 0, are left out while they are there, and may be overdrawn.
+``transfer`` [from, to, amount] -> the resulting balances as [[account, balance], …], or null; ``read`` -> all balances
+in the same form.  Accounts start at 0, are left out while their balance is 0, and may be overdrawn.
 
-Jepsen's bank writes maps instead: ``{:from a, :to b, :amount n}`` and ``{account balance}``.  Its accounts hold
-something at the start that its histories do not name, so there the first read decides what that was.
+Jepsen's bank writes maps instead: ``{:from a, :to b, :amount n}`` and ``{account balance}``. Its histories do not say
+what the accounts hold at the start, so the first read decides that.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ class Bank(Model):
 
     @staticmethod
     def _moved(state: _Open, f: str, value: Any, result: Any) -> State:
-        """The step from balances at the start that are known of some accounts only."""
+        """Step from a state in which only some accounts' initial balances are known."""
         moved, began = dict(state.moved), dict(state.began)
         if f == "transfer":
             whence, whither, amount = value
@@ -93,7 +93,7 @@ class Bank(Model):
         return (tuple(_in_order(state)),) if f == "read" else None
 
     def respond(self, state: State, f: str, value: Any) -> Any:
-        """Also the balances that a transfer leaves, which show the order of transfers."""
+        """Answer with the resulting balances for transfers as well, because they show the order of transfers."""
         if f != "transfer":
             return super().respond(state, f, value)
         if type(state) is _Open:
@@ -107,7 +107,7 @@ class Bank(Model):
         return "{" + ", ".join(f"{account}: {balance}" for account, balance in _in_order(state)) + "}"
 
     def adopt(self, operations: Sequence[Operation]) -> Adopted | None:
-        """Take the maps of Jepsen's bank, whose balances at the start are not known unless they were given."""
+        """Convert the maps of Jepsen's bank, whose initial balances are unknown unless given."""
         maps = any(isinstance(item, dict) for one in operations for item in (one.value, one.result))
         if not maps and not any(one.f == "transfer" and one.result == one.value for one in operations):
             return None
@@ -136,7 +136,7 @@ class Bank(Model):
 
 
 class SolventBank(Bank):
-    """A bank none of whose accounts ever holds less than nothing."""
+    """A bank in which no account is ever overdrawn."""
 
     name = "bank-solvent"
     is_general = False
@@ -144,7 +144,7 @@ class SolventBank(Bank):
 
 
 class _Open(NamedTuple):
-    """Balances of which only the differences to the start are known, and of some accounts what they began with."""
+    """Balances relative to an unknown start, and the initial balances of the accounts for which they are known."""
 
     moved: frozenset[Any]
     began: frozenset[Any]
@@ -154,7 +154,7 @@ _UNKNOWN_START: Final = _Open(frozenset(), frozenset())
 
 
 def balances(value: Any) -> Any:
-    """A map of balances as pairs; anything else as it is."""
+    """Convert a map of balances to pairs; leave anything else as it is."""
     if not isinstance(value, dict):
         return value
     return [[account(name), held] for name, held in sorted(value.items(), key=lambda item: by_kind(account(item[0])))]
@@ -167,14 +167,14 @@ def _asked(value: Any) -> Any:
 
 
 def _answered(operation: Operation) -> Any:
-    """The answer in pairs; a transfer repeats its request, which says nothing."""
+    """Return the answer as pairs; a transfer that repeats its request says nothing."""
     if operation.f != "transfer":
         return balances(operation.result)
     return None if operation.result == operation.value else balances(operation.result)
 
 
 def _in_order(state: State) -> list[Any]:
-    """The balances by their accounts, which may be numbers and names."""
+    """Sort the balances by account; accounts may be numbers and names."""
     return sorted(state, key=lambda held: by_kind(held[0]))
 
 

@@ -1,8 +1,8 @@
 """etcd's key-value store as its robustness tests record it: one history of revisions over all keys.
 
-Written after the model of those tests (``tests/robustness/model/deterministic.go``).  ``history.readers
-.etcd_operations`` says what the operations look like.  A range of an old revision is only compared with the store's
-revision, because the state does not hold what was.
+Follows the model of those tests (``tests/robustness/model/deterministic.go``). :mod:`history.readers.etcd_operations`
+describes the operations.  A range of an old revision is compared only with the store's revision, because the state does
+not hold old contents.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class _Store:
 
 
 class Etcd(Model):
-    """Keys with revisions, versions and leases; every change has the next revision of the whole store."""
+    """Keys with revisions, versions and leases; every change takes the next revision of the whole store."""
 
     name = "etcd"
     noun = "store"
@@ -55,17 +55,17 @@ class Etcd(Model):
     reads = frozenset({"range"})
 
     def __init__(self, taken: frozenset[int] | None = None) -> None:
-        """``taken`` are the revisions that answered transactions made: nothing else made one of them."""
+        """``taken`` are the revisions that answered transactions made, so nothing else made them."""
         self.taken = taken
 
     def judged_as(self, operations: Sequence[Operation]) -> tuple[Model, Sequence[Operation]] | None:
-        """The same with what is known of the revisions, without which each request in doubt may have made any."""
+        """Add what is known of the revisions, so that a request in doubt cannot have made just any of them."""
         if self.taken is not None:
             return None
         return Etcd(frozenset(one.result[0] for one in operations if _has_changed(one))), operations
 
     def witnesses(self, core: Sequence[Operation], operations: Iterable[Operation]) -> list[Operation]:
-        """The transactions that made the revisions which a request in doubt could have made otherwise."""
+        """Return the transactions that made the revisions which a request in doubt could otherwise have made."""
         if all(one.outcome == "ok" for one in core):
             return []
         last = max((one.result[0] for one in core if one.outcome == "ok"), default=0)
@@ -99,7 +99,7 @@ class Etcd(Model):
 
 
 def _has_changed(operation: Operation) -> bool:
-    """Whether an answered transaction certainly made a revision: it put something, or says that it deleted."""
+    """Return whether an answered transaction certainly made a revision: it put something, or says that it deleted."""
     if operation.f != "transaction" or operation.outcome != "ok" or len(operation.result) != 3:
         return False
     _, failed, results = operation.result
@@ -171,7 +171,7 @@ _STEPS: Final[dict[str, Callable[[_Store, Any], tuple[_Store, Any]]]] = {
 
 
 def _agree(mine: Any, theirs: Any) -> bool:
-    """Whether an answer is the one that was given; ``...`` is any rest, and a version that was not recorded any."""
+    """Return whether two answers match; ``...`` stands for any rest, a missing version for any version."""
     if isinstance(mine, tuple):
         if mine[-1:] == (...,):
             return isinstance(theirs, tuple) and theirs[: len(mine) - 1] == mine[:-1]
@@ -218,7 +218,7 @@ _WORDS: Final[dict[str, Callable[[Any], str]]] = {
 
 
 def _answered(operation: Operation) -> str:
-    """Return a short text of the answer, empty without one."""
+    """Return a short text for the answer, empty if there is none."""
     if operation.outcome != "ok":
         return ""
     revision, *more = operation.result

@@ -1,8 +1,7 @@
-"""A lock whose every holder has a token greater than those of all holders before.
+"""A lock in which every holder's token is greater than those of all holders before.
 
-``acquire`` -> ["acquired", token], or ["held", token of the holder]; ``release`` token -> ["released", token], or
-["held", token of another holder], or ["free", null]; ``read`` -> the holder's token, or null.  Tokens are integers from
-0 on.
+``acquire`` -> ["acquired", token], or ["held", the holder's token]; ``release`` token -> ["released", token], ["held",
+another holder's token], or ["free", null]; ``read`` -> the holder's token, or null.  Tokens are integers, at least 0.
 """
 
 from __future__ import annotations
@@ -17,9 +16,9 @@ UNKNOWN_TOKEN: Final = ANY
 
 
 class FencedLock(Model):
-    """A lock with fencing tokens: each holder's is greater than those of all holders before.
+    """A lock with fencing tokens: each holder's token is greater than those of all holders before.
 
-    The state is the token of the holder (None: free) and the greatest token so far.
+    The state is the holder's token (None: free) and the greatest token so far.
     """
 
     name = "fenced-lock"
@@ -88,7 +87,7 @@ class FencedLock(Model):
 
 
 def _held_by(state: Any, token: Any) -> State:
-    """The state in which the lock is held by this token, or by none."""
+    """Return the state in which the lock is held by this token, or by nobody."""
     holder, last = state
     if holder == UNKNOWN_TOKEN and type(token) is int:
         return (token, token) if token > last else ILLEGAL

@@ -1,11 +1,12 @@
-"""A log of which others use some indexes: indexes grow, and need not follow each other.
+"""A log in which others use some indexes: indexes grow but need not be consecutive.
 
-``append`` value, which is not null -> index; ``get`` index -> value, or null where no entry of a client is; ``list`` ->
-all entries as [index, value], in order.  So are the logs of consensus libraries, which have entries of their own.
+``append`` value, not null -> index; ``get`` index -> value, or null if there is no client entry; ``list`` -> all
+entries as [index, value], in order.  The logs of consensus libraries are like this, because they contain entries of
+their own.
 
-A history of it is linearizable iff that of a ``log`` is in which only the indexes are counted at which a client's entry
-is known to be: an unknown index constrains nothing, and between two known ones there may be any number.
-Where a list says nothing of an index that it goes beyond, its entry there is None, which is in no log.
+A history is linearizable if and only if it is linearizable as a ``log`` that counts only the indexes known to hold a
+client's entry: an unknown index constrains nothing, and between two known ones there may be any number.  If a list
+skips a known index, its entry there is None, which no log contains.
 """
 
 from __future__ import annotations
@@ -23,9 +24,9 @@ from history.records.text import counted
 
 
 class Ledger(Model):
-    """An append-only log whose indexes grow and may have gaps, as appends are answered with them.
+    """An append-only log whose indexes grow and may have gaps; the answer to an append is the index.
 
-    The state is the entries in their order, each with its index, its value, and the indexes that it cannot have.  The
+    The state is the entries in order, each with its index, its value, and the indexes that it cannot have.  The
     index of a pending append is None until a read shows it.
     """
 
@@ -74,11 +75,11 @@ class Ledger(Model):
         return tuple((index, item) for index, item, _ in state)
 
     def judged_as(self, operations: Sequence[Operation]) -> tuple[Model, Sequence[Operation]]:
-        """As the log of the known entries."""
+        """Judge it as a log of the known entries."""
         return Log(), _dense(operations)
 
     def witnesses(self, core: Sequence[Operation], operations: Iterable[Operation]) -> list[Operation]:
-        """For each get of no entry, what says that a client's entry is at that index."""
+        """Return, for each get that found no entry, the operation that shows a client's entry at that index."""
         known = {index for one in core if one.outcome == "ok" for index in _known(one)}
         asked = {one.value for one in core if one.f == "get" and one.outcome == "ok" and one.result is None} - known
         found: dict[int, Operation] = {}
@@ -92,7 +93,7 @@ class Ledger(Model):
 
 
 def _seen(state: Any, index: int, item: Any) -> State:
-    """The state once this entry is known at that index; an item of None: no client's entry."""
+    """Return the state once this entry is known at that index; None as the item: no client's entry."""
     if item is None:
         if any(known == index for known, _, _ in state):
             return ILLEGAL
@@ -109,9 +110,9 @@ def _seen(state: Any, index: int, item: Any) -> State:
 
 
 def _dense(operations: Sequence[Operation]) -> list[Operation]:
-    """The operations on a ``log`` that has the known entries and no others.
+    """Return the operations on a ``log`` that contains exactly the known entries.
 
-    Raises ModelError for what is none of a ledger's, and for a value that is appended twice.
+    Raises ModelError for operations that a ledger does not have, and for a value appended twice.
     """
     model = Ledger()
     ok = [one for one in operations if one.outcome == "ok"]
@@ -128,7 +129,7 @@ def _dense(operations: Sequence[Operation]) -> list[Operation]:
 
 
 def _known(operation: Operation) -> Iterable[int]:
-    """The indexes at which this operation says that a client's entry is."""
+    """Return the indexes at which, by this operation, there is a client's entry."""
     if operation.f == "append":
         return (operation.result,)
     if operation.f == "get":

@@ -1,7 +1,7 @@
 """Isolation levels, the anomalies that each excludes, and which levels are stronger than others.
 
 The levels are Adya's, over items: read uncommitted (PL-1), read committed (PL-2), consistent view (PL-2+), cursor
-stability (PL-CS), snapshot isolation (PL-SI), repeatable read (PL-2.99) and serializable (PL-3).  Each has a variant
+stability (PL-CS), snapshot isolation (PL-SI), repeatable read (PL-2.99) and serializable (PL-3). Each has a variant
 that also keeps the order of a session (``strong-session-``), and one that keeps real time (``strong-``; the strongest
 of all is called strict serializable).
 """
@@ -74,7 +74,7 @@ _AS_STRONG: Final = {
 
 
 def level_named(name: str) -> str:
-    """The level of that name.  Raises ModelError naming the near ones, or all."""
+    """Return the level of that name.  Raises ModelError with similar names, or all names."""
     plain = _ALIASES.get(name, name)
     if plain not in LEVELS:
         raise ModelError(f"there is no isolation level {name!r}; {hint(name, LEVELS)}")
@@ -82,15 +82,15 @@ def level_named(name: str) -> str:
 
 
 def as_strong(level: str) -> frozenset[str]:
-    """The level and all that are stronger: an anomaly that refutes the one refutes them all."""
+    """Return the level and all stronger ones: an anomaly that refutes it refutes them all."""
     return _AS_STRONG[level]
 
 
 def weakest_refuted(anomaly: str, *, in_doubt: bool = False) -> tuple[str, ...]:
-    """The weakest levels that an anomaly refutes, by its name with its ending.
+    """Return the weakest levels that an anomaly refutes, given its name with its suffix.
 
-    A write cycle through a transaction ``in_doubt`` refutes read committed only: that transaction either committed, or
-    one that was aborted was seen.
+    A write cycle through a transaction ``in_doubt`` refutes only read committed: either that transaction committed,
+    or others saw an aborted one.
     """
     base, variant = split(anomaly)
     refuted = ("read-committed",) if base == "G0" and in_doubt else REFUTES[base]
@@ -98,7 +98,7 @@ def weakest_refuted(anomaly: str, *, in_doubt: bool = False) -> tuple[str, ...]:
 
 
 def split(anomaly: str) -> tuple[str, int]:
-    """The anomaly without its ending, and what that ending stands for."""
+    """Split an anomaly's name into the anomaly and the meaning of its suffix."""
     for variant in (REALTIME, PROCESS):
         if anomaly.endswith(SUFFIXES[variant]):
             return anomaly.removesuffix(SUFFIXES[variant]), variant
@@ -106,12 +106,12 @@ def split(anomaly: str) -> tuple[str, int]:
 
 
 def holding(refuted: Iterable[str]) -> tuple[str, ...]:
-    """The levels that are not refuted along with any of the given ones."""
+    """Return the levels that none of the given ones refutes."""
     fallen = frozenset[str]().union(*map(as_strong, refuted))
     return tuple(level for level in LEVELS if level not in fallen)
 
 
 def strongest(levels: Iterable[str]) -> tuple[str, ...]:
-    """Those levels that no other of them includes."""
+    """Return the levels that no other of them includes."""
     given = tuple(levels)
     return tuple(level for level in given if not any(other in as_strong(level) for other in given if other != level))

@@ -20,7 +20,7 @@ from history.records.text import counted
 
 
 class UnorderedQueue(Model):
-    """A bag of values; the state is each value with how often it is there."""
+    """A bag of values; the state is each value with its count."""
 
     name = "unordered-queue"
     noun = "queue"
@@ -62,7 +62,7 @@ class UnorderedQueue(Model):
 
 
 class TotalQueue(UnorderedQueue):
-    """A queue that may deliver a value again; the state is the values enqueued, and those not yet delivered."""
+    """A queue that may deliver a value more than once; the state is the values enqueued and those not yet delivered."""
 
     name = "total-queue"
 
@@ -88,7 +88,7 @@ class TotalQueue(UnorderedQueue):
 
 
 class UniqueIds(Model):
-    """A generator of identifiers, each of which is given out once; the state is those that were."""
+    """A generator that returns each identifier once; the state is the identifiers returned so far."""
 
     name = "unique-ids"
     noun = "generator"

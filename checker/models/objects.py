@@ -55,7 +55,7 @@ class Mutex(Model):
         return [("acquire", None, None)] if value == "held" else []
 
     def adopt(self, operations: Sequence[Operation]) -> Adopted | None:
-        """Take ``lock``, ``unlock`` and attempts, which an answer of false says came to nothing."""
+        """Convert ``lock``, ``unlock`` and attempts; an attempt answered with false had no effect."""
         if not any(one.f in _LOCKING for one in operations):
             return None
         taken = []
@@ -113,12 +113,12 @@ class MultiRegister(Model):
         return tuple(answered)
 
     def made(self, f: str, value: Any, result: Any) -> list[tuple[bool, Any]]:  # noqa: ARG002
-        """The last value of each register that is written."""
+        """Return the last value written to each register."""
         steps = value if result is UNKNOWN or result is None else result
         return [(True, pair) for pair in {key: item for kind, key, item in steps if kind in _WRITES}.items()]
 
     def asked(self, f: str, value: Any, result: Any) -> list[tuple[bool, Any]]:  # noqa: ARG002
-        """What is read of registers before they are written."""
+        """Return the values read from registers before they are written."""
         written, found = set(), []
         for kind, key, item in () if result is UNKNOWN else value if result is None else result:
             if kind in _WRITES:
@@ -142,19 +142,19 @@ def _expect(wanted: bool, what: str, found: Any) -> None:
 
 
 def shape(value: Any) -> str:
-    """A value for a message, as JSON."""
+    """Show a value in a message, as JSON."""
     return "no answer" if value is UNKNOWN else json.dumps(thaw(value), ensure_ascii=False, default=str)[:80]
 
 
 def listed(value: Any, what: str) -> list[Any]:
-    """The items with which an object starts.  Raises ModelError."""
+    """Return the items with which an object starts.  Raises ModelError."""
     if not isinstance(value, list):
         raise ModelError(f"{what} starts with a list, such as '[1, 2]', not with {shape(value)}")
     return value
 
 
 def account(name: Any) -> Any:
-    """The name of an account or a register: JSON has texts for what EDN has as numbers."""
+    """Return the name of an account or register; JSON has texts where EDN has numbers."""
     return int(name) if isinstance(name, str) and name.lstrip("-").isdigit() and name.isascii() else name
 
 
@@ -163,7 +163,7 @@ def is_index(value: Any) -> bool:
 
 
 class Log(Model):
-    """An append-only log: the index that an append returns is the number of entries before it."""
+    """An append-only log: an append returns the number of entries before it."""
 
     name = "log"
     initial: State = ()
@@ -199,10 +199,10 @@ class Log(Model):
 
 
 class SparseLog(Model):
-    """A log of which only some operations are known: between them anything may have been appended.
+    """A log of which only some operations are known: anything may have been appended between them.
 
-    Every part of a linearizable history of a log whose values are appended once each is a linearizable history of this
-    one, so it judges counterexamples.
+    Used to judge counterexamples: every part of a linearizable history of a log with unique values is a
+    linearizable history of this one.
     """
 
     name = "part of a log"
@@ -225,7 +225,7 @@ class SparseLog(Model):
 
     @staticmethod
     def _with(state: State, more: list[tuple[int, Any]]) -> State:
-        """The log with more entries known; each value is appended once, so it has one index."""
+        """Return the log with more entries known; each value is appended once, so it has one index."""
         known, indexes = dict(state[0]), {item: index for index, item in state[0]}
         for index, item in more:
             if known.setdefault(index, item) != item:
@@ -240,7 +240,7 @@ class SparseLog(Model):
 
 
 class GrowSet(Model):
-    """A set that elements are added to; a read returns all of them, in any order and each once."""
+    """A set to which elements are added; a read returns all of them, in any order and each once."""
 
     name = "set"
     initial: State = frozenset()
@@ -269,12 +269,12 @@ class GrowSet(Model):
 
 
 def by_kind(item: Any) -> tuple[bool, Any]:
-    """Sort by it: numbers by their size, and then all else by how it is written."""
+    """Sort key: numbers by size, then everything else by its text."""
     return (False, item) if type(item) in (int, float) else (True, repr(item))
 
 
 class KeyValue(Model):
-    """A key of porcupine's key-value store: a string, "" at the start, for ``put``, ``append`` and ``get``."""
+    """A key of porcupine's key-value store: a string, initially "", with ``put``, ``append`` and ``get``."""
 
     name = "kv"
     noun = "string"
@@ -308,12 +308,12 @@ class KeyValue(Model):
 
 
 def exact(number: float) -> float:
-    """The number as an integer where it is whole: equal ones must behave alike, and 2^53 + 1 is not 2^53 + 1.0."""
+    """Return a whole number as an integer: equal numbers must behave alike, and 2^53 + 1 is not 2^53 + 1.0."""
     return int(number) if isinstance(number, float) and number.is_integer() else number
 
 
 class Counter(Model):
-    """A sum that numbers are added to."""
+    """A sum to which numbers are added."""
 
     name = "counter"
     initial: State = 0
@@ -331,7 +331,7 @@ class Counter(Model):
         return [("add", value, None)]
 
     def adopt(self, operations: Sequence[Operation]) -> Adopted | None:
-        """Take a read of null for 0: a counter that is a key of a store is absent before the first add."""
+        """Take a read of null as 0: a counter stored under a key is absent before the first add."""
         if not any(one.f == "read" and one.outcome == "ok" and one.result is None for one in operations):
             return None
         taken = [
@@ -352,7 +352,7 @@ class Counter(Model):
 
 
 class FifoQueue(Model):
-    """A queue, first in, first out; ``dequeue`` returns null when it is empty."""
+    """A first-in, first-out queue; ``dequeue`` returns null when it is empty."""
 
     name = "queue"
     initial: State = ()

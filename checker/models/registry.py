@@ -1,8 +1,8 @@
-"""All models by name; a new one is one line here.
+"""All models by name; adding one takes one line here.
 
-Packages announce more, which only their systems have, as entry points of the group ``harness.models``: so the model of
-a recorded history is known wherever its package is installed.  Workers of a Spark cluster are sent ours alone, and name
-one that they lack.
+Packages announce models that only their systems have as entry points of the group ``harness.models``, so the model of a
+recorded history is known wherever its package is installed.  Spark workers receive only our models, and name any other
+that a history needs.
 """
 
 from __future__ import annotations
@@ -61,9 +61,9 @@ MODELS: Final[dict[str, Callable[[], Model]]] = {
 
 
 def at_level(model: str | Model, level: str) -> Model:
-    """Transactions that keep an isolation level, or registers a weaker one; also named ``model:level``.
+    """Return transactions that keep an isolation level, or registers at a weaker one; the name may be ``model:level``.
 
-    Raises ModelError for a model that has no levels, and for a level that is none.
+    Raises ModelError for a model without levels, and for an unknown level.
     """
     chosen = model_named(model)
     if type(chosen) is Register and chosen.initial is None:
@@ -82,7 +82,7 @@ SAME: Final = {
 
 
 def model_named(model: str | Model) -> Model:
-    """The model of that name, or the model itself.  Raises ModelError naming the near ones, or all."""
+    """Return the model of that name, or the model itself.  Raises ModelError with similar names, or all names."""
     if isinstance(model, Model):
         return model
     if not isinstance(model, str):
@@ -99,13 +99,13 @@ def model_named(model: str | Model) -> Model:
 
 
 def model_names() -> tuple[str, ...]:
-    """The names of all models: these, and those that installed packages announce."""
+    """Return the names of all models: these, and those that installed packages announce."""
     return (*MODELS, *(name for name in announced_models() if name not in MODELS))
 
 
 @cache
 def announced_models() -> Mapping[str, EntryPoint]:
-    """The models of installed packages, by name: nothing of a package is loaded before its model is asked for."""
+    """Return the models of installed packages by name, without loading a package before its model is used."""
     return {point.name: point for point in entry_points(group=GROUP)}
 
 

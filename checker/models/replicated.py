@@ -1,7 +1,7 @@
 """Objects whose replicas may be behind for a while, such as those of Maelstrom's workloads.
 
-Only reads that were invoked when all adds had ended are judged: until then a replica may lack any of them.  What such a
-read lacks and a later one has was late, and is not lost.
+Only reads invoked after all adds had ended are judged: until then a replica may lack any of them.  An element that such
+a read lacks and a later one has was late, not lost.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from history import Operation
 
 
 def settled(operations: Sequence[Operation]) -> list[Operation]:
-    """The operations without the reads that replicas may have answered too early.
+    """Return the operations without the reads that replicas may have answered too early.
 
-    Raises ModelError if no other answered read is left, because nothing would be judged then.
+    Raises ModelError if no other answered read is left, because there would be nothing to judge.
     """
     last = max((one.return_index or one.invoke_index for one in operations if one.f == "add"), default=-1)
     kept = [one for one in operations if one.f != "read" or one.invoke_index > last]
@@ -31,7 +31,7 @@ def settled(operations: Sequence[Operation]) -> list[Operation]:
 
 
 def _completed(operations: Sequence[Operation]) -> list[Operation]:
-    """The operations, in which each read also has the elements that reads show which began when it had returned."""
+    """Return the operations with each read completed by elements that later reads show."""
     reads = [one for one in operations if one.f == "read" and isinstance(one.result, list | tuple)]
     by_start = sorted(reads, key=lambda one: one.invoke_index)
     later, found = dict[Any, Any](), dict[int, Operation]()
@@ -45,7 +45,7 @@ def _completed(operations: Sequence[Operation]) -> list[Operation]:
 
 
 def _last(operations: Sequence[Operation]) -> list[Operation]:
-    """The operations without the reads after which another one began and was answered."""
+    """Return the operations without reads that another answered read follows."""
     begun = max(one.invoke_index for one in operations if one.f == "read" and one.outcome == "ok")
     return [one for one in operations if one.f != "read" or one.end_index > begun]
 

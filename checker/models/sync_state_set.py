@@ -23,7 +23,7 @@ _LENGTHS: Final = {"read": 4, "peek": 4, "register": 4, "elect": 5}
 class SyncStateSet(Model):
     """A set of brokers in RocketMQ's controller: its master, the members in sync, and the epochs of both.
 
-    Elections that no client asked for are none of it.
+    Elections that no client asked for are not part of it.
     """
 
     name = "sync-state-set"
@@ -90,9 +90,10 @@ class SyncStateSet(Model):
         return ""
 
     def because(self, operations: Sequence[Operation], suspect: Operation) -> str:
-        """Say that an epoch came two after the one that changes expected, of which at most one can be granted.
+        """Say that an epoch is two above the one that several changes expected; at most one can be granted.
 
-        No election led there: its master is of the epoch that the changes name, which every election raises.
+        No election explains it: its master has the epoch that the changes name, and every election raises that
+        epoch.
         """
         match suspect.f, suspect.result:
             case "read" | "register", [int() as master, int() as elected, [*_], int() as epoch]:
@@ -111,13 +112,13 @@ class SyncStateSet(Model):
 
 
 def _without_effect(operation: Operation) -> str:
-    """`` refused (2001)`` by the controller's code, or `` failed`` where no controller looked at it."""
+    """Return `` refused (2001)`` with the controller's code, or `` failed`` if no controller handled it."""
     code = (operation.error or "").partition(":")[0]
     return f" refused ({code})" if code.isdigit() else " failed"
 
 
 def _words(state: Sequence[Any]) -> str:
-    """A state in the controller's names; a register may have left out the master."""
+    """Describe a state in the controller's names; a register may leave out the master."""
     master, master_epoch, members, epoch = state
     led = "no master" if master is None else f"master {master} of epoch {master_epoch}"
     return f"{led}, sync state set {list(members)} of epoch {epoch}"

@@ -1,7 +1,7 @@
 """Transactions on lists and registers, judged by the isolation level that the system promises.
 
-``checker.transactions`` decides.  As a sequential specification, which objects in memory follow, a transaction takes
-effect as a whole.
+``checker.transactions`` decides.  As a sequential specification, used for objects in memory, a transaction takes effect
+as a whole.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from history.readers.transactions.columns import DEFAULT_LEVEL, READS, TXN, WRIT
 
 
 class Transactions(Model):
-    """Transactions that keep a ``level``; they are judged by their dependencies, not by this model's steps."""
+    """Transactions that keep a ``level``, judged by their dependencies and not by this model's steps."""
 
     initial: State = frozenset()
     reads: frozenset[str] = frozenset()
@@ -29,11 +29,11 @@ class Transactions(Model):
 
     @property
     def exact(self) -> bool:
-        """Whether every violation of the level is found, and not only those that the reads show."""
+        """Whether the check finds every violation of the level, and not only those that reads show."""
         return self.holds == "list-append" and self.level in as_strong("serializable")
 
     def steps(self, f: str, value: Any, result: Any) -> tuple[Any, ...]:
-        """What a transaction did.  Raises ModelError for what is none."""
+        """Return the steps of a transaction.  Raises ModelError if it is not one."""
         steps = value if result is UNKNOWN or result is None else result
         names = (*READS, *WRITES[self.holds])
         if f != TXN or not isinstance(steps, tuple):
@@ -47,7 +47,7 @@ class Transactions(Model):
         self.steps(f, value, result)
 
     def wording(self, operation: Operation) -> str:
-        """The steps, in the order in which they were made."""
+        """List the steps in the order in which they were made."""
         steps = operation.result if operation.outcome == "ok" and operation.result is not None else operation.value
         try:
             return ", ".join(_step(self.holds, *step, known=operation.outcome == "ok") for step in steps)
@@ -69,7 +69,7 @@ def _step(holds: TransactionObject, f: Any, key: Any, value: Any, *, known: bool
 
 
 class ListAppend(Transactions):
-    """Lists by their keys: ``append`` of a value, ``r`` of the whole list."""
+    """Lists by key: ``append`` of a value, ``r`` of the whole list."""
 
     name = "list-append"
     holds = "list-append"
@@ -93,7 +93,7 @@ class ListAppend(Transactions):
 
 
 class RwRegister(Transactions):
-    """Registers by their keys: ``w`` of a value, ``r`` of it; null where nothing was written."""
+    """Registers by key: ``w`` of a value, ``r`` of it; null if nothing was written."""
 
     name = "rw-register"
     holds = "rw-register"
@@ -108,7 +108,7 @@ class RwRegister(Transactions):
 class LongFork(RwRegister):
     """Jepsen's long-fork: a ``write`` of one register, each once, and a ``read`` of several.
 
-    Reads that see two writes in opposite orders are what snapshot isolation excludes.
+    Snapshot isolation excludes reads that see two writes in opposite orders.
     """
 
     name = "long-fork"
@@ -117,6 +117,6 @@ class LongFork(RwRegister):
         super().__init__(level)
 
     def adopt(self, operations: Sequence[Operation]) -> Adopted:
-        """Take reads and writes that are lists of steps for the transactions that they are."""
+        """Convert reads and writes that are lists of steps to transactions."""
         taken = [replace(one, f=TXN) if one.f in ("read", "write") else one for one in operations]
         return Adopted(RwRegister(self.level), taken)

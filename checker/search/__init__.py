@@ -1,1 +1,1 @@
-"""Searches for an order: exponential in concurrency at most, and complete for any model."""
+"""Searches for an order: at most exponential in concurrency, and complete for any model."""

@@ -1,4 +1,4 @@
-"""The just-in-time search on compiled code: registers of any kind, and tables of other models.
+"""The just-in-time search on compiled code, for registers of any kind and for tables of other models.
 
 It returns None where it does not apply (too many open or pending calls); then the search in plain Python decides.
 """
@@ -36,7 +36,7 @@ _PENDING: Final = 62
 
 
 class _Run:
-    """One search: the arrays of the kernel, grown as needed, and what answers its questions."""
+    """One search: the kernel's arrays, grown as needed, and the source of its answers."""
 
     def __init__(self, numbers: Numbers, invoke: IntArray, ret: IntArray, memory: int) -> None:
         from checker.kernels import search, search_state
@@ -60,7 +60,7 @@ class _Run:
 
     @property
     def held(self) -> int:
-        """The bytes that the model's part of the search takes."""
+        """Return the bytes that the model's part of the search takes."""
         if isinstance(self.numbers, RegisterRows):
             return self.numbers.held
         return 0 if self.ahead is None else self.ahead.held
@@ -75,7 +75,7 @@ class _Run:
         return self.kernel.Nodes(**columns, **wide, **todo, hashes=np.full(size * 2, -1, np.int32))
 
     def grow(self, memory: int) -> bool:
-        """Twice the room for what is full; False if that is more than the cap."""
+        """Double the room for what is full; False if that exceeds the memory cap."""
         before, made = self.nodes, int(self.progress["nodes"])
         size, steps, states = before.event.size, before.stack.size, int(self.progress["states"])
         if isinstance(self.numbers, RegisterRows) and states == len(self.numbers.rows.cells):
@@ -97,9 +97,9 @@ class _Run:
         return True
 
     def answer(self, limits: Limits) -> bool:
-        """Learn the transition that was asked for, and likely next ones; True if that explains the whole history.
+        """Learn the requested transition and likely next ones; True if that explains the whole history.
 
-        Raises what the model's step raises.
+        Raises whatever the model's step raises.
         """
         assert isinstance(self.numbers, Table)
         self.asked += 1
@@ -119,7 +119,7 @@ class _Run:
         return int(self.progress["status"])
 
     def order(self) -> list[int]:
-        """The calls on the way to the goal, in the order in which they were taken."""
+        """Return the calls on the way to the goal, in order."""
         events, nodes = self.events, self.nodes
         path = [int(self.progress["goal"])]
         while path[-1] > 0:
@@ -157,11 +157,11 @@ def _bits(mask: int) -> list[int]:
 def useful(calls: Sequence[Call], model: Model) -> list[Call]:
     """Leave out pending calls whose effect no call asks for: they need not have happened.
 
-    That is exact for a model with ``only_values``.  Take a linearization that holds such a call, and delete the call.
-    What follows differs only in the places that it wrote, until each is written again.  An answer that looked into
-    such a place before that would have shown the pair (place, value) that the call wrote last, and no answer holds it.
-    So every answer is as legal as before, and the order of the others has not changed.  What a pending call itself
-    would have read is not known, and constrains nothing.
+    This is exact for a model with ``only_values``. Take a linearization that contains such a call, and delete the
+    call.  What follows differs only in the places that it wrote, until each is written again.  An answer that
+    showed such a place in between would have shown the pair (place, value) that the call wrote last, and no answer
+    contains it.  So every answer stays legal, and the order of the other calls has not changed.  What a pending
+    call itself would have read is unknown and constrains nothing.
     """
     if is_register(model):
         asked = {asked_by(call) for call in calls}
@@ -175,9 +175,9 @@ def useful(calls: Sequence[Call], model: Model) -> list[Call]:
 
 
 def compiled_search(calls: Sequence[Call], model: Model, limits: Limits, *, proof: bool = True) -> EngineResult | None:
-    """Decide by the compiled search, or None where it does not apply.
+    """Decide by the compiled search; None if it does not apply.
 
-    Raises ModelError where two events have the same place: one would be taken for the other.
+    Raises ModelError if two events have the same place, because it would confuse them.
     """
     kept = sorted(useful(list(limits.paced(calls, ENGINE)), model), key=lambda call: call.invoke)
     invoke, ret = (np.array([getattr(call, name) for call in kept], np.int64) for name in ("invoke", "ret"))
@@ -197,7 +197,7 @@ def compiled_search(calls: Sequence[Call], model: Model, limits: Limits, *, proo
 
 
 def decide_columns(numbers: Numbers, invoke: IntArray, ret: IntArray, limits: Limits) -> EngineResult | None:
-    """The verdict alone, by columns in the order of distinct invocations; None where the search does not apply."""
+    """Return the verdict alone, by columns in the order of distinct invocations; None if the search does not apply."""
     moments = _moments(invoke, ret)
     if moments is None:
         return None
@@ -209,13 +209,13 @@ def decide_columns(numbers: Numbers, invoke: IntArray, ret: IntArray, limits: Li
 
 
 def _moments(invoke: IntArray, ret: IntArray) -> IntArray | None:
-    """The places of all events in order; None where two are the same."""
+    """Return the places of all events in order; None if two are the same."""
     moments = np.sort(np.concatenate([invoke, ret[ret != NEVER]]))
     return None if (moments[1:] == moments[:-1]).any() else moments
 
 
 def _ranked(moments: IntArray, invoke: IntArray, ret: IntArray) -> tuple[IntArray, IntArray]:
-    """Replace places by dense ranks."""
+    """Replace places with dense ranks."""
     if not moments.size or moments[-1] - moments[0] == moments.size - 1:
         first = moments[:1].sum()
         return invoke - first, np.where(ret == NEVER, NEVER, ret - first)
@@ -231,10 +231,10 @@ class Words(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class RegisterColumns:
-    """Calls on one register that starts with value id ``initial``, one row a call, in the order of the invocations.
+    """Calls on one register with initial value id ``initial``, a row a call, in the order of the invocations.
 
-    ``kind`` as in ``history.codes``; ``value`` and ``old`` are ids, named by ``names`` (``old`` matters for a CAS
-    only); ``invoke`` and ``ret`` dense ranks, ``NEVER`` for pending calls.
+    ``kind`` is a code of ``history.codes``; ``value`` and ``old`` are ids, named by ``names`` (``old`` matters only
+    for a CAS); ``invoke`` and ``ret`` are dense ranks, ``NEVER`` for pending calls.
     """
 
     kind: NDArray[np.int8]
@@ -250,15 +250,15 @@ class RegisterColumns:
 
 
 def search_numbers(calls: RegisterColumns, limits: Limits) -> EngineResult | None:
-    """Decide a register by the compiled search, or None where it does not apply.  ``last`` is a dense rank."""
+    """Decide a register by the compiled search; None if it does not apply.  ``last`` is a dense rank."""
     return _explored(_Run(calls, calls.invoke, calls.ret, limits.memory), limits)
 
 
 def _explored(run: _Run, limits: Limits, *, proof: bool = False) -> EngineResult | None:
-    """Search until there is an answer; None where the search does not apply.
+    """Search until there is an answer; None if the search does not apply.
 
-    What looks ahead may know that an order exists before the search has found it.  For a ``proof`` the search then
-    goes on, as long again as it took so far; the verdict stands without it.
+    The look-ahead may know that an order exists before the search has found it.  For a ``proof`` the search then
+    continues for as long again as it has taken; the verdict stands without it.
     """
     if not run.fits():
         return None

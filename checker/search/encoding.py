@@ -1,7 +1,7 @@
 """Calls as integers for the compiled search, by the model's ``encoding``.
 
-The values of a register are its states.  A counter's state is its sum.  What transactions on several registers
-hold is a row of numbers.  Any other model is a table of transitions, filled as it is asked.
+The states of a register are its values, the state of a counter is its sum, and the state of several registers is a row
+of numbers.  Any other model is a table of transitions, filled on demand.
 """
 
 from __future__ import annotations
@@ -35,17 +35,17 @@ class Numbers(Protocol):
     def initial(self) -> int: ...
 
     def describe(self, state: int, /) -> str:
-        """The state in words."""
+        """Describe the state in words."""
 
 
 def numbers_of(shapes: Shapes, model: Model) -> Numbers:
-    """The calls as integers.  Raises ModelError for what is no operation of the model."""
+    """Convert calls to integers.  Raises ModelError for an operation that the model does not have."""
     found = None if model.encoding is None else _ENCODINGS[model.encoding](shapes, model)
     return Table(shapes, model) if found is None else found
 
 
 def numbers_of_lists(shapes: Shapes, model: Model) -> Numbers | None:
-    """The calls as integers where lists may stay lists; None where values must be hashable (see ``numbers_of``)."""
+    """Convert calls to integers, keeping lists; None where values must be hashable (see ``numbers_of``)."""
     return register_rows_of(shapes) if model.encoding == "rows" else None
 
 
@@ -79,7 +79,7 @@ class Values:
 
 
 def is_whole(shapes: Shapes) -> bool:
-    """Is this a counter of whole numbers whose sums the kernel can hold?"""
+    """Return whether this is a counter of whole numbers whose sums fit the kernel."""
     if not set(shapes.f) <= {"add", "read"}:
         return False
     numbers: list[Any] = [value if f == "add" else result for f, value, result in zip(*shapes, strict=True)]
@@ -90,9 +90,9 @@ def is_whole(shapes: Shapes) -> bool:
 
 
 class Sums:
-    """A counter: the state is the sum, and so much more that it is never below zero.
+    """A counter: the state is the sum, shifted so that it is never below zero.
 
-    One that only falls is turned round: then it is ``rising``, no call makes the sum less.
+    A counter that only falls is mirrored, so that it is ``rising``: no call makes the sum smaller.
     """
 
     def __init__(self, shapes: Shapes, model: Model) -> None:

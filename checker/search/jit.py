@@ -32,7 +32,7 @@ _Node: TypeAlias = tuple[int, int, int, Any]
 
 
 class Shapes(NamedTuple):
-    """The functions, values and results (``UNKNOWN``: pending) of calls, as lists of one length."""
+    """The functions, values and results (``UNKNOWN``: pending) of calls, as lists of equal length."""
 
     f: list[str]
     value: list[Any]
@@ -40,14 +40,14 @@ class Shapes(NamedTuple):
 
 
 def shapes_of(calls: Sequence[Call]) -> Shapes:
-    """The shapes of these calls."""
+    """Return the shapes of these calls."""
     return Shapes([call.f for call in calls], [call.value for call in calls], [call.result for call in calls])
 
 
 class Transitions:
-    """The model as a table of integers, filled as it is asked.
+    """The model as a table of integers, filled on demand.
 
-    ``known`` has the state, above the class of the call in its lower half: the state after it, or -1.
+    ``known`` maps the state, above the class of the call in the lower half, to the next state, or -1.
     """
 
     def __init__(self, shapes: Shapes, model: Model) -> None:
@@ -82,11 +82,11 @@ class Transitions:
 
 @dataclass(slots=True)
 class Schedule:
-    """The returns in order, and for each of them which calls are open just before it.
+    """The returns in order, and the calls that are open just before each.
 
-    ``bit[i]`` is call i's bit in a mask: bits of calls that returned are used again, those of pending calls are not.
-    ``open[e]`` holds the open calls that do return, by their returns; ``pending[e]`` counts pending calls, of which
-    the first ones in ``waiting`` are open.
+    ``bit[i]`` is call i's bit in a mask: bits of returned calls are reused, those of pending calls are not.
+    ``open[e]`` holds the open calls that return, by their returns; ``pending[e]`` counts the pending calls that are
+    open, the first ones in ``waiting``.
     """
 
     returns: list[int] = field(default_factory=list)
@@ -97,7 +97,7 @@ class Schedule:
 
 
 def schedule_of(calls: Sequence[Call], limits: Limits) -> Schedule:
-    """Order the returns and give the bits.  O(n log n + n * concurrency)."""
+    """Order the returns and assign the bits.  O(n log n + n * concurrency)."""
     schedule = Schedule(bit=[0] * len(calls))
     events = [(call.invoke, place, True) for place, call in enumerate(limits.paced(calls, ENGINE))]
     events += [(call.ret, place, False) for place, call in enumerate(calls) if not call.pending]
@@ -154,7 +154,7 @@ class _Search:
             self.deepest_states.add(state)
 
     def _candidates(self, event: int, mask: int) -> list[int]:
-        """Open calls that are worth trying, of those that are alike only the first."""
+        """Return the open calls worth trying, only the first of those that are alike."""
         tried: set[tuple[int, bool]] = set()
         chosen = []
         waiting = self.plan.waiting[: self.plan.pending[event]]
@@ -166,7 +166,7 @@ class _Search:
         return chosen
 
     def expand(self) -> Any:
-        """Take one node off the stack; returns its trail if it is the goal, else None."""
+        """Take one node off the stack; return its trail if it is the goal, else None."""
         event, mask, state, trail = self.stack.pop()
         if event == len(self.plan.returns):
             return (trail,)
@@ -190,9 +190,10 @@ class _Search:
 
 
 def search(calls: Sequence[Call], model: Model, limits: Limits) -> EngineResult:
-    """Decide by the just-in-time search; the calls need not be dense in rank.
+    """Decide by the just-in-time search; the calls need not have dense ranks.
 
-    Valid answers carry a linearization, invalid ones the return that cannot be explained and the states before it.
+    A valid answer contains a linearization, an invalid one the return that cannot be explained and the states
+    before it.
     """
     work = _Search(calls, model, limits)
     nodes, most = 0, max(1000, limits.memory // NODE_BYTES)

@@ -37,10 +37,11 @@ _OTHERS: Final = -2
 
 
 class Question(NamedTuple):
-    """A transition that the compiled search asks for: what a call of that ``kind`` does in a state.
+    """A transition that the compiled search needs: what a call of that ``kind`` does in a state.
 
-    In the configuration that asks, ``event`` is the number of the return that comes next, ``done`` are the calls that
-    are done, as bits, and ``opened`` the ones that return; ``taken`` is the call, or -1 if a read is only looked at.
+    In the configuration that needs it, ``event`` is the number of the next return, ``done`` are the calls that are
+    done, as bits, ``opened`` the open calls that return, and ``taken`` is the call, or -1 if it only looks at a
+    read.
     """
 
     event: int
@@ -54,8 +55,8 @@ class Question(NamedTuple):
 class LookAhead:
     """A search in Python through one history, ahead of the compiled one.
 
-    Of each return the ``_reads`` that were invoked after the one before it, the ``_writes`` that are open and return,
-    the first of them first, and how many pending calls are open.
+    For each return it holds the ``_reads`` invoked since the previous return, the ``_writes`` that are open and
+    return, earliest return first, and the number of open pending calls.
     """
 
     def __init__(
@@ -78,7 +79,7 @@ class LookAhead:
         self._waiting_at: list[int] = np.searchsorted(events.waiting_at, events.returns).tolist()
 
     def learn(self, question: Question, limits: Limits) -> bool:  # noqa: C901 (one loop, for speed)
-        """Search on as long as it pays; is everything explained?  Raises what the model's step raises."""
+        """Search on while it pays; return whether everything is explained.  Raises whatever the model's step raises."""
         step, of, known = self._transitions.step, self._transitions.of, self._transitions.known
         due_at, bit, reads, reads_at, is_read = self._due, self._bit, self._reads, self._reads_at, self._is_read
         event, state, _, op, done, opened = question
@@ -138,13 +139,13 @@ class LookAhead:
 
     @property
     def held(self) -> int:
-        """The memory in use, about, in bytes."""
+        """Return the approximate memory in use, in bytes."""
         states = self._transitions.states
         each = _STATE_BYTES + sum(map(getsizeof, states[-_SAMPLE:])) // len(states[-_SAMPLE:])
         return _TRANSITION_BYTES * len(self._transitions.known) + _NODE_BYTES * self.made + each * len(states)
 
     def _with_reads(self, state: int, todo: list[int], done: int) -> tuple[list[int], int]:
-        """The reads that are illegal now, and what is done with the others."""
+        """Return the reads that are illegal now, and the calls done with the others."""
         step, of = self._transitions.step, self._transitions.of
         left = []
         for op in todo:
@@ -155,7 +156,7 @@ class LookAhead:
         return left, done
 
     def _others(self, event: int, state: int, done: int, todo: list[int]) -> list[_Step]:
-        """The calls that are not due, in the order in which they are taken off a stack; of those that are alike one."""
+        """Return the calls that are not due, in stack order; one of those that are alike."""
         of, bit = self._transitions.of, self._bit
         tried = {of[self._due[event]]}
         writes = self._writes[self._writes_at[event] : self._writes_at[event + 1]].tolist()

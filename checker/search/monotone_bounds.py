@@ -25,14 +25,14 @@ NO_CEILING: Final = np.zeros(0, np.int64)
 
 
 def rises(numbers: Numbers) -> TypeGuard[Sums]:
-    """Is this a counter whose sums have bounds?"""
+    """Return whether this is a counter whose sums have bounds."""
     return isinstance(numbers, Sums)
 
 
 def ceilings(numbers: Sums, invoke: IntArray, returns: IntArray) -> IntArray:
-    """The ceilings: for each return, and for the end, the least answer of the reads invoked after it.
+    """Return, for each return and for the end, the least answer of the reads invoked after it.
 
-    None where the counter may fall again.
+    None if the counter may fall again.
     """
     if not numbers.rising:
         return NO_CEILING
@@ -44,7 +44,7 @@ def ceilings(numbers: Sums, invoke: IntArray, returns: IntArray) -> IntArray:
 
 
 def refuted(numbers: Sums, invoke: IntArray, ret: IntArray) -> EngineResult | None:
-    """The first read to return whose answer is out of its bounds; None if there is none, which proves nothing."""
+    """Return the first read to return whose answer is out of bounds; None, which proves nothing, if there is none."""
     reads = numbers.kind == READ
     sums = _SumsUntil(~reads, ret != NEVER, invoke, ret, numbers.initial)
     least = sums.least(numbers.value)
@@ -62,7 +62,7 @@ def refuted(numbers: Sums, invoke: IntArray, ret: IntArray) -> EngineResult | No
 
 @dataclass(frozen=True, slots=True)
 class _SumsUntil:
-    """Which calls are adds and which are done, their dense ranks, and the sum at the start."""
+    """The adds and the calls that are done, their dense ranks, and the initial sum."""
 
     adds: NDArray[np.bool_]
     done: NDArray[np.bool_]
@@ -71,11 +71,11 @@ class _SumsUntil:
     initial: int
 
     def begun(self, value: IntArray) -> IntArray:
-        """For each read the sum of the adds that have begun by its end."""
+        """Return for each read the sum of the adds that have begun by its end."""
         return self._until(self.ret, self.invoke, value, self.adds)
 
     def ended(self, value: IntArray) -> IntArray:
-        """For each read the sum of the adds that had returned before it began."""
+        """Return for each read the sum of the adds that had returned before it began."""
         return self._until(self.invoke, self.ret, value, self.adds & self.done)
 
     def _until(self, moments: IntArray, of: IntArray, value: IntArray, some: NDArray[np.bool_]) -> IntArray:
@@ -84,9 +84,9 @@ class _SumsUntil:
         return np.cumsum(sums, out=sums)[moments[~self.adds]]
 
     def least(self, value: IntArray) -> IntArray:
-        """The least that each read can answer: what is in it for sure, less what can have been taken away by its end.
+        """Return the least possible answer of each read: its certain part less what may be subtracted by its end.
 
-        What another read had seen is in it, but for what can have been taken away since that began.
+        It contains what an earlier read had seen, less what may have been subtracted since that read began.
         """
         reads, down = ~self.adds, np.minimum(value, 0)
         falls = bool(down[self.adds].any())

@@ -1,6 +1,6 @@
-"""Several registers as a row of numbers, and transactions as what they ask of such a row and what they set in it.
+"""Several registers as a row of numbers; a transaction is what it requires of such a row and what it sets in it.
 
-A transaction's step is a list of three things.  Lists are slow to look into, so as little as possible is done of each.
+A transaction's step is a list of three items.  Access to lists is slow, so the code touches each as little as possible.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _MAY_WRITE: Final = {"read": 0, "r": 0, "write": 1, "w": 1}
 
 
 class RegisterRows:
-    """Transactions for the compiled search: those that are alike have one number, their ``value``.
+    """Transactions for the compiled search: equal ones share a number, their ``value``.
 
     ``kind`` is one of the kernel's, ``rows`` its states.
     """
@@ -59,7 +59,7 @@ class RegisterRows:
         return cells, np.zeros(states, np.uint64), np.full(2 * states, -1, np.int32)
 
     def grow(self, states: int) -> None:
-        """Room for twice as many states as are there."""
+        """Double the room for states."""
         cells, hashes, ids = self._room(2 * self.rows.cells.shape[0])
         cells[:states], hashes[:states] = self.rows.cells[:states], self.rows.hashes[:states]
         self.kernel.rehash_states(states, hashes, ids)
@@ -67,7 +67,7 @@ class RegisterRows:
 
     @property
     def held(self) -> int:
-        """The memory that the states take, in bytes."""
+        """Return the memory that the states take, in bytes."""
         return int(self.rows.cells.nbytes + _STATE_BYTES * len(self.rows.cells))
 
     def describe(self, state: int) -> str:
@@ -77,7 +77,7 @@ class RegisterRows:
 
 
 def register_rows_of(shapes: Shapes) -> RegisterRows | None:
-    """The transactions; None where they are of another shape, or the values are not all plain."""
+    """Convert the transactions; None if they have another shape, or values that are not all plain."""
     if not set(shapes.f) <= {"txn"}:
         return None
     asked, pending = shapes.result, np.zeros(len(shapes.f), np.bool_)
@@ -99,7 +99,7 @@ def register_rows_of(shapes: Shapes) -> RegisterRows | None:
 
 
 def _repeat(parts: Sequence[Any], asked: Sequence[Any], invoked: Sequence[Any]) -> bool:
-    """Whether answers repeat what was invoked, but for what they read; if not, the model says what differs."""
+    """Return whether answers repeat their requests except for what they read; if not, the model says what differs."""
     if all(answer is value for answer, value in zip(asked, invoked, strict=True)):
         return True
     before = _parts(invoked)
@@ -116,9 +116,9 @@ def _column(numbers: Mapping[Any, int], parts: Sequence[Any], dtype: Any) -> Any
 
 
 def _parts(asked: Sequence[Any]) -> list[Any] | None:
-    """All steps of all transactions, three parts each; None if one is no step, or holds what is no plain value.
+    """Return all steps of all transactions, three parts each; None if a step is malformed or a value is not plain.
 
-    True is equal to 1, so types are looked at one by one.
+    True equals 1, so types are checked one by one.
     """
     if not set(map(type, asked)) <= _LISTS:
         return None

@@ -45,7 +45,7 @@ def _relink(entry: _Entry) -> None:
 
 
 def _linked(calls: Sequence[Call], limits: Limits) -> _Entry:
-    """The list's head (a dummy), with the calls and returns in order; pending calls return at the very end."""
+    """Link calls and returns in order behind a dummy head; pending calls return at the very end."""
     events: list[tuple[int, int, _Entry]] = []
     for place, call in enumerate(limits.paced(calls, ENGINE)):
         returned = _Entry(place, None)
@@ -59,7 +59,7 @@ def _linked(calls: Sequence[Call], limits: Limits) -> _Entry:
 
 
 def wgl(calls: Sequence[Call], model: Model, limits: Limits) -> EngineResult:
-    """Decide by classic WGL.  Valid answers carry a linearization."""
+    """Decide by classic WGL.  Valid answers contain a linearization."""
     head = _linked(calls, limits)
     left = sum(1 for call in calls if not call.pending)
     state: Any = model.initial
