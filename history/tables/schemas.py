@@ -114,7 +114,7 @@ FAULTS: Final = pa.schema(
 
 PROBES: Final = pa.schema(
     [
-        _field("time", pa.int64(), "ns, when the answer arrived"),
+        _field("time", pa.int64(), "ns, when the answer arrived or the probe failed"),
         _field("node", pa.string(), "name of the node"),
         _field("role", pa.string(), "leader, follower, candidate or unknown"),
         _field("term", pa.int64(), "the node's term; -1 if it did not answer"),

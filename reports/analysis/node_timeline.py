@@ -243,7 +243,7 @@ class LastStatus:
     ``late``: the node is behind by more than the cluster committed in its last second, so the age of the answer
     does not explain it.
 
-    ``silent_s``: time from this answer, which was requested at ``at`` (s), to the last probe of any node.
+    ``silent_s``: time from this answer, which arrived at ``at`` (s), to the last probe of any node.
     """
 
     node: str
