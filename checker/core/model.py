@@ -183,6 +183,13 @@ class Model:
         """Return the object with an unknown initial state, if it has one, so that a counterexample can start late."""
         return None
 
+    def by_process(self, operations: Sequence[Operation]) -> tuple[Model, Sequence[Operation]] | None:  # noqa: ARG002
+        """Another model and operations, place by place, that have the same linearizations; None: there is none.
+
+        It knows more of the state, so that counterexamples may start later.
+        """
+        return None
+
     def __repr__(self) -> str:
         return f"{type(self).__name__}()"
 

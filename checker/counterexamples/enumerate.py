@@ -45,12 +45,14 @@ OF_THE_WHOLE: Final = ("log-hole", "never-written")
 class Finding:
     """One violation: the core, and the result of the engine that found it (for its kind and states).
 
-    ``note`` says what is not known about the core.
+    ``note`` says what is not known about the core; ``under`` is the model that it contradicts, if that is
+    not the object's own.
     """
 
     core: tuple[Call, ...]
     result: EngineResult
     note: str | None = None
+    under: Model | None = None
 
     @property
     def moment(self) -> int:
@@ -170,7 +172,7 @@ def _findings(result: EngineResult, calls: Sequence[Call], model: Model, limits:
         if limits.over() and len(core.calls) > MAX_UNREDUCED_CORE:
             break
         least = minimize_core(core, calls, model, limits)
-        held.append(Finding(tuple(least.calls), result, least.note))
+        held.append(Finding(tuple(least.calls), result, least.note, core.model if core.stands_alone else model))
     return held
 
 
@@ -201,7 +203,7 @@ def has_linearization(finding: Finding, model: Model) -> bool:
     """
     if len(finding.core) > MAX_TRIED_CORE or finding.result.kind in OF_THE_WHOLE:
         return False
-    return _possible(finding.core, model, finding.result)
+    return _possible(finding.core, finding.under or model, finding.result)
 
 
 def _neutralised(calls: list[Call], found: Sequence[Finding], model: Model) -> list[Call]:

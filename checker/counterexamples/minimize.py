@@ -15,6 +15,7 @@ from checker.core.calls import Call, asked_by
 from checker.core.definition import MAX_DEFINITION_CALLS, linearizable
 from checker.core.model import ANY, Model
 from checker.core.result import Limits
+from checker.counterexamples.any_state import doubted, is_sure
 from checker.counterexamples.shrink import Core, cut_at, free_to_go, without_useless
 from checker.counterexamples.support import calls_as_recorded, newest_before, with_later, with_makers_before
 from checker.dispatch import decide
@@ -60,12 +61,74 @@ def minimize_core(core: Core, calls: Sequence[Call], model: Model, limits: Limit
     exact: of two earlier writes of a value the one that returned last can stand wherever the other had to stand last.
     """
     limits = limits.extended(_MIN_S)
+    if core.stands_alone:
+        return _least_window(core, calls, limits)
     judged, known = _judge(model, limits), without_useless(cut_at(calls, core.end), model)
     part = with_makers_before(calls_as_recorded(core.calls, calls), known, core.start, model)
     found = _reduced(part, model, judged, limits)
     if not judged(_explained(found.calls, known, model)):
         found = _wider(core, known, model, judged, limits)
     return replace(found, calls=with_later(found.calls, calls, core.end, model))
+
+
+def _least_window(core: Core, calls: Sequence[Call], limits: Limits) -> MinimalCore:
+    """The fewest operations that no order explains, whether those beside them took effect or not.
+
+    So these contradict themselves alone, and no other operation could explain them.  None can be left out: if it might
+    not have taken effect, there would be an order.  That is shown by a few of the others, which are kept with them.
+    """
+    window = _Window(core, _judge(core.model, limits), limits)
+    if len(window.sure) <= _MAX_ONE_BY_ONE:
+        window.doubt(window.sure)
+        if not window.untried and len(window.sure) <= MAX_DEFINITION_CALLS:
+            window.drop(window.beside)
+        else:
+            window.beside = []
+    else:
+        window.beside, window.untried = [], len(window.sure)
+    kept = {call.source for call in (*window.sure, *window.beside)}
+    return MinimalCore([call for call in cut_at(calls, core.end) if call.source in kept], window.untried)
+
+
+class _Window:
+    """Calls that contradict each other, ``sure`` ones, with some ``beside`` them that may not have taken effect."""
+
+    def __init__(self, core: Core, judged: Judged, limits: Limits) -> None:
+        self.model, self.judged, self.limits = core.model, judged, limits
+        self.sure = [call for call in core.calls if is_sure(call)]
+        self.beside = [call for call in core.calls if not is_sure(call)]
+        self.untried = 0
+
+    def _is_wrong(self, sure: Sequence[Call], beside: Sequence[Call]) -> bool | None:
+        if self.limits.over():
+            return None
+        part = [*sure, *(doubted(call, self.model) for call in beside)]
+        return self.judged(sorted(part, key=lambda call: call.invoke))
+
+    def doubt(self, group: Sequence[Call]) -> None:
+        """Take calls for doubtful as long as the others contradict each other."""
+        sure, beside = _without(self.sure, group), [*self.beside, *group]
+        if wrong := self._is_wrong(sure, beside):
+            self.sure, self.beside = sure, beside
+        elif len(group) > 1:
+            self.doubt(group[: len(group) // 2])
+            self.doubt(group[len(group) // 2 :])
+        else:
+            self.untried += wrong is None
+
+    def drop(self, group: Sequence[Call]) -> None:
+        """Leave out doubtful calls as long as the others would explain what is left without any one of the sure."""
+        rest = _without(self.beside, group)
+        if all(self._is_wrong(_without(self.sure, [call]), [*rest, call]) is False for call in self.sure):
+            self.beside = rest
+        elif len(group) > 1:
+            self.drop(group[: len(group) // 2])
+            self.drop(group[len(group) // 2 :])
+
+
+def _without(calls: Sequence[Call], gone: Sequence[Call]) -> list[Call]:
+    sources = {call.source for call in gone}
+    return [call for call in calls if call.source not in sources]
 
 
 def _wider(core: Core, known: Sequence[Call], model: Model, judged: Judged, limits: Limits) -> MinimalCore:

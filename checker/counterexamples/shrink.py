@@ -5,7 +5,8 @@ before, and the counterexample is the system's and not the shrinker's:
 
 * cut the history after the return that cannot be explained (later calls go, open ones become pending);
 * let it start late, from an unknown state (open writes become pending, open reads go);
-* leave out a read, or every call on one part of the object (``Model.about``).
+* leave out a read, or every call on one part of the object (``Model.about``);
+* take a call for one that may not have taken effect (``any_state``).
 
 Leaving out a single write would not be sound: it may have been read.
 """
@@ -19,12 +20,15 @@ from typing import Any, Final, TypeAlias
 from checker.core.calls import Call, asked_by, made_by
 from checker.core.model import UNKNOWN, Model
 from checker.core.result import Limits
+from checker.counterexamples.any_state import AnyState, doubted, from_any_state
 from checker.dispatch import decide
 from history.codes import NEVER
 
 Judge: TypeAlias = Callable[[Sequence[Call], Model], bool]
 #: Above this many calls, none is left out one by one.
 _MAX_THINNED: Final = 2000
+#: Memory for deciding about an object that may start in any state, of which there are exponentially many sets.
+_WINDOW_BYTES: Final = 4 << 20
 
 
 def cut_at(calls: Sequence[Call], last: int) -> list[Call]:
@@ -40,6 +44,8 @@ def without_useless(calls: Sequence[Call], model: Model) -> list[Call]:
 
 def start_at(calls: Sequence[Call], moment: int, model: Model) -> list[Call]:
     """The history from rank ``moment`` on, for a model that may start anywhere."""
+    if isinstance(model, AnyState):
+        return [call if call.invoke >= moment else doubted(call, model) for call in calls if call.ret > moment]
     kept = []
     for call in calls:
         if call.invoke >= moment:
@@ -54,12 +60,14 @@ class Core:
     """A small invalid history and the model under which it is one.
 
     ``start`` is the rank at which it starts, 0 if that is the object's own start; ``end`` the one at which it ends.
+    ``stands_alone``: it needs nothing that came before, not even what made the values that it asks for.
     """
 
     calls: tuple[Call, ...]
     model: Model
     start: int = 0
     end: int = NEVER
+    stands_alone: bool = False
 
 
 def shrink(calls: Sequence[Call], model: Model, last: int | None, limits: Limits) -> Core:
@@ -68,7 +76,8 @@ def shrink(calls: Sequence[Call], model: Model, last: int | None, limits: Limits
     def invalid(fewer: Sequence[Call], under: Model) -> bool:
         if limits.over():
             return False
-        return decide(fewer, under, replace(limits, memory=1 << 27), proof=False).verdict == "invalid"
+        memory = _WINDOW_BYTES if isinstance(under, AnyState) else 1 << 27
+        return decide(fewer, under, replace(limits, memory=memory), proof=False).verdict == "invalid"
 
     if last is None:
         last = _first_unexplained(calls, model, invalid)
@@ -78,7 +87,7 @@ def shrink(calls: Sequence[Call], model: Model, last: int | None, limits: Limits
         last = _first_unexplained(calls, model, invalid)
         cut = without_useless(cut_at(calls, last), model)
     core = _latest_start(cut, model, invalid)
-    if len(core.calls) <= _MAX_THINNED:
+    if len(core.calls) <= _MAX_THINNED and not core.stands_alone:
         core = replace(core, calls=tuple(_thinned(list(core.calls), core.model, invalid)))
     return replace(core, end=last)
 
@@ -96,22 +105,26 @@ def _first_unexplained(calls: Sequence[Call], model: Model, invalid: Judge) -> i
 
 def _latest_start(calls: list[Call], model: Model, invalid: Judge) -> Core:
     """Start as late as possible: first doubling the window backwards, then halving the error."""
-    anywhere = model.from_anywhere()
+    anywhere = from_any_state(model, calls)
     if anywhere is None:
         return Core(tuple(calls), model)
     moments = sorted(call.invoke for call in calls)
 
     def attempt(place: int) -> Core | None:
-        kept = start_at(calls, moments[place], model)
-        return Core(tuple(kept), anywhere, moments[place]) if invalid(kept, anywhere) else None
+        kept = start_at(calls, moments[place], anywhere)
+        return (
+            Core(tuple(kept), anywhere, moments[place], stands_alone=not model.one_value)
+            if invalid(kept, anywhere)
+            else None
+        )
 
-    size, best, found = 1, None, None
-    while size <= len(moments) and found is None:
-        found, best = attempt(len(moments) - size), len(moments) - size
-        size *= 2
+    low = high = len(moments)
+    found, size = None, 1
+    while low and found is None:
+        low, high = max(0, len(moments) - size), low
+        found, size = attempt(low), 2 * size
     if found is None:
         return Core(tuple(calls), model)
-    low, high = best or 0, len(moments) - size // 4
     while low + 1 < high:
         middle = (low + high) // 2
         core = attempt(middle)

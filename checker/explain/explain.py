@@ -11,9 +11,11 @@ from checker.core.definition import linearizable
 from checker.core.engine import ByColumns
 from checker.core.result import CertificateError, EngineResult, Limits
 from checker.core.scene import Scene, set_aside
+from checker.counterexamples.any_state import from_any_state
 from checker.counterexamples.counters import find_in_counter
 from checker.counterexamples.enumerate import (
     MAX_TRIED_CORE,
+    Finding,
     Findings,
     find_all,
     find_by_columns,
@@ -26,7 +28,7 @@ from checker.counterexamples.one_register import (
     find_in_single_registers,
     on_register,
 )
-from checker.dispatch import EXPLAINERS
+from checker.dispatch import EXPLAINERS, decide
 from checker.engines.kv import KV
 from checker.engines.kv_pieces import pieces_of
 from checker.explain import registers
@@ -37,6 +39,9 @@ from checker.explain.legal_answers import with_answers
 from checker.explain.points import with_points
 from history import Counterexample, KeyVerdict, Operation
 from history.records.verdicts import MAX_COUNTEREXAMPLES, KindCount, count_kinds
+
+#: Memory for deciding whether a core needs to be told what its processes did before.
+_JUDGE_BYTES: Final = 4 << 20
 
 
 class Violations(Protocol):
@@ -109,8 +114,24 @@ def explain(result: EngineResult, calls: Sequence[Call], scene: Scene, limits: L
     find = _FINDERS.get(result.engine) or _FINDERS.get(scene.model.encoding)
     found = find(result, calls, scene, limits) if find is not None and result.verdict == "invalid" else None
     if found is None:
-        found = explain_findings(find_all(result, calls, scene.model, limits), result, scene)
+        findings = _find_by_process(result, calls, scene, limits) or find_all(result, calls, scene.model, limits)
+        found = explain_findings(findings, result, scene)
     return with_legal_answers(found, lambda: calls, scene, limits)
+
+
+def _find_by_process(result: EngineResult, calls: Sequence[Call], scene: Scene, limits: Limits) -> Findings | None:
+    """Find all violations by what the processes did; None where one is no violation without knowing that."""
+    same = scene.model.by_process(scene.operations) if result.verdict == "invalid" else None
+    if same is None or (anywhere := from_any_state(scene.model, calls)) is None:
+        return None
+    model, operations = same
+    found = find_all(result, calls_of(operations, model), model, limits)
+    for finding in found.held:
+        sources = {call.source for call in finding.core}
+        core = [call for call in calls if call.source in sources]
+        if decide(core, anywhere, replace(limits, memory=_JUDGE_BYTES), proof=False).verdict != "invalid":
+            return None
+    return found
 
 
 def explain_columns(
@@ -139,18 +160,19 @@ def explain_findings(found: Findings, result: EngineResult, scene: Scene) -> Exp
     for finding in found.held:
         if has_linearization(finding, scene.model):
             raise _false(result)
-    examples = [_example(finding.core, scene, finding.result) for finding in found.held]
+    examples = [_example(finding, scene) for finding in found.held]
     pairs = zip(examples[:MAX_COUNTEREXAMPLES], found.held, strict=False)
     shown = [with_points(example, finding.core, scene.model) for example, finding in pairs]
     return Explanation.of([*shown, *examples[MAX_COUNTEREXAMPLES:]], found, result, scene)
 
 
-def _example(core: Sequence[Call], scene: Scene, result: EngineResult) -> Counterexample:
+def _example(finding: Finding, scene: Scene) -> Counterexample:
+    core, result = finding.core, finding.result
     scene = scene.as_known(core)
     if (own := EXPLAINERS.get(result.engine)) is not None:
         example = own(core, scene, result)
     else:
-        example = registers.explain(core, scene) or explain_generic(core, scene, result)
+        example = registers.explain(core, scene) or explain_generic(core, scene, result, finding.under)
     aside = {call.invoke for call in set_aside(core, scene.operations)}
     places = (place for place, one in enumerate(example.operations) if one.invoke_index in aside)
     return replace(example, sentence=example.sentence + scene.aside(core), set_aside=tuple(places))
@@ -182,7 +204,7 @@ def _one_register(result: EngineResult, calls: Sequence[Call], scene: Scene, lim
         there = on_register(scene, one.register)
         if has_linearization(one.finding, there.model):
             raise _false(result)
-        return as_transactions(_example(one.finding.core, there, one.finding.result), one.register)
+        return as_transactions(_example(one.finding, there), one.register)
 
     return Explanation.of(map(example, found.held), found, result, scene)
 

@@ -6,9 +6,11 @@ from collections.abc import Sequence
 from typing import Final
 
 from checker.core.calls import Call, thaw
+from checker.core.model import Model
 from checker.core.result import EngineResult, Limits
 from checker.core.scene import Scene
 from checker.core.wording import Clock, plain, refused_by, shown, who
+from checker.counterexamples.any_state import AnyState
 from checker.search.jit import search
 from history import Counterexample, Linearization, Operation
 
@@ -18,17 +20,19 @@ _SEARCH_BYTES: Final = 4 << 20
 _ANSWERED_WITH_NULL: Final = ("dequeue", "get")
 
 
-def explain_generic(core: Sequence[Call], scene: Scene, result: EngineResult) -> Counterexample:
-    """Explain the core by the first return in it that no order of the calls explains."""
+def explain_generic(
+    core: Sequence[Call], scene: Scene, result: EngineResult, under: Model | None = None
+) -> Counterexample:
+    """Explain the core by the first return in it that no order of the calls explains, ``under`` another model."""
     operations = tuple(scene.operations[call.source] for call in core)
     clock = Clock.of(operations)
-    found = search(core, scene.model, Limits(lambda: 0.0, memory=_SEARCH_BYTES))
+    found = search(core, under or scene.model, Limits(lambda: 0.0, memory=_SEARCH_BYTES))
     last = found.last if found.last is not None else result.last
     due = next((call for call in core if call.ret == last), core[-1])
     operation = scene.operations[due.source]
     # What the whole history allows says more than what these few operations do.
     same = result.states and result.last == due.ret
-    states = result.states if same else found.states or result.states
+    states = result.states if same and not isinstance(under, AnyState) else found.states or result.states
     named = [*states[:_MAX_LISTED], *["others"] * (len(states) > _MAX_LISTED)]
     could = " or ".join(named) or "something else"
     others = len(core) - 1

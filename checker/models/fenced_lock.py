@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from checker.core.model import ANY, ILLEGAL, UNKNOWN, Model, ModelError, State
+from checker.core.model import ANY, ILLEGAL, NOWHERE, UNKNOWN, Model, ModelError, State
 from history import Operation
 
 #: The holder's token while it is unknown: that of an acquire that never completed.  No answer is equal to it.
 UNKNOWN_TOKEN: Final = ANY
+#: Nothing is known: neither whether it is held nor which tokens were given out.
+_UNSEEN: Final = (NOWHERE, -1)
 
 
 class FencedLock(Model):
@@ -42,6 +44,8 @@ class FencedLock(Model):
 
     def step(self, state: State, f: str, value: Any, result: Any) -> State:
         holder, last = state
+        if state == _UNSEEN:
+            return self._first(f, value, result)
         if f == "read":
             return state if result is UNKNOWN else _held_by(state, result)
         if f == "acquire":
@@ -59,10 +63,30 @@ class FencedLock(Model):
             return ILLEGAL
         return _held_by(state, token)
 
+    def _first(self, f: str, value: Any, result: Any) -> State:
+        """The state after an operation before which nothing was known."""
+        if f == "read":
+            return _UNSEEN if result is UNKNOWN else (result, -1 if result is None else result)
+        if result is UNKNOWN:
+            return (UNKNOWN_TOKEN, -1) if f == "acquire" else (None, value)
+        word, token = result
+        if f == "acquire":
+            return (token, token) if type(token) is int else ILLEGAL
+        if word == "released":
+            return (None, value) if token == value else ILLEGAL
+        if token == value or (word == "free") != (token is None):
+            return ILLEGAL
+        return (token, -1 if token is None else token)
+
+    def from_anywhere(self) -> Model | None:
+        lock = type(self)()
+        lock.initial = _UNSEEN
+        return lock
+
     def answers(self, state: State, f: str, value: Any) -> tuple[Any, ...] | None:
         """Tokens only have to grow: a new holder, or an unknown one that a read names, may have any."""
         holder, _ = state
-        if holder == UNKNOWN_TOKEN or (f == "acquire" and holder is None):
+        if holder in (UNKNOWN_TOKEN, NOWHERE) or (f == "acquire" and holder is None):
             return None
         if f == "read":
             return (holder,)
@@ -81,6 +105,8 @@ class FencedLock(Model):
 
     def describe(self, state: State) -> str:
         holder, last = state
+        if state == _UNSEEN:
+            return "in any state"
         if holder is None:
             return "free" if last < 0 else f"free, after token {last}"
         return "held, by an unknown token" if holder == UNKNOWN_TOKEN else f"held by token {holder}"

@@ -21,7 +21,7 @@ from dataclasses import replace
 from typing import Any, Final
 
 from checker.core.calls import thaw
-from checker.core.model import ILLEGAL, UNKNOWN, Adopted, Made, Model, ModelError, State
+from checker.core.model import ANY, ILLEGAL, UNKNOWN, Adopted, Made, Model, ModelError, State
 from history import Operation
 from history.records.operations import READ_STEPS, contradiction
 from history.records.text import counted
@@ -49,6 +49,22 @@ class Mutex(Model):
     def kind_of(self, suspect: Operation) -> str:
         return "granted-twice" if suspect.f == "acquire" else super().kind_of(suspect)
 
+    def by_process(self, operations: Sequence[Operation]) -> tuple[Model, Sequence[Operation]] | None:
+        """Name the holder, where every process lets go only what it had taken before.
+
+        A linearization takes the lock and lets it go in turn.  If a release came after another process's acquire, its
+        own acquire would stand further ahead, with another one's release after it, and so on without end.
+        """
+        holding: dict[Any, bool | None] = {}
+        for one in sorted(operations, key=lambda one: one.invoke_index):
+            if one.outcome == "fail":
+                continue
+            takes = one.f == "acquire"
+            if holding.get(one.process, False) is not (not takes):
+                return None
+            holding[one.process] = takes if one.outcome == "ok" else None
+        return HeldMutex(), [replace(one, value=one.process) for one in operations]
+
     def start_with(self, value: Any) -> Model | Sequence[Made]:
         if value not in ("held", "free"):
             raise ModelError(f"a mutex starts as held or free, not as {shape(value)}")
@@ -63,6 +79,25 @@ class Mutex(Model):
             refused = one.outcome == "ok" and one.result is False and one.f not in ("acquire", "release")
             taken.append(replace(one, f=_LOCKING.get(one.f, one.f), outcome="fail" if refused else one.outcome))
         return Adopted(self, taken)
+
+
+class HeldMutex(Mutex):
+    """A lock whose operations name their process as their value; the state is the holder."""
+
+    initial: State = None
+
+    def step(self, state: State, f: str, value: Any, result: Any) -> State:  # noqa: ARG002
+        if f == "acquire":
+            return value if state is None or state is ANY else ILLEGAL
+        return None if state in (value, ANY) else ILLEGAL
+
+    def from_anywhere(self) -> Model | None:
+        lock = HeldMutex()
+        lock.initial = ANY
+        return lock
+
+    def describe(self, state: State) -> str:
+        return "free" if state is None else "in any state" if state is ANY else f"held by process {state}"
 
 
 #: What other tools call the operations on a lock.

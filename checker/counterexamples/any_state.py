@@ -1,0 +1,76 @@
+"""An object of few states that may start in any of them, so that a counterexample need not tell how it began."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from checker.core.calls import Call
+from checker.core.model import ILLEGAL, Model, State
+
+#: An object with more states than this starts where it does.
+MAX_STATES: Final = 64
+_MAX_STEPS: Final = 4096
+
+
+@dataclass(frozen=True, slots=True)
+class _Perhaps:
+    """The value of a call that may not have taken effect."""
+
+    value: Any
+
+
+def doubted(call: Call, model: Model) -> Call:
+    """The call as if it may not have taken effect; of ``AnyState`` it did so, if at all, while it was open."""
+    if call.pending or isinstance(call.value, _Perhaps):
+        return call
+    return replace(call, value=_Perhaps(call.value)) if isinstance(model, AnyState) else call.made_pending()
+
+
+def is_sure(call: Call) -> bool:
+    """Did the call take effect for certain?"""
+    return not call.pending and not isinstance(call.value, _Perhaps)
+
+
+class AnyState(Model):
+    """The object after calls that nobody has seen: its state is the set of all states that it could be in.
+
+    An order is legal here if and only if it is legal from one of the states at the start, with or without each of the
+    calls that are there only ``perhaps``.  A read may narrow the set, so none is taken before its time.
+    """
+
+    reads: frozenset[str] = frozenset()
+
+    def __init__(self, model: Model, states: frozenset[State]) -> None:
+        self.name, self.noun = model.name, model.noun
+        self.model, self.initial = model, states
+
+    def step(self, state: State, f: str, value: Any, result: Any) -> State:
+        if isinstance(value, _Perhaps):
+            after = self.step(state, f, value.value, result)
+            return state if after is ILLEGAL else state | after
+        found = frozenset(self.model.step(one, f, value, result) for one in state) - {ILLEGAL}
+        return found or ILLEGAL
+
+    def describe(self, state: State) -> str:
+        return " or ".join(sorted(map(self.model.describe, state)))
+
+
+def from_any_state(model: Model, calls: Sequence[Call]) -> Model | None:
+    """Let the object start in any state that such calls can bring it to; None if those are many."""
+    if (own := model.from_anywhere()) is not None or model.only_values:
+        return own
+    shapes = {(call.f, call.value, call.result) for call in calls}
+    states, todo = {model.initial}, [model.initial]
+    while todo:
+        before = todo.pop()
+        try:
+            after = {model.step(before, *shape) for shape in shapes} - {ILLEGAL} - states
+        except Exception:  # noqa: BLE001 (a user's own step may fail in a state that never comes about)
+            return None
+        states |= after
+        todo += after
+        if len(states) > MAX_STATES or len(states) * len(shapes) > _MAX_STEPS:
+            return None
+    return AnyState(model, frozenset(states))
