@@ -14,6 +14,7 @@
 ``under_way``            the lock that marks a run as under way
 ``codes``                numeric codes for functions, outcomes and missing values in columns
 ``compiled``             numba's compiler, with a cache that depends on all of our compiled code
+``loading_clock``        a clock that stands still while compiled code is loaded
 ``no_pandas``            keeps pyarrow from importing pandas in our own processes
 ``file_signatures``      recognizes compressed files where text is expected
 ``errors``               the error that readers raise

@@ -17,6 +17,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from history.loading_clock import WORKING_TIME
 from history.safe_open import require_plain_if_any
 
 # numba reads settings that the environment lacks from .numba_config.yaml in the working directory.  These two settings
@@ -25,7 +26,11 @@ require_plain_if_any(Path(".numba_config.yaml"))
 os.environ.setdefault("NUMBA_CACHE_DIR", "")
 os.environ.setdefault("NUMBA_CACHE_LOCATOR_CLASSES", "")
 
+WORKING_TIME.begin()
 from numba import njit  # noqa: E402
+from numba.core import event  # noqa: E402
+
+WORKING_TIME.end()
 
 log = logging.getLogger("history.compiled")
 
@@ -46,6 +51,19 @@ _VERSION: Final = "_version"
 # numba's type stubs lack the option that disables reference counting and those that leave wrappers out.
 _njit: Any = njit
 _INNER: Final = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+
+
+class _Loading(event.Listener):
+    """Stop the clock of deadlines while numba compiles or loads a function, and those compiled into it."""
+
+    def on_start(self, event: Any) -> None:  # noqa: ARG002
+        WORKING_TIME.begin()
+
+    def on_end(self, event: Any) -> None:  # noqa: ARG002
+        WORKING_TIME.end()
+
+
+event.register("numba:compiler_lock", _Loading())
 
 # glibc returns freed memory to the kernel, which hands it out again page by page and cleared: this doubled the time of
 # a check of 10,000 operations.  Freeing one array of this size, even one that was never written to, raises the amount

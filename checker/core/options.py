@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final, TypedDict
 
 from checker.core.result import Limits
+from history.loading_clock import WORKING_TIME
 
 
 class CheckKeywords(TypedDict, total=False):
@@ -27,14 +27,14 @@ class CheckOptions:
     ``deadline_s`` is in seconds of ``clock`` (None: no deadline), ``memory_cap`` in bytes; if either does not
     suffice, the verdict is unknown, with a reason.  ``engine`` forces one of ``checker.dispatch.NAMES``.  Without
     ``proofs`` there is only a verdict: no linearization is verified, no counterexample is made, and not all
-    violations are counted.
+    violations are counted.  The default clock stands still while compiled code is loaded.
     """
 
     deadline_s: float | None = None
     memory_cap: int = 2 << 30
     engine: str | None = None
     proofs: bool = True
-    clock: Callable[[], float] = time.monotonic
+    clock: Callable[[], float] = WORKING_TIME
 
     def limits(self) -> Limits:
         """Return the limits of a check that starts now."""

@@ -11,7 +11,6 @@ from history import Counterexample, KeyVerdict, Verdict
 from history.records.text import counted
 
 LATE: Final = "the deadline passed"
-LOADING: Final = f"{LATE} while code was compiled or loaded, which happens once (checker.warm() does it beforehand)"
 _PACE: Final = 4096
 
 
@@ -53,11 +52,6 @@ class OutOfTimeError(Exception):
     def __init__(self, engine: str, reason: str) -> None:
         super().__init__(reason)
         self.result = EngineResult("unknown", engine, reason=reason)
-
-
-def is_loaded(kernel: Callable[..., object]) -> bool:
-    """Return whether the compiled function is ready, so that its first call will be fast."""
-    return bool(getattr(kernel, "signatures", True))
 
 
 @dataclass(frozen=True, slots=True)

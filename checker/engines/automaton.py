@@ -35,7 +35,7 @@ from checker.core.compiled_code import COMPILED
 from checker.core.engine import PLAIN_SEARCH_CALLS, READS_AND_WRITES, Engine, JudgedKeys
 from checker.core.intervals import IntArray
 from checker.core.model import ANY, Model, is_register
-from checker.core.result import LATE, LOADING, EngineResult, Limits, is_loaded
+from checker.core.result import LATE, EngineResult, Limits
 from checker.engines.zones_columns import ValueNames, fields_of_keys
 from history.codes import NEVER, WRITE
 from history.readers.columns import OperationColumns
@@ -170,7 +170,6 @@ def timeline(columns: TimelineColumns, initial: IntArray, limits: Limits) -> Tim
     from checker.kernels.slots import SLOTS
 
     run = _Arrays(columns, initial, thrift=True)
-    loaded = is_loaded(kernel.advance)
     event = 0
     dead: list[int] = []
     states: tuple[int, ...] = ()
@@ -178,9 +177,6 @@ def timeline(columns: TimelineColumns, initial: IntArray, limits: Limits) -> Tim
         if limits.over():
             return Timeline(tuple(dead), states, event, run.peak(), LATE)
         event = run.advance(event)
-        if not loaded and limits.over():
-            return Timeline((), (), 0, run.peak(), LOADING)
-        loaded = True
         if run.status() == kernel.TOO_WIDE:
             run.grow()
         elif run.status() == kernel.DEAD and run.progress["pruned"]:

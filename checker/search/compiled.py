@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from checker.core.calls import Call, asked_by, made_by
 from checker.core.intervals import IntArray
 from checker.core.model import Model, ModelError, is_register
-from checker.core.result import LATE, LOADING, EngineResult, Limits, is_loaded
+from checker.core.result import LATE, EngineResult, Limits
 from checker.search.encoding import Numbers, numbers_of
 from checker.search.jit import ENGINE, shapes_of
 from checker.search.lookahead import SLOTS, LookAhead, Question
@@ -262,7 +262,7 @@ def _explored(run: _Run, limits: Limits, *, proof: bool = False) -> EngineResult
     """
     if not run.fits():
         return None
-    status, loaded, valid = run.kernel.RUNNING, is_loaded(run.search.explore), False
+    status, valid = run.kernel.RUNNING, False
 
     def give_up(why: str) -> EngineResult:
         return EngineResult("valid", ENGINE) if valid else _gave_up(run, why)
@@ -271,9 +271,6 @@ def _explored(run: _Run, limits: Limits, *, proof: bool = False) -> EngineResult
         if limits.over():
             return give_up(LATE)
         status = run.explore(BUDGET)
-        if not loaded and limits.over():
-            return give_up(LOADING)
-        loaded = True
         if status == run.kernel.ASKING and run.answer(limits) and not valid:
             if not proof:
                 return EngineResult("valid", ENGINE)

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -16,12 +15,14 @@ import pytest
 
 from checker import CasRegister, Model, check, model_named
 from checker.core.calls import Call, calls_of
+from checker.core.options import CheckOptions
 from checker.core.result import Limits
 from checker.dispatch import NAMES, decide
 from checker.engines import automaton
 from checker.search import compiled as compiled_search
 from checker.search import jit as searching
 from history import Operation
+from history.loading_clock import WORKING_TIME, LoadingClock
 from tests.support.checker.deadlines import Clock, queue_operation
 from tests.support.checker.oracle import Sampler, is_linearizable
 from tests.support.checker.oracle_objects import object_history
@@ -156,26 +157,37 @@ def test_compiled_code_may_be_interrupted_anywhere_and_grows_as_needed(
     assert min(seen.values()) > 50
 
 
-def test_that_the_time_went_into_compiling_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    from checker.kernels import automaton as automaton_kernel
-    from checker.kernels import search as search_kernel
+LOADED = """
+from numba import njit
+from history.compiled import compiled
+from history.loading_clock import WORKING_TIME
+import time
+twice = njit(lambda number: 2 * number)
+worked, passed = WORKING_TIME(), time.monotonic()
+assert twice(3) == 6
+worked, passed = WORKING_TIME() - worked, time.monotonic() - passed
+assert worked < passed / 2, (worked, passed)
+"""
 
-    class Uncompiled:
-        signatures: tuple[str, ...] = ()
 
-        def __init__(self, function: Callable[..., Any]) -> None:
-            self.function = function
+@pytest.mark.slow
+def test_time_in_which_code_is_compiled_is_no_part_of_a_deadline() -> None:
+    assert CheckOptions().clock is WORKING_TIME
+    assert subprocess.run([sys.executable, "-c", LOADED], cwd=ROOT, check=False).returncode == 0
 
-        def __call__(self, *arguments: Any) -> Any:
-            return self.function(*arguments)
 
-    monkeypatch.setattr(automaton_kernel, "advance", Uncompiled(automaton_kernel.advance))
-    monkeypatch.setattr(search_kernel, "explore", Uncompiled(search_kernel.explore))
-    for engine in ("automaton", "search"):
-        calls, model = calls_for(engine, 50)
-        answer = decide(calls, model, Limits(Clock(2), 1.0), engine=engine)
-        assert answer.verdict == "unknown"
-        assert "while code was compiled or loaded, which happens once" in str(answer.reason)
+def test_the_clock_of_deadlines_stands_still_from_the_first_beginning_to_the_last_end(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    clock, now = LoadingClock(), iter(range(100))
+    monkeypatch.setattr("history.loading_clock.time.monotonic", lambda: float(next(now)))
+    before = clock()  # 0
+    clock.begin()  # 1
+    clock.begin()
+    assert clock() == clock() == before + 1
+    clock.end()
+    clock.end()  # 2
+    assert clock() == 2.0  # 3, less the second of loading
 
 
 SMALL = """

@@ -1,0 +1,38 @@
+"""A clock that stands still while compiled code is compiled or loaded: a deadline is for the work, not for that."""
+
+from __future__ import annotations
+
+import time
+from threading import Lock
+from typing import Final
+
+
+class LoadingClock:
+    """Monotonic seconds without those between each outermost ``begin`` and its ``end``.  Safe to use from threads."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._depth = 0
+        self._since = self._loading = 0.0
+
+    def __call__(self) -> float:
+        with self._lock:
+            return (self._since if self._depth else time.monotonic()) - self._loading
+
+    def begin(self) -> None:
+        """Stop the clock."""
+        with self._lock:
+            if not self._depth:
+                self._since = time.monotonic()
+            self._depth += 1
+
+    def end(self) -> None:
+        """Go on where the clock stopped."""
+        with self._lock:
+            self._depth -= 1
+            if not self._depth:
+                self._loading += time.monotonic() - self._since
+
+
+#: That of this process.
+WORKING_TIME: Final = LoadingClock()
