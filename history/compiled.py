@@ -63,7 +63,8 @@ class _Loading(event.Listener):
         WORKING_TIME.end()
 
 
-event.register("numba:compiler_lock", _Loading())
+_register: Any = event.register  # which has no types
+_register("numba:compiler_lock", _Loading())
 
 # glibc returns freed memory to the kernel, which hands it out again page by page and cleared: this doubled the time of
 # a check of 10,000 operations.  Freeing one array of this size, even one that was never written to, raises the amount
