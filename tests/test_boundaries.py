@@ -26,7 +26,7 @@ MAY_IMPORT = {
 #: rooms that stand before it, and from those in the same row never one from another.
 LAYERS = {
     "history": [
-        "errors file_signatures codes extras no_pandas schema system_entry_points under_way", "safe_open",
+        "errors file_signatures codes extras loading_clock no_pandas schema system_entry_points under_way", "safe_open",
         "compiled json_object", "toml_file records",
         "tables metrics readers", "columns", "recording", "__init__",
     ],

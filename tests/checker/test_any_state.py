@@ -89,7 +89,7 @@ def test_what_is_wrong_in_every_state_is_shown_by_operations_that_are(name: str)
             if not any(linearizable(known, start) for start in EVERYWHERE[name]):
                 assert not any(linearizable(core, start) for start in EVERYWHERE[name]), (told, example)
                 shorter += len(core) < len(known)
-    assert shorter > 10
+    assert shorter > 4
 
 
 @pytest.mark.parametrize("clients", [2, 6])
