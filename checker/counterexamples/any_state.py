@@ -1,4 +1,4 @@
-"""An object of few states that may start in any of them, so that a counterexample need not tell how it began."""
+"""Object of few states that may start in any of them, so that a counterexample need not show how it began."""
 
 from __future__ import annotations
 
@@ -9,35 +9,39 @@ from typing import Any, Final
 from checker.core.calls import Call
 from checker.core.model import ILLEGAL, Model, State
 
-#: An object with more states than this starts where it does.
+#: An object with more states than this keeps its own start.
 MAX_STATES: Final = 64
 _MAX_STEPS: Final = 4096
 
 
 @dataclass(frozen=True, slots=True)
 class _Perhaps:
-    """The value of a call that may not have taken effect."""
+    """Value of a call that may not have taken effect."""
 
     value: Any
 
 
 def doubted(call: Call, model: Model) -> Call:
-    """The call as if it may not have taken effect; of ``AnyState`` it did so, if at all, while it was open."""
+    """Return the call as one that may not have taken effect.
+
+    Under ``AnyState`` it can take effect only while it was open; under any other model it becomes pending.
+    """
     if call.pending or isinstance(call.value, _Perhaps):
         return call
     return replace(call, value=_Perhaps(call.value)) if isinstance(model, AnyState) else call.made_pending()
 
 
 def is_sure(call: Call) -> bool:
-    """Did the call take effect for certain?"""
+    """Return whether the call certainly took effect."""
     return not call.pending and not isinstance(call.value, _Perhaps)
 
 
 class AnyState(Model):
-    """The object after calls that nobody has seen: its state is the set of all states that it could be in.
+    """Object after unknown calls: its state is the set of all states that it could be in.
 
-    An order is legal here if and only if it is legal from one of the states at the start, with or without each of the
-    calls that are there only ``perhaps``.  A read may narrow the set, so none is taken before its time.
+    An order is legal here if and only if it is legal from one of the initial states, with or without each of the
+    calls that only may have taken effect (``_Perhaps``).  A read may narrow the set, so no read may be linearized
+    early.
     """
 
     reads: frozenset[str] = frozenset()
@@ -58,7 +62,7 @@ class AnyState(Model):
 
 
 def from_any_state(model: Model, calls: Sequence[Call]) -> Model | None:
-    """Let the object start in any state that such calls can bring it to; None if those are many."""
+    """Let the object start in any state that such calls can reach; None if there are too many."""
     if (own := model.from_anywhere()) is not None or model.only_values:
         return own
     shapes = {(call.f, call.value, call.result) for call in calls}

@@ -1,10 +1,10 @@
-"""Find the core of an invalid CAS register whose new values are unique.
+"""Find a minimal core of an invalid CAS register whose new values are unique.
 
-A call is *made pending* if nothing is known of it but that it may have happened: at any moment, or never; a read that
-was made pending is no call at all.  That keeps linearizable histories linearizable, whatever is made pending.  So a
-core is a set of calls that contradict each other although all others are made pending, and from which none can be
-made pending, too.  It needs no past: that a value was written at some time is known of those that are made pending
-as well.
+Making a call *pending* forgets everything about it except that it may have happened: at any moment, or never.  A read
+that is made pending is simply dropped.  This keeps a linearizable history linearizable, whichever calls it is done to.
+So a core is a set of calls that contradict each other even though all other calls are pending, and none of which can be
+made pending without losing the contradiction.  The core needs no earlier calls, because pending calls still show that a
+value was written at some time.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ Contradict: TypeAlias = Callable[[Sequence[Call]], bool]
 
 
 def made_pending(call: Call) -> Call:
-    """A write or CAS as a write that is pending from before everything else."""
+    """Return a write or CAS as a write that is pending from before everything else."""
     return Call(call.f, call.value, UNKNOWN, _START - call.source, NEVER, call.source)
 
 
 def known_of(kept: Sequence[Call], makers: dict[Any, Call]) -> list[Call]:
-    """These calls, and those that made the values that they need.
+    """Return these calls and the calls that made the values they need.
 
-    Others are pending and write what no call needs: no read would miss them.
+    All other calls are pending and write values that no call needs, so no read would miss them.
     """
     known = {call.source: call for call in kept}
     asking = list(kept)
@@ -46,12 +46,14 @@ def known_of(kept: Sequence[Call], makers: dict[Any, Call]) -> list[Call]:
 
 
 def chain_core(calls: Sequence[Call], model: Model, limits: Limits) -> list[Call]:
-    """The core of an invalid history's earliest violation; larger than needed if the deadline passes.
+    """Return the core of an invalid history's earliest violation; it may be too large if the deadline passes.
 
-    Where the chains show which calls contradict each other, only those are known, or some that returned shortly before
-    if they do, too.  Else only what returned first, as little as contradicts itself; of that the last two, four, ….
-    Then halves, quarters, … of what is left are made pending.  What cannot be made pending cannot be made pending later
-    either, so each call is tried once alone.
+    The search starts with the calls that contradict each other according to the chains, or with a few calls that
+    returned shortly before if those contradict each other as well.  If the chains show no such calls, it takes the
+    shortest prefix, by returns, that contradicts itself, and of that the last two, four, … calls.
+
+    Then it makes halves, quarters, … of the rest pending.  A call that cannot be made pending now cannot be made
+    pending later either, so each call is tried only once on its own.
     """
     makers = {made_by(call): call for call in calls if call.f != "read"}
 
@@ -75,7 +77,7 @@ def chain_core(calls: Sequence[Call], model: Model, limits: Limits) -> list[Call
 
 
 def _nearest(calls: Sequence[Call], found: list[Call], contradict: Contradict) -> list[Call]:
-    """The last few calls up to what completed the contradiction, or those that were found."""
+    """Return the last few calls before the contradiction was complete, or ``found`` if those do not contradict."""
     last = max(call.ret for call in found)
     until = sorted((call for call in calls if call.ret <= last), key=lambda call: (call.ret, call.invoke))
     near = (until[-size:] for size in _SIZES)

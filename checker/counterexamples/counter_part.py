@@ -1,9 +1,9 @@
 """Find the core of an invalid counter whose answers are all within their bounds.
 
-What came before a read is in its answer, so a history may start there: with what the read answered, and the adds that
-had not returned when it began.  Those that were under way may be in that answer, or may come later, or never.  That
-keeps linearizable histories linearizable, and so it does to leave out other reads.  Adds stay: without one of them the
-sums would be others, and the contradiction another one.
+A read's answer sums up everything before it, so a history may start at a read: with the answer and the adds that had
+not returned when the read began.  Adds that were under way may be part of that answer, or may take effect later or
+never.  This keeps a linearizable history linearizable, and so does leaving out other reads.  Adds must stay, because
+without one of them the sums change and the contradiction would be a different one.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from checker.dispatch import decide
 from checker.engines.counter_sums import PartOfCounter
 from checker.models.objects import Counter
 
-#: At least this many reads on either side are tried, each trial with this much memory, and in plain Python up to this
-#: many calls.
+#: Least number of reads to try on either side, memory for each trial in bytes, and the number of calls up to which a
+#: trial runs in plain Python.
 _MIN_READS: Final = 4
 _TRIAL_BYTES: Final = 4 << 20
 _MAX_PLAIN: Final = 40
@@ -30,9 +30,9 @@ _MAX_PLAIN: Final = 40
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """Calls that contradict each other as ``model`` has it: a counter from the start on, or a part of one.
+    """Calls that contradict each other under ``model``: a counter from its start, or a part of its history.
 
-    ``note`` says what is not known of them.
+    ``note`` says what is not known about them.
     """
 
     model: Model
@@ -41,7 +41,7 @@ class Part:
 
 
 def since(calls: Sequence[Call], start: Call | None, until: int) -> list[Call]:
-    """The history of a counter from what a read answered on, up to the return at ``until``."""
+    """Return the history of a counter that starts from a read's answer and ends at the return at ``until``."""
     kept = [call for call in calls if call.invoke < until]
     kept = [call if call.ret <= until else call.made_pending() for call in kept if call.f == "add" or call.ret <= until]
     if start is None:
@@ -53,14 +53,14 @@ def since(calls: Sequence[Call], start: Call | None, until: int) -> list[Call]:
 
 
 class _Parts:
-    """Search for the smallest invalid window of a history, from one read to another in the order of the returns."""
+    """Search for the smallest invalid window of a history, from one read to another in the order of their returns."""
 
     def __init__(self, calls: Sequence[Call], limits: Limits) -> None:
         self.calls, self.limits = calls, replace(limits, memory=_TRIAL_BYTES)
         self.reads = sorted((call for call in calls if call.f != "add"), key=lambda call: call.ret)
 
     def wrong(self, part: Sequence[Call]) -> bool | None:
-        """Is this part invalid?  None: that could not be decided."""
+        """Return whether this part is invalid, or None if that could not be decided."""
         if self.limits.over():
             return None
         engine = "search" if len(part) > _MAX_PLAIN else None
@@ -68,7 +68,7 @@ class _Parts:
         return None if verdict == "unknown" else verdict == "invalid"
 
     def window(self, start: int, end: int) -> bool:
-        """Is the history invalid from one read to another?  The whole is."""
+        """Return whether the history is invalid from one read to another; the whole history is."""
         whole = start < 0 and end == len(self.reads) - 1
         return whole or bool(self.wrong(since(self.calls, self._start(start), self.reads[end].ret)))
 
@@ -76,7 +76,7 @@ class _Parts:
         return self.reads[place] if place >= 0 else None
 
     def least_window(self, last: int | None) -> tuple[int, int]:
-        """The earliest end, and for that the latest start, of an invalid one about the return at ``last``."""
+        """Return an invalid window around the return at ``last``: its latest start for its earliest end."""
         newest = len(self.reads) - 1
         about = next((place for place, read in enumerate(self.reads) if last is not None and read.ret >= last), newest)
         width = _MIN_READS
@@ -93,7 +93,7 @@ class _Parts:
         return start, end
 
     def least(self, last: int | None) -> Part:
-        """The window without the reads that it does not need."""
+        """Return the smallest window without the reads that it does not need."""
         start, end = self.least_window(last)
         first, read = self._start(start), self.reads[end]
         part = since(self.calls, first, read.ret)
@@ -111,7 +111,7 @@ class _Parts:
         return self._describe(part, read, undecided)
 
     def _describe(self, part: Sequence[Call], read: Call, undecided: int) -> Part:
-        """The part with its calls as recorded, a small one reduced further by the definition."""
+        """Return the part with its calls as recorded, reduced further by the definition if it is small."""
         sources = {call.source for call in part}
         core = [call for call in self.calls if call.source in sources]
         core = [call if call.ret <= read.ret else call.made_pending() for call in core if call.f != "add" or call.value]
@@ -130,5 +130,5 @@ class _Parts:
 
 
 def part_of(calls: Sequence[Call], last: int | None, limits: Limits) -> Part:
-    """The least part of an invalid history that is invalid, about the return at ``last`` (None: anywhere)."""
+    """Return the smallest invalid part of an invalid history around the return at ``last`` (None: anywhere)."""
     return _Parts(calls, limits).least(last)

@@ -1,8 +1,8 @@
-"""All violations of a counter, each with the fewest operations that show it.
+"""Find all violations of a counter, each with the fewest operations that show it.
 
-Answers out of their bounds are found in one sweep, and do not count any more then; an answer that was too low, or too
-high, and comes back is the same violation again.  What is left may be wrong all the same: then the read that completed
-that violation is left out, and everything is looked at anew, for it may have made others look wrong.
+One sweep finds the answers that are out of their bounds.  An answer that was too low, or too high, and comes back is
+the same violation again.  The remaining history may still be invalid.  In that case the read that completed the
+violation is left out and the search starts over, because that read may have made others look wrong.
 """
 
 from __future__ import annotations
@@ -25,7 +25,12 @@ Shown: TypeAlias = Wrong | Part
 
 @dataclass(frozen=True, slots=True)
 class InCounter:
-    """The violations that are explained, earliest first, how many there are, and what is not known of them."""
+    """Violations of one counter.
+
+    ``held`` are the ones to explain, earliest first, and ``count`` is the number of violations found.  ``note``
+    says what is not known about them.  ``beyond`` are the kinds and completing reads (by their sources) of
+    violations that are not held.  ``more``: there may be others.
+    """
 
     held: tuple[Shown, ...]
     count: int
@@ -35,7 +40,7 @@ class InCounter:
 
 
 def find_in_counter(result: EngineResult, calls: Sequence[Call], limits: Limits) -> InCounter:
-    """All violations of an invalid history; after the first one for as long again as the check took."""
+    """Find all violations of an invalid history; those after the first may take as long as the check took."""
     more, whole = limits.extended(), are_whole(calls)
     parts, again = list[Shown](), result
     left = list(calls)
@@ -64,7 +69,7 @@ def find_in_counter(result: EngineResult, calls: Sequence[Call], limits: Limits)
 
 
 def _within_bounds(calls: Sequence[Call], result: EngineResult, limits: Limits, *, whole: bool) -> Shown:
-    """Find what is wrong where the adds alone do not show it: with an earlier read they often do."""
+    """Find what is wrong where adds alone do not show it; together with an earlier read they often do."""
     found = part_of(calls, result.last, limits)
     if whole:
         evidence = Evidence(calls)
@@ -79,7 +84,7 @@ def _without(calls: Sequence[Call], gone: Iterable[Call]) -> list[Call]:
 
 
 def _groups(wrong: Sequence[tuple[Call, bool]]) -> list[tuple[Call, bool]]:
-    """Keep the first read of each answer that was too low, and the first that was too high."""
+    """Keep the first read of each answer that was too low, and the first of each that was too high."""
     first: dict[tuple[int, bool], Call] = {}
     for read, low in wrong:
         first.setdefault((read.result, low), read)
@@ -87,5 +92,5 @@ def _groups(wrong: Sequence[tuple[Call, bool]]) -> list[tuple[Call, bool]]:
 
 
 def latest_read(one: Shown) -> Call:
-    """The read that completed the violation."""
+    """Return the read that completed the violation."""
     return max((call for call in one.core if call.f != "add"), key=lambda call: call.ret)

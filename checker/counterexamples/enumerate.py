@@ -1,9 +1,9 @@
 """Find all violations of an invalid history of one object, each with a minimal core.
 
-Most engines stop at the first contradiction.  Then the operation that completed it is *neutralised*: a read is left
-out, anything else becomes pending, as if it had not returned.  Both keep linearizable histories linearizable, so
-what is still invalid afterwards holds another violation, and one of its own.  Reads that contradict the same operations
-with the same answer are one violation: a replica that is stuck makes thousands.
+Most engines stop at the first contradiction.  The operation that completed it is then *neutralised*: a read is dropped,
+and anything else becomes pending, as if it had not returned.  Both keep a linearizable history linearizable, so if the
+rest is still invalid, it contains a separate violation.  Reads with the same answer that contradict the same operations
+count as one violation, because a stuck replica produces thousands of them.
 """
 
 from __future__ import annotations
@@ -29,24 +29,24 @@ from history import Operation
 from history.records.text import counted
 from history.records.verdicts import MAX_COUNTEREXAMPLES, MAX_EXPLAINED, WITHOUT_KIND
 
-#: At most this many of the returns that the automaton cannot explain are shown: each is a search of its own.
+#: At most this many returns that the automaton cannot explain are shown, because each needs a search of its own.
 MAX_AUTOMATON_CORES: Final = 4
-#: Cores of more calls are not tried by the definition once more.
+#: Larger cores are not verified again by the definition.
 MAX_TRIED_CORE: Final = 8
-#: At most this many reads of one answer are tried whether they are the same violation.
+#: At most this many reads with one answer are tested for being the same violation.
 MAX_FOLDED_READS: Final = 2000
-#: Above this many operations, a core after the deadline was never reduced, and is of no use.
+#: A core of more operations after the deadline was never reduced, and is useless.
 MAX_UNREDUCED_CORE: Final = 2000
-#: Statements about the whole history, which no few operations can contradict by their order.
+#: Violations that concern the whole history and do not depend on the order of a few operations.
 OF_THE_WHOLE: Final = ("log-hole", "never-written")
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One violation: the core, and the result of the engine that found it (for its kind and states).
+    """One violation: its core, and the result of the engine that found it (for its kind and states).
 
-    ``note`` says what is not known about the core; ``under`` is the model that it contradicts, if that is
-    not the object's own.
+    ``note`` says what is not known about the core.  ``under`` is the model that the core contradicts, if it is not
+    the object's own.
     """
 
     core: tuple[Call, ...]
@@ -56,16 +56,16 @@ class Finding:
 
     @property
     def moment(self) -> int:
-        """The return at which the violation came to exist."""
+        """Rank of the return that completed the violation."""
         return max((call.ret for call in self.core if not call.pending), default=-1)
 
 
 @dataclass(frozen=True, slots=True)
 class Findings:
-    """Violations, earliest first; ``count`` may be more than are held.
+    """Violations of one object, earliest first; ``count`` may be greater than the number held.
 
-    ``beyond`` are the kinds and the completing calls (by their sources) of those that are not held, as far as they are
-    known; ``more``: there may be others; ``note`` says what is not known.
+    ``beyond`` lists the violations that are not held, as far as they are known, each by its kind and the source of
+    the call that completed it.  ``more``: there may be others.  ``note`` says what is not known.
     """
 
     held: tuple[Finding, ...] = ()
@@ -112,7 +112,7 @@ def find_all(result: EngineResult, calls: Sequence[Call], model: Model, limits: 
 def find_by_columns(
     title: str, proof: ColumnProof, operations: Sequence[Operation], model: Model, limits: Limits
 ) -> Findings | None:
-    """Find all violations of what an engine of this title decided by columns; None if calls have to find them."""
+    """Find all violations that the engine ``title`` proved by columns; None if finding them needs calls."""
     held: list[Finding] = []
     gone: set[int] = set()
     more, note, count = limits.extended(), None, 0
@@ -139,7 +139,7 @@ def find_by_columns(
 
 
 def _calls_at(operations: Sequence[Operation], model: Model, begun: Collection[int]) -> dict[int, Call]:
-    """The calls that were invoked at these ranks, by them."""
+    """Return the calls that were invoked at these ranks, keyed by rank."""
     found = [place for place, operation in enumerate(operations) if operation.invoke_index in begun]
     calls = (call_of(operations[place], place, model) for place in found)
     return {call.invoke: call for call in calls if call is not None}
@@ -163,7 +163,7 @@ def _unsought(held: int) -> str:
 
 
 def _findings(result: EngineResult, calls: Sequence[Call], model: Model, limits: Limits) -> list[Finding]:
-    """Reduce the violations that one result knows to cores."""
+    """Reduce each violation that a result knows to a core."""
     if result.cores:
         return [Finding(_smallest(core, model, result), result) for core in result.cores]
     held: list[Finding] = []
@@ -177,7 +177,7 @@ def _findings(result: EngineResult, calls: Sequence[Call], model: Model, limits:
 
 
 def _lasts(result: EngineResult) -> tuple[int | None, ...]:
-    """The returns at which the violations that are shown came to exist, as far as the engine knows them."""
+    """Return the returns that completed the violations to show, as far as the engine knows them."""
     return (result.last, *result.further)[:MAX_AUTOMATON_CORES]
 
 
@@ -189,17 +189,17 @@ def _smallest(core: tuple[Call, ...], model: Model, result: EngineResult) -> tup
 
 
 def _possible(part: Sequence[Call], model: Model, result: EngineResult) -> bool:
-    """Does the definition find an order?  A log's core is judged as part of a log, a set's by what it adds."""
+    """Return whether the definition finds an order; cores of logs and sets are judged as parts of a history."""
     if result.engine == LOG_SWEEP:
         return linearizable(part_of_log(part), SparseLog())
     return linearizable(part_of_set(part) if result.engine == SET_SWEEP else part, model)
 
 
 def has_linearization(finding: Finding, model: Model) -> bool:
-    """Does the definition find a linearization of what should have none?  Small cores only; others are not tried.
+    """Return whether the definition finds a linearization of a core, which should have none.
 
-    That too few appends exist for a log's length, or that a value was never written, is no matter of order: the engines
-    have counted it.
+    Large cores are not tried.  Neither are two kinds of violation that do not depend on order, because the engines
+    have counted them: a log longer than its appends, and a value that was never written.
     """
     if len(finding.core) > MAX_TRIED_CORE or finding.result.kind in OF_THE_WHOLE:
         return False
@@ -207,7 +207,7 @@ def has_linearization(finding: Finding, model: Model) -> bool:
 
 
 def _neutralised(calls: list[Call], found: Sequence[Finding], model: Model) -> list[Call]:
-    """Neutralise what completed these violations, and the reads that are the same violations again."""
+    """Neutralise the calls that completed these violations, and the reads that repeat them."""
     gone: set[int] = set()
     for finding in found:
         due = completed_by(finding.core, model, finding.result.last)
@@ -222,20 +222,20 @@ def _neutralised(calls: list[Call], found: Sequence[Finding], model: Model) -> l
 
 
 def completed_by(core: Sequence[Call], model: Model, last: int | None = None) -> Call:
-    """Find the call that completed the violation: the read that returned last, else the last operation.
+    """Find the call that completed the violation: the last read to return, or else the last operation.
 
-    A write never does: one that returns last may stand last.
+    A write never completes one, because a write that returns last may take effect last.
     """
     answered = [call for call in core if not call.pending]
     reads = [call for call in answered if call.f in model.reads]
     others = [call for call in answered if call.f != "write"]
-    # What returned later may be in a core, too: whole operations are shown.
+    # A core shows whole operations, so it may contain some that returned later.
     at_last = [call for call in others if call.ret == last]
     return max(reads or at_last or others or answered, key=lambda call: call.ret)
 
 
 def _has_others(calls: list[Call], due: Call, core: Sequence[Call], model: Model) -> bool:
-    """May an operation beside the core explain the answer of a later read, though it did not explain this one?"""
+    """Return whether an operation outside the core might explain a later read, though it did not explain this one."""
     about, inside = model.about(due.f, due.value, due.result), {call.source for call in core}
     return not about or any(
         not about.isdisjoint(model.about(call.f, call.value, call.result))
@@ -245,7 +245,7 @@ def _has_others(calls: list[Call], due: Call, core: Sequence[Call], model: Model
 
 
 def _alike(calls: list[Call], due: Call, finding: Finding, model: Model) -> list[Call]:
-    """Later reads with the same answer that contradict the rest of the core as this one does."""
+    """Return later reads with the same answer that contradict the rest of the core in the same way."""
     if due.f not in model.reads or len(finding.core) > MAX_TRIED_CORE:
         return []
     same = [call for call in calls if (call.f, call.value, call.result) == (due.f, due.value, due.result)]
@@ -260,7 +260,7 @@ def _alike(calls: list[Call], due: Call, finding: Finding, model: Model) -> list
 
 
 def part_of_log(core: Sequence[Call]) -> list[Call]:
-    """A log's core in which an append that was never answered is where, and done when, a call first says so."""
+    """Give each unanswered append of a log's core the index and return of the first call that shows it."""
 
     def placed(call: Call) -> Call:
         said = [(other.ret, index) for other in core if (index := index_said(other, call.value)) is not None]
@@ -270,9 +270,9 @@ def part_of_log(core: Sequence[Call]) -> list[Call]:
 
 
 def part_of_set(core: Sequence[Call]) -> list[Call]:
-    """A set's core reduced to the elements of its own adds, so that it stands for itself.
+    """Reduce the reads of a set's core to the elements that the core adds, so that it stands on its own.
 
-    An element that an answer holds twice stays there: that is wrong whatever was added.
+    An element that an answer contains twice stays, because that is wrong whatever was added.
     """
     added = {call.value for call in core if call.f == "add"}
 

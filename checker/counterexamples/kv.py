@@ -1,4 +1,4 @@
-"""The violations of strings that are put, appended to and got, each with the few operations that show it."""
+"""Find the violations of strings that are put, appended to and got, each with the few operations that show it."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from history.records.verdicts import MAX_EXPLAINED
 
 
 def contradicts(part: Sequence[Call], pieces: Pieces) -> bool:
-    """Can these few calls be no part of a linearizable history?  More than the definition takes are not tried."""
+    """Return whether these calls cannot be part of a linearizable history; False if they are too many to try."""
     return len(part) <= MAX_DEFINITION_CALLS and not linearizable(part, PartOfKv(part, pieces))
 
 
 @dataclass(frozen=True, slots=True)
 class _KvHistory:
-    """An invalid history of strings that the gets allow to be read in one way only."""
+    """An invalid history of strings whose gets can be read in only one way."""
 
     calls: Sequence[Call]
     reading: Reading
@@ -47,7 +47,7 @@ class _KvHistory:
         return Finding(tuple(least), EngineResult("invalid", ENGINE, kind=kind))
 
     def without(self, found: Sequence[Call], finding: Finding, of_register: Sequence[Call]) -> list[Call]:
-        """The calls without what completed a violation, and without the gets that are the same violation again."""
+        """Return the calls without the one that completed a violation and the gets that repeat the violation."""
         whole = {call.source: call for call in self.calls}
         due = completed_by(found, CasRegister())
         rest = [call for call in finding.core if call.source != due.source]
@@ -63,9 +63,12 @@ class _KvHistory:
 
 
 def find_in_kv(calls: Sequence[Call], pieces: Pieces, limits: Limits) -> Findings | None:
-    """All violations of one object of strings, for as long again as the check took; None if it cannot find them."""
+    """Find all violations of one object of strings; None if that is not possible.
+
+    After the first violation, the search may take as long as the check took.
+    """
     more = limits.extended()
-    # This took a part of the time of the check only, and is not given up in the midst of it.
+    # This took only a part of the check's time, so it runs to its end.
     reading, assignments = read_values(calls, pieces, replace(more, deadline=None))
     if len(assignments) > 1:
         return None
@@ -74,7 +77,7 @@ def find_in_kv(calls: Sequence[Call], pieces: Pieces, limits: Limits) -> Finding
     conflicts = sorted(reading.conflicts.values(), key=lambda conflict: conflict.core[-1].ret)
     held = [history.finding(conflict.kind, conflict.core) for conflict in conflicts[:MAX_EXPLAINED]]
     count, note = len(conflicts), None
-    # ``decide`` returns unknown when the time is over.  The first one is looked for until the deadline.
+    # ``decide`` returns unknown when the time is over.  The search for the first violation ends at the deadline.
     while (
         result := decide(of_register, register, more if held else limits, engine="chains", proof=False)
     ).verdict != "valid":
@@ -89,7 +92,7 @@ def find_in_kv(calls: Sequence[Call], pieces: Pieces, limits: Limits) -> Finding
         held.append(history.finding(None, found))
         of_register = history.without(found, held[-1], of_register)
         count += 1
-    # Every core is judged anew.  If one string was appended twice, a few calls may not show what all do.
+    # Verify every core.  If one string was appended twice, a few calls may not show what all of them show.
     held = [one for one in held if len(one.core) > MAX_DEFINITION_CALLS or contradicts(one.core, pieces)]
     if not held:
         return None

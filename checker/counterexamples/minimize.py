@@ -1,6 +1,6 @@
-"""Minimize a contradiction: leave out operations until none can go.
+"""Minimize a contradiction: leave out operations until none can be left out.
 
-What goes is judged by the definition, or, of more than ``MAX_DEFINITION_CALLS`` calls, by an engine.
+Each attempt is judged by the definition, or by an engine if more than ``MAX_DEFINITION_CALLS`` calls are left.
 """
 
 from __future__ import annotations
@@ -20,27 +20,27 @@ from checker.counterexamples.shrink import Core, cut_at, free_to_go, without_use
 from checker.counterexamples.support import calls_as_recorded, newest_before, with_later, with_makers_before
 from checker.dispatch import decide
 
-#: Does a part contradict itself?  None: that could not be decided.
+#: Returns whether a part contradicts itself, or None if that could not be decided.
 Judged: TypeAlias = Callable[[Sequence[Call]], bool | None]
 #: Above this many calls, batches are removed first.
 _MAX_ONE_BY_ONE: Final = 2000
-#: Up to this many calls, all parts are looked at.
+#: Up to this many calls, all parts are tried.
 _MAX_ALL_PARTS: Final = 9
-#: Memory for one trial of leaving out a call, and the least time (s) for all trials.
+#: Memory in bytes for one trial of leaving out a call, and the least time in seconds for all trials.
 _TRIAL_BYTES: Final = 4 << 20
 _MIN_S: Final = 5.0
 
 
 @dataclass(frozen=True, slots=True)
 class MinimalCore:
-    """A contradiction of which no call can be left out; ``untried`` calls were not decided about."""
+    """Contradiction from which no call can be left out; ``untried`` calls were not decided."""
 
     calls: list[Call]
     untried: int = 0
 
     @property
     def note(self) -> str | None:
-        """What is not known, in words."""
+        """What is not known about the core, in words; None if everything is known."""
         if not self.untried:
             return None
         return (
@@ -50,15 +50,17 @@ class MinimalCore:
 
 
 def minimize_core(core: Core, calls: Sequence[Call], model: Model, limits: Limits) -> MinimalCore:
-    """Leave out, one by one, what is not needed to contradict.
+    """Leave out, one by one, the calls that the contradiction does not need.
 
-    What the shrinking had left out of a call is put back first, to show whole operations.  So is what made
-    the values that are asked for, if that was before the core starts: it is a history of its own then (``support``).
+    First, what the shrinking removed from calls is put back, to show whole operations.  The calls that made the
+    needed values before the core starts are added as well, so that the core is a history of its own (see
+    ``support``).
 
-    What is left must contradict itself together with all that made what it asks for, until the core's end; or it would
-    accuse answers that an operation beside it explains.  If it does not, those operations go with it, and what returned
-    after the end stays pending.  Of very many of them the newest earlier ones will do.  For reads and writes that is
-    exact: of two earlier writes of a value the one that returned last can stand wherever the other had to stand last.
+    The result must still contradict itself together with all calls that made the values it needs, up to the core's
+    end.  Otherwise it would accuse answers that an operation outside it explains.  If it does not, those operations
+    are added, and calls that returned after the end stay pending.  If there are very many of them, only the newest
+    earlier ones are added.  For reads and writes that is exact: of two earlier writes of a value, the one that
+    returned last can take any place in which the other would have to come last.
     """
     limits = limits.extended(_MIN_S)
     if core.stands_alone:
@@ -72,10 +74,11 @@ def minimize_core(core: Core, calls: Sequence[Call], model: Model, limits: Limit
 
 
 def _least_window(core: Core, calls: Sequence[Call], limits: Limits) -> MinimalCore:
-    """The fewest operations that no order explains, whether those beside them took effect or not.
+    """Return the fewest operations that no order explains, whether or not the other operations took effect.
 
-    So these contradict themselves alone, and no other operation could explain them.  None can be left out: if it might
-    not have taken effect, there would be an order.  That is shown by a few of the others, which are kept with them.
+    These operations contradict each other alone, and no other operation could explain them.  None of them can be
+    left out: if one of them might not have taken effect, there would be an order.  A few of the other operations
+    show that, and are kept.
     """
     window = _Window(core, _judge(core.model, limits), limits)
     if len(window.sure) <= _MAX_ONE_BY_ONE:
@@ -91,7 +94,7 @@ def _least_window(core: Core, calls: Sequence[Call], limits: Limits) -> MinimalC
 
 
 class _Window:
-    """Calls that contradict each other, ``sure`` ones, with some ``beside`` them that may not have taken effect."""
+    """Calls ``sure`` that contradict each other, and calls ``beside`` them that may not have taken effect."""
 
     def __init__(self, core: Core, judged: Judged, limits: Limits) -> None:
         self.model, self.judged, self.limits = core.model, judged, limits
@@ -106,7 +109,7 @@ class _Window:
         return self.judged(sorted(part, key=lambda call: call.invoke))
 
     def doubt(self, group: Sequence[Call]) -> None:
-        """Take calls for doubtful as long as the others contradict each other."""
+        """Treat calls as doubtful as long as the others still contradict each other."""
         sure, beside = _without(self.sure, group), [*self.beside, *group]
         if wrong := self._is_wrong(sure, beside):
             self.sure, self.beside = sure, beside
@@ -117,7 +120,7 @@ class _Window:
             self.untried += wrong is None
 
     def drop(self, group: Sequence[Call]) -> None:
-        """Leave out doubtful calls as long as the others would explain what is left without any one of the sure."""
+        """Leave out doubtful calls as long as the rest has an order whenever any one sure call becomes doubtful."""
         rest = _without(self.beside, group)
         if all(self._is_wrong(_without(self.sure, [call]), [*rest, call]) is False for call in self.sure):
             self.beside = rest
@@ -132,7 +135,7 @@ def _without(calls: Sequence[Call], gone: Sequence[Call]) -> list[Call]:
 
 
 def _wider(core: Core, known: Sequence[Call], model: Model, judged: Judged, limits: Limits) -> MinimalCore:
-    """The least part of the core and of what made the values that it asks for."""
+    """Minimize the core together with the calls that made the values it needs."""
     wide = _explained(core.calls, known, model)
     if len(wide) > MAX_DEFINITION_CALLS and core.start and model.initial is not ANY:
         makers, _ = newest_before(known, core.start)
@@ -146,7 +149,7 @@ def _wider(core: Core, known: Sequence[Call], model: Model, judged: Judged, limi
 
 
 def _explained(part: Sequence[Call], known: Sequence[Call], model: Model) -> list[Call]:
-    """Add to the part all operations that made what it asks for, and what they ask for in turn."""
+    """Add to the part all calls that made what it needs, and the calls that those need in turn."""
     kept = {call.source: call for call in calls_as_recorded(part, known)}
     asking = list(kept.values())
     makers: dict[Any, list[Call]] = {}
@@ -175,18 +178,18 @@ def _judge(model: Model, limits: Limits) -> Judged:
 
 
 def irreducible(core: Sequence[Call], model: Model, contradicts: Judged) -> list[Call]:
-    """The least part of a contradiction, by a judge that always knows whether a part contradicts itself."""
+    """Minimize a contradiction with a judge that always knows whether a part contradicts itself."""
     return _reduced(list(core), model, contradicts, Limits(lambda: 0.0)).calls
 
 
 def _reduced(core: list[Call], model: Model, judged: Judged, limits: Limits) -> MinimalCore:
-    """Leave out of a contradiction all that can go.
+    """Leave out of a contradiction all calls that it does not need.
 
-    Of more than nine calls it is not the smallest one, but none of them may be left out alone.
+    A result of more than nine calls need not be the smallest, but no single call can be left out of it.
 
-    Calls may go only if every part of the whole whose rest contradicts itself did so before.  So what stays is the
-    contradiction that was there, and no new one: without the write, the read of its value would be another violation,
-    and not the system's.
+    Calls may go only if no part of the core becomes a contradiction because they are gone.  This keeps the
+    contradiction that was there and creates no new one.  For example, a read whose write was left out would be a
+    different violation, one that the system did not commit.
     """
     if judged(core) is False:
         return MinimalCore(core)
@@ -200,11 +203,11 @@ def _reduced(core: list[Call], model: Model, judged: Judged, limits: Limits) -> 
 
 
 class _Removal:
-    """Leave out calls one by one, or of very many first in batches.
+    """Leaves out calls one by one; if there are very many, in batches first.
 
-    A call without which the rest is linearizable need not be tried again: what is left out later, is left out of that
-    rest as well, which keeps linearizable histories linearizable.  So each call is decided about once, unless a call
-    that needed what it did is gone since.
+    If the rest is linearizable without a call, that call need not be tried again.  Later attempts leave out even
+    more, which keeps a linearizable history linearizable.  So each call is decided only once, unless a call that
+    needed its effect has been removed since.
     """
 
     def __init__(self, core: list[Call], model: Model, judged: Judged, limits: Limits) -> None:
@@ -241,7 +244,7 @@ class _Removal:
             (self.undecided if wrong is None else self.needed).update(sources)
 
     def untried(self) -> int:
-        """How many calls may perhaps be left out, too."""
+        """Return an upper bound on how many more calls could be left out."""
         left = [call for call in self.kept if call.source not in self.needed]
         if len(left) > _MAX_ONE_BY_ONE:
             return len(left)
@@ -249,7 +252,7 @@ class _Removal:
 
 
 def _smallest_part(core: list[Call], model: Model, contradicts: Judged) -> list[Call]:
-    """Try all parts of the core; a part is a number with one bit a call."""
+    """Try all parts of the core and return the smallest sound one; a part is a bit mask of calls."""
     parts = np.arange(1 << len(core))
     wrong = np.array([contradicts(_part(core, part)) for part in parts.tolist()])
     for part in sorted(parts.tolist(), key=int.bit_count):
@@ -264,7 +267,7 @@ def _part(core: list[Call], part: int) -> list[Call]:
 
 
 def _misses(kept: list[Call], core: list[Call], model: Model) -> bool:
-    """Was a call left out that made a value which is asked for in what is kept?"""
+    """Return whether a call was left out although it made a value that the kept calls need."""
     asked = {part for call in kept for part in model.asked(call.f, call.value, call.result) if part[0]}
     gone = [call for call in core if call not in kept]
     return any(part in asked for call in gone for part in model.made(call.f, call.value, call.result))

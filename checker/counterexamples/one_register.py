@@ -1,8 +1,9 @@
-"""Violations of transactions on one of several registers, found and explained as of a register.
+"""Find violations of transactions that involve only one of several registers, and explain them as a register's.
 
-If transactions are linearizable, so is what they do to each register: the order is the same, and a transaction is a
-read there, a write, or a CAS of what it found to what it wrote.  So a contradiction on one register is one of the
-whole.  It needs few operations, as what the same transactions did elsewhere plays no part.
+If transactions are linearizable, so is what they do to each register, in the same order.  On one register, a
+transaction is a read, a write, or a CAS from the value it found to the value it wrote.  So a contradiction on one
+register is a contradiction of the whole history.  It needs few operations, because what the transactions did to other
+registers does not matter.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ _MODEL: Final = CasRegister()
 
 @dataclass(frozen=True, slots=True)
 class SingleRegisterFinding:
-    """A violation on one register, by calls on it alone."""
+    """Violation on one register, shown by calls on that register alone."""
 
     register: Any
     finding: Finding
@@ -33,25 +34,25 @@ class SingleRegisterFinding:
 
 @dataclass(frozen=True, slots=True)
 class SingleRegisterFindings:
-    """The violations on single registers, earliest first; ``note`` says what is not known."""
+    """Violations on single registers, earliest first; ``note`` says what is not known."""
 
     held: tuple[SingleRegisterFinding, ...]
     count: int
     note: str | None
     beyond: tuple[tuple[str, int], ...] = ()
-    #: What contradicts itself only on several registers together is never looked for.
+    #: Contradictions that involve several registers are never searched for.
     more: bool = True
 
 
 def find_in_single_registers(calls: Sequence[Call], limits: Limits) -> SingleRegisterFindings | None:
-    """The violations of all registers on which there are any; None if there are none, or none was found in time."""
+    """Find the violations on single registers; None if there are none, or none was found in time."""
     held: list[SingleRegisterFinding] = []
     notes: list[str] = []
     count = 0
     for register, part in _by_register(calls).items():
         result = decide(part, _MODEL, limits, proof=False)
         found = find_all(result, part, _MODEL, limits)
-        # No transaction is like a pending CAS with a known old value.
+        # A transaction never becomes a pending CAS with a known old value.
         whole = [one for one in found.held if not any(call.pending and call.f == "cas" for call in one.core)]
         held += [SingleRegisterFinding(register, finding) for finding in whole]
         count += found.count
@@ -67,7 +68,7 @@ def find_in_single_registers(calls: Sequence[Call], limits: Limits) -> SingleReg
 
 
 def _by_register(calls: Sequence[Call]) -> dict[Any, list[Call]]:
-    """The calls on each register; none if a transaction contradicts itself."""
+    """Group the calls by register; return nothing if a transaction contradicts itself."""
     parts: dict[Any, list[Call]] = {}
     for call in calls:
         answered = call.result is not UNKNOWN and call.result is not None
@@ -94,7 +95,7 @@ def _on_one(call: Call, found: dict[Any, Any], left: dict[Any, Any], key: Any) -
 
 
 def on_register(scene: Scene, register: Any) -> Scene:
-    """The scene reduced to one register."""
+    """Reduce the scene to one register."""
     name = register if scene.key is None else f"{scene.key}: {register}"
     return Scene([_seen(operation, register) for operation in scene.operations], _MODEL, name)
 
@@ -114,7 +115,7 @@ def _seen(operation: Operation, register: Any) -> Operation:
 
 
 def as_transactions(example: Counterexample, register: Any) -> Counterexample:
-    """The counterexample with its operations as transactions on the one register."""
+    """Return the counterexample with its operations as transactions on the one register."""
     return replace(example, operations=tuple(_transaction(operation, register) for operation in example.operations))
 
 

@@ -1,14 +1,14 @@
 """Shrink an invalid history to a few operations, by sound relaxations only.
 
-A relaxation is sound if it keeps every linearizable history linearizable; so what is invalid afterwards was invalid
-before, and the counterexample is the system's and not the shrinker's:
+A relaxation is sound if it keeps every linearizable history linearizable.  A history that is invalid afterwards was
+therefore invalid before, so the system caused the violation, not the shrinking:
 
 * cut the history after the return that cannot be explained (later calls go, open ones become pending);
 * let it start late, from an unknown state (open writes become pending, open reads go);
 * leave out a read, or every call on one part of the object (``Model.about``);
-* take a call for one that may not have taken effect (``any_state``).
+* treat a call as one that may not have taken effect (``any_state``).
 
-Leaving out a single write would not be sound: it may have been read.
+Leaving out a single write would not be sound, because it may have been read.
 """
 
 from __future__ import annotations
@@ -25,25 +25,25 @@ from checker.dispatch import decide
 from history.codes import NEVER
 
 Judge: TypeAlias = Callable[[Sequence[Call], Model], bool]
-#: Above this many calls, none is left out one by one.
+#: Above this many calls, no single calls are left out.
 _MAX_THINNED: Final = 2000
-#: Memory for deciding about an object that may start in any state, of which there are exponentially many sets.
+#: Memory in bytes for deciding an object that may start in any state: there are exponentially many sets of states.
 _WINDOW_BYTES: Final = 4 << 20
 
 
 def cut_at(calls: Sequence[Call], last: int) -> list[Call]:
-    """The history up to and including rank ``last``."""
+    """Return the history up to and including rank ``last``."""
     kept = [call for call in calls if call.invoke <= last]
     return [call if call.ret <= last else call.made_pending() for call in kept]
 
 
 def without_useless(calls: Sequence[Call], model: Model) -> list[Call]:
-    """Leave out pending reads."""
+    """Return the calls without pending reads."""
     return [call for call in calls if not (call.pending and call.f in model.reads)]
 
 
 def start_at(calls: Sequence[Call], moment: int, model: Model) -> list[Call]:
-    """The history from rank ``moment`` on, for a model that may start anywhere."""
+    """Return the history from rank ``moment`` on, for a model that may start in any state."""
     if isinstance(model, AnyState):
         return [call if call.invoke >= moment else doubted(call, model) for call in calls if call.ret > moment]
     kept = []
@@ -57,10 +57,10 @@ def start_at(calls: Sequence[Call], moment: int, model: Model) -> list[Call]:
 
 @dataclass(frozen=True, slots=True)
 class Core:
-    """A small invalid history and the model under which it is one.
+    """Small invalid history, and the model under which it is invalid.
 
-    ``start`` is the rank at which it starts, 0 if that is the object's own start; ``end`` the one at which it ends.
-    ``stands_alone``: it needs nothing that came before, not even what made the values that it asks for.
+    ``start`` is the rank at which it starts, 0 for the object's own start.  ``end`` is the rank at which it ends.
+    ``stands_alone``: it needs no earlier calls, not even those that made the values that it needs.
     """
 
     calls: tuple[Call, ...]
@@ -71,7 +71,7 @@ class Core:
 
 
 def shrink(calls: Sequence[Call], model: Model, last: int | None, limits: Limits) -> Core:
-    """Shrink an invalid history whose first unexplained return has the rank ``last`` (None: find it)."""
+    """Shrink an invalid history; its first unexplained return has the rank ``last`` (None: search for it)."""
 
     def invalid(fewer: Sequence[Call], under: Model) -> bool:
         if limits.over():
@@ -83,7 +83,7 @@ def shrink(calls: Sequence[Call], model: Model, last: int | None, limits: Limits
         last = _first_unexplained(calls, model, invalid)
     cut = without_useless(cut_at(calls, last), model)
     if not model.one_value and not invalid(cut, model):
-        # An engine that knows what an open call will answer may stop before that answer is out.
+        # An engine that uses the later answer of an open call may stop before that call returns.
         last = _first_unexplained(calls, model, invalid)
         cut = without_useless(cut_at(calls, last), model)
     core = _latest_start(cut, model, invalid)
@@ -93,7 +93,10 @@ def shrink(calls: Sequence[Call], model: Model, last: int | None, limits: Limits
 
 
 def _first_unexplained(calls: Sequence[Call], model: Model, invalid: Judge) -> int:
-    """The earliest return at which the history is invalid, by halving: what is invalid stays so when it goes on."""
+    """Find the earliest return at which the history is invalid, by bisection.
+
+    An invalid history stays invalid when it goes on.
+    """
     returns = sorted(call.ret for call in calls if not call.pending)
     low, high = -1, len(returns) - 1
     while low + 1 < high:
@@ -104,7 +107,7 @@ def _first_unexplained(calls: Sequence[Call], model: Model, invalid: Judge) -> i
 
 
 def _latest_start(calls: list[Call], model: Model, invalid: Judge) -> Core:
-    """Start as late as possible: first doubling the window backwards, then halving the error."""
+    """Start as late as possible: double the window backwards, then bisect for its start."""
     anywhere = from_any_state(model, calls)
     if anywhere is None:
         return Core(tuple(calls), model)
@@ -133,7 +136,7 @@ def _latest_start(calls: list[Call], model: Model, invalid: Judge) -> Core:
 
 
 def _groups(calls: Sequence[Call], model: Model) -> Iterator[set[int]]:
-    """Sources of calls that may be left out together, many at once before one by one."""
+    """Yield sets of calls (by source) that may be left out together, large sets before single calls."""
     parts: dict[Any, set[int]] = {}
     mixed: set[Any] = set()
     for call in calls:
@@ -162,14 +165,14 @@ def _idle(calls: Sequence[Call], model: Model) -> set[int]:
 
 
 def _thinned(calls: list[Call], model: Model, invalid: Judge) -> list[Call]:
-    """Leave out as long as the history stays invalid."""
+    """Leave out groups of calls while the history stays invalid."""
     before = None
     while before != len(calls):
         before = len(calls)
         for group in list(_groups(calls, model)):
             fewer = [call for call in calls if call.source not in group]
             gone = [call for call in calls if call.source in group]
-            # What a group was good for may be gone by now: a single write may go only while its value is not read.
+            # Earlier removals may have changed what is sound: a single write may go only if no call reads its value.
             sound = len(group) > 1 or all(free_to_go(call, fewer, model) for call in gone)
             if gone and sound and invalid(fewer, model):
                 calls = fewer
@@ -177,7 +180,7 @@ def _thinned(calls: list[Call], model: Model, invalid: Judge) -> list[Call]:
 
 
 def free_to_go(call: Call, others: Sequence[Call], model: Model) -> bool:
-    """May this one call be left out: is it a read, or needed by no other call?"""
+    """Return whether this one call may be left out: it is a read, or no other call needs it."""
     if call.f in model.reads:
         return True
     if model.only_values:
@@ -195,5 +198,5 @@ def free_to_go(call: Call, others: Sequence[Call], model: Model) -> bool:
 
 
 def needs_value(call: Call, value: Any) -> bool:
-    """Does the call need that value to be there: a read of it, or a CAS that replaces it?"""
+    """Return whether the call needs the object to hold this value: it reads the value, or replaces it by a CAS."""
     return (call.f == "read" and call.result == value) or (call.f == "cas" and call.value[0] == value)

@@ -1,8 +1,8 @@
-"""Add to a core the operations that its values come from, so that it is a history of its own.
+"""Add the operations that produced a core's values, so that the core is a history of its own.
 
-A CAS counts there as a *write* of its new value, whatever it found.  That keeps linearizable histories linearizable,
-for wherever a CAS may stand a write of the same value may stand, too; and it needs no past: else a register of which
-every value replaced the one before it would need all of them.
+A CAS is added as a *write* of its new value, whatever value it found.  This keeps a linearizable history linearizable,
+because a write may stand wherever a CAS of the same value may.  It also saves the whole past: if every value of a
+register replaced the one before it, the core would otherwise need all of them.
 """
 
 from __future__ import annotations
@@ -21,16 +21,19 @@ def as_write(call: Call) -> Call:
 
 
 def calls_as_recorded(some: Iterable[Call], calls: Iterable[Call]) -> list[Call]:
-    """Replace some calls by those in ``calls``, each once, by their invocations; what is a write stays one."""
+    """Replace each call by the recorded one in ``calls``, sorted by invocation and without duplicates.
+
+    A call that was turned into a write stays a write.
+    """
     writes = {call.source: call.f == "write" for call in some}
     kept = ((as_write(call) if writes[call.source] else call) for call in calls if call.source in writes)
     return sorted(kept, key=lambda call: call.invoke)
 
 
 def with_makers_before(part: Sequence[Call], calls: Iterable[Call], start: int, model: Model) -> list[Call]:
-    """Add to the part, for each value that it lacks, the call that made it last before ``start``.
+    """Add, for each value that the part lacks, the last call before ``start`` that made it.
 
-    So is the CAS that replaced it last, for that is the plainest reason why it cannot be there.
+    The last CAS that replaced the value is added as well, because it is the plainest reason why the value is gone.
     """
     if not model.one_value:
         return list(part)
@@ -44,16 +47,16 @@ def with_makers_before(part: Sequence[Call], calls: Iterable[Call], start: int, 
 
 
 def newest_before(calls: Iterable[Call], start: int) -> tuple[dict[Any, Call], dict[Any, Call]]:
-    """Find for each value the write of it, and the CAS that replaced it, that returned last before ``start``."""
+    """Find for each value the last write of it, and the last CAS that replaced it, to return before ``start``."""
     early = sorted((call for call in calls if call.ret < start), key=lambda call: call.ret)
     makers = {made_by(call): as_write(call) for call in early if call.f in ("write", "cas")}
     return makers, {asked_by(call): call for call in early if call.f == "cas"}
 
 
 def with_later(part: Sequence[Call], calls: Iterable[Call], end: int, model: Model) -> list[Call]:
-    """Add to the part, for each value that it lacks, the call that began to make it first after ``end``.
+    """Add, for each value that the part lacks, the first call after ``end`` that made it.
 
-    That is too late to explain anything; but the value did not come out of nowhere.
+    That call is too late to explain anything, but it shows that the value did not come from nowhere.
     """
     values = set(_unexplained(part, model)) if model.one_value and model.initial is not ANY else ()
     later = (call for call in calls if values and call.invoke > end and call.f in ("write", "cas"))
@@ -65,7 +68,7 @@ def with_later(part: Sequence[Call], calls: Iterable[Call], end: int, model: Mod
 
 
 def _unexplained(calls: Sequence[Call], model: Model) -> list[Any]:
-    """Values that are read or replaced, and neither initial nor made by any of the calls."""
+    """Return the values that are read or replaced but are neither initial nor made by any of the calls."""
     made = {made_by(call) for call in calls if call.f in ("write", "cas")}
     asked = (asked_by(call) for call in calls if not call.pending)
     return [value for value in dict.fromkeys(asked) if value not in made and value not in (model.initial, UNKNOWN)]

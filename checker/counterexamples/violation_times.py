@@ -1,4 +1,4 @@
-"""When each violation of a register was seen, for all of them and not only those with a counterexample."""
+"""Find when each violation of a register was seen, including those without a counterexample."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from checker.engines.registers import Finder, cluster_columns, groups_of, values
 from checker.engines.zones import zones
 from history import KeyVerdict, Operation
 
-#: Above this many operations on one key, only counterexamples are looked at: the columns are built call by call.
+#: Above this many operations on one key, only counterexamples count, because columns are built call by call.
 MAX_OPERATIONS: Final = 200_000
 
 
 @dataclass(frozen=True, slots=True)
 class Sighting:
-    """The first read that shows a violation, ``by``, and the operation that it missed, ``newer``."""
+    """First read ``by`` that shows a violation, and the operation ``newer`` that it missed."""
 
     newer: Operation
     by: Operation
 
     @property
     def begin(self) -> int:
-        """Nanoseconds since the run's start; so is ``end``."""
+        """Start of the sighting in nanoseconds since the run's start; ``end`` has the same unit."""
         return min(self.newer.invoked, self.by.invoked)
 
     @property
@@ -36,9 +36,10 @@ class Sighting:
 
 
 def sightings(operations: Sequence[Operation], verdict: KeyVerdict) -> list[Sighting]:
-    """One for each violation that the verdict counts, earliest first; ``operations`` are those of its key.
+    """Return one sighting for each violation that the verdict counts, earliest first.
 
-    Known where the zones decide (a register whose values are written once); else one for each counterexample.
+    ``operations`` are those of the verdict's key.  If the zones do not decide the key (a register whose values are
+    written once each), there is one sighting for each counterexample only.
     """
     if verdict.verdict != "invalid":
         return []

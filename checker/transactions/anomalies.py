@@ -1,4 +1,4 @@
-"""What the analyses of both kinds of object return: dependencies, and anomalies that need no cycle."""
+"""Results of both analyses: dependencies, and anomalies that need no cycle."""
 
 from __future__ import annotations
 
@@ -17,41 +17,47 @@ from history.codes import FAIL, INFO, OK
 from history.errors import FormatError
 from history.readers.transactions import TransactionColumns
 
-#: Up to this many steps the loops run as plain Python, which takes less time than to load compiled code.
+#: Up to this many steps the loops run as plain Python, which is faster than loading compiled code.
 PLAIN_STEPS: Final = 4000
 Ints: TypeAlias = NDArray[Any]
-#: The rows of an example by its place, and its sentence.
+#: Returns the rows and the sentence of the example at a place.
 Example: TypeAlias = Callable[[int], tuple[tuple[int, ...], str]]
 ABORTED: Final = "either it was aborted, and then T1 read what never was, or its failure proves nothing"
 
 
 @dataclass(frozen=True, slots=True)
 class Contradiction:
-    """A contradiction in any order: the rows of its transactions, and a sentence that calls them T1, T2, …"""
+    """Contradiction in any order: the rows of its transactions, and a sentence that calls them T1, T2, …"""
 
     name: str
     rows: tuple[int, ...]
     sentence: str
 
 
-#: The kind of a dependency, its key, why it is there in a sentence with {0} and {1} for its transactions, and the step
-#: of each that proves it; none where an order of processes or of time does.
+#: The kind of a dependency, its key, a sentence that explains it with {0} and {1} for its transactions, and the step of
+#: each that proves it.  An order of processes or of time needs no steps.
 Reason: TypeAlias = tuple[str, Any, str, tuple[int, ...]]
 
 
 class Analysis(Protocol):
-    """What one kind of object shows: ``counts`` of the contradictions by name, and the first ones of each."""
+    """Dependencies and contradictions that one kind of object shows.
+
+    ``counts`` has the number of contradictions of each name, ``contradictions`` the first ones of each.
+    """
 
     graph: Graph
     counts: dict[str, int]
     contradictions: list[Contradiction]
 
     def dependency(self, source: int, target: int, kinds: tuple[int, ...], helpers: tuple[int, ...]) -> Reason:
-        """Say why there is that edge: the kinds of its parts, and the helpers between them."""
+        """Explain the edge from ``source`` to ``target``.
+
+        A path through ``helpers`` counts as one edge; ``kinds`` are the kinds of its parts.
+        """
 
 
 def loops_for(steps: int) -> ModuleType:
-    """The loops, compiled for many steps where numba is installed."""
+    """Return the loops: compiled if there are many steps and numba is installed, else plain Python."""
     from checker.kernels import transaction_loops
 
     if steps <= PLAIN_STEPS:
@@ -64,14 +70,14 @@ def loops_for(steps: int) -> ModuleType:
 
 
 class Contradictions:
-    """Collects contradictions: counts all of them, and keeps the first ones of each name."""
+    """Counts all contradictions, and keeps the first ones of each name."""
 
     def __init__(self) -> None:
         self.counts: dict[str, int] = {}
         self.shown: list[Contradiction] = []
 
     def add(self, name: str, places: Iterable[Any], make: Example) -> None:
-        """Count the ``places``; ``make`` gives rows and the sentence of one."""
+        """Count the ``places``; ``make`` returns the rows and the sentence for one of them."""
         found = np.asarray(places)
         if found.size:
             self.counts[name] = self.counts.get(name, 0) + found.size
@@ -81,9 +87,10 @@ class Contradictions:
 
 
 class Steps:
-    """The steps of some transactions, linked; ``owner`` is the row of each, ``writes`` a table of those that write.
+    """Steps of all transactions, linked with each other.
 
-    Raises FormatError if a value is written to a key twice, for then nothing can be said of the history.
+    ``owner`` is the row of each step's transaction, and ``table`` finds the steps that write a value.  Raises
+    FormatError if a value is written to a key twice, because then the reads prove nothing.
     """
 
     def __init__(self, columns: TransactionColumns) -> None:
@@ -103,18 +110,18 @@ class Steps:
         self.previous = self.loops.link_steps(c.first, c.key, len(c.keys))
 
     def find(self, key: Ints, value: Ints) -> NDArray[np.int32]:
-        """The steps that write these values, -1 where none does."""
+        """Return the step that writes each value to its key; -1 where no step does."""
         c = self.columns
         found: NDArray[np.int32] = self.loops.find_writes(self.table, c.key, c.value, key, value)
         return found
 
     def outcome(self, steps: Ints) -> NDArray[np.int8]:
-        """The outcomes of the transactions that wrote; -1 for no step."""
+        """Return the outcomes of the transactions that these steps belong to; -1 where there is no step."""
         found: NDArray[np.int8] = np.where(steps >= 0, self.columns.outcome[self.owner[steps]], -1).astype(np.int8)
         return found
 
     def committed(self, seen: Ints) -> NDArray[np.bool_]:
-        """The transactions that are ok, or in doubt and ``seen`` (steps) by a read."""
+        """Return which transactions committed: they are ok, or in doubt and a read has ``seen`` one of their steps."""
         committed: NDArray[np.bool_] = self.columns.outcome == OK
         known = self.owner[seen[seen >= 0]]
         committed[known[self.columns.outcome[known] == INFO]] = True
@@ -125,7 +132,7 @@ class Steps:
         return found
 
     def orders(self, committed: NDArray[np.bool_], nodes: int) -> tuple[list[tuple[Any, Any, Any]], int]:
-        """The edges of sessions and of real time, and the number of nodes with the helpers of these."""
+        """Return the edges of sessions and of real time, and the number of nodes including helpers."""
         c = self.columns
         _, process = np.unique(c.process, return_inverse=True)
         session = self.loops.session_edges(process.astype(np.int64), int(process.max(initial=-1)) + 1, c.outcome,
@@ -136,20 +143,20 @@ class Steps:
         return [(*session, PROCESS), (source, target, REALTIME)], int(nodes)
 
     def key(self, step: int) -> Any:
-        """The name of the key of a step."""
+        """Return the name of a step's key."""
         return self.columns.keys[self.columns.key[step]]
 
     def value(self, step: int) -> Any:
-        """The value of a step."""
+        """Return the value of a step."""
         return self.columns.value_named(int(self.columns.value[step]))
 
     def of(self, row: int, kind: int) -> list[int]:
-        """The steps of a transaction that read, or that write."""
+        """Return the reading or the writing steps of a transaction."""
         c = self.columns
         return [step for step in range(int(c.first[row]), int(c.first[row + 1])) if c.kind[step] == kind]
 
     def in_order(self, source: int, kind: str) -> Reason:
-        """Say that there is the order of a process, or of real time."""
+        """Return the reason for an edge that a process or real time orders."""
         if kind == "process":
             return kind, None, f"process {self.columns.process[source]} ran {{0}} and after it {{1}}", ()
         return kind, None, "{0} had returned before {1} was invoked", ()

@@ -1,4 +1,4 @@
-"""The verdict on transactions in the form that all models have."""
+"""Report the verdict on transactions in the form that all models share."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def check_isolation(
 ) -> KeyVerdict:
     """Decide whether the history keeps the model's level.
 
-    Raises FormatError for transactions that cannot be judged, ModelError where another engine is asked for.
+    Raises FormatError for transactions that cannot be judged, and ModelError if another engine is requested.
     """
     if options.engine is not None:
         raise ModelError(f"only the {ENGINE} decides a {model.name}; leave the engine {options.engine} out")
@@ -47,7 +47,7 @@ def check_isolation(
 
 
 def _count(name: str, number: int, found: Iterable[Anomaly]) -> KindCount:
-    """Count one anomaly, with the times of those of which the transactions are known."""
+    """Count one anomaly, with the times of those occurrences whose transactions are known."""
     times = sorted(max(one.ended for one in anomaly.transactions) for anomaly in found if anomaly.name == name)
     return KindCount(name, number, times[0], times[-1]) if times else KindCount(name, number)
 

@@ -1,6 +1,6 @@
-"""The graph of dependencies between transactions: its components, and the names of the cycles in them.
+"""Graph of dependencies between transactions: its components, and the names of the cycles in them.
 
-Levels follow from components alone, in linear time.  A search for short cycles is made only inside components.
+The components alone decide the levels, in linear time.  The search for short cycles stays inside components.
 """
 
 from __future__ import annotations
@@ -20,17 +20,20 @@ Nodes = NDArray[np.int32]
 Flags = NDArray[np.bool_]
 #: At most this many cycles of each name are shown.
 MOST_SHOWN: Final = 8
-#: A search for a short cycle visits about this many nodes, summed over all edges that it begins with.
+#: A search for a short cycle visits about this many nodes in total, over all edges that it starts from.
 _EFFORT: Final = 20_000_000
 _FEWEST, _MOST = 4, 300
-#: Finds a cycle through an edge (source, target), of at most so many transactions.
+#: Finds a cycle through the edge (source, target) that passes at most a number of transactions.
 Search: TypeAlias = "Callable[[int, int, int], FoundCycle | None]"
 KINDS: Final = ("ww", "wr", "rw", "process", "realtime")
 
 
 @dataclass(frozen=True, slots=True)
 class FoundCycle:
-    """A cycle by its name: nodes, helpers among them, and the kind of the edge from each to the next, around."""
+    """Named cycle of dependencies.
+
+    ``nodes`` include helpers; ``kinds`` are the kinds of the edges from each node to the next, around the cycle.
+    """
 
     name: str
     nodes: tuple[int, ...]
@@ -40,9 +43,10 @@ class FoundCycle:
 
 @dataclass(frozen=True, slots=True)
 class Graph:
-    """Dependencies as edges by their sources.
+    """Dependencies as edges, sorted by their source.
 
-    ``nodes`` are the names of the nodes, those from ``real`` on helpers; ``certain`` are those of ok transactions.
+    ``nodes`` are the original numbers of the nodes; those from ``real`` on are helpers.  ``certain`` marks helpers
+    and the nodes of ok transactions.
     """
 
     loops: ModuleType
@@ -55,7 +59,7 @@ class Graph:
 
     @classmethod
     def of(cls, loops: ModuleType, edges: list[tuple[Any, Any, Any]], nodes: int, ok: Flags) -> Graph:
-        """Make it from pieces: sources, targets, kinds (or one kind for all of a piece)."""
+        """Make a graph from pieces, each (sources, targets, kinds); one kind may stand for a whole piece."""
         source = np.concatenate([piece[0] for piece in edges]).astype(np.int32, copy=False)
         target = np.concatenate([piece[1] for piece in edges]).astype(np.int32, copy=False)
         kind = np.concatenate([np.broadcast_to(np.int8(piece[2]), len(piece[0])) for piece in edges])
@@ -64,7 +68,7 @@ class Graph:
         return cls(loops, start, targets, kinds, np.arange(nodes, dtype=np.int32), ok.size, certain)
 
     def within(self, kept: Flags) -> Graph:
-        """The part of the graph that consists of these nodes, numbered anew."""
+        """Return the part of the graph that consists of these nodes, renumbered."""
         number = np.cumsum(kept, dtype=np.int32) - 1
         source = np.repeat(np.arange(kept.size, dtype=np.int32), np.diff(self.start))
         inside = kept[source] & kept[self.targets]
@@ -74,12 +78,12 @@ class Graph:
         return Graph(self.loops, start, targets, kinds, self.nodes[kept], real, self.certain[kept])
 
     def components(self, counts: Flags, group: Nodes, *, layered: bool = False) -> Nodes:
-        """The component of each node (or layer of a node), -1 for one that is alone in its own."""
+        """Return the component of each node (or layer of a node); -1 for a node that is alone in its own."""
         component: Nodes = self.loops.components(self.start, self.targets, self.kinds, counts, group, layered)[0]
         return component
 
     def inside(self, component: Nodes, kind: int, *, layered: bool = False) -> list[list[tuple[int, int]]]:
-        """The edges of a kind that lead from a component to itself: for each that has one, the earliest first."""
+        """Return the edges of a kind inside each component that has any, in ascending order."""
         edges = np.flatnonzero(self.kinds == kind)
         source = np.searchsorted(self.start, edges, side="right") - 1
         target = self.targets[edges]
@@ -96,8 +100,11 @@ class Graph:
         self, counts: Flags, component: Nodes, origin: int, goal: int, most: int, *,
         layers: int = 1, neighbours: bool = False, avoid: int = -1,
     ) -> tuple[tuple[int, ...], tuple[int, ...]]:  # fmt: skip
-        """The nodes of the shortest way, of at most so many transactions, and the kinds of its edges; or nothing."""
-        # The first node counts as well.
+        """Return the nodes of a shortest path and the kinds of its edges; both empty if there is none.
+
+        The path may pass ``most`` transactions at most.
+        """
+        # ``most`` includes the first node.
         most -= origin // layers < self.real
         nodes, kinds = self.loops.shortest_path(
             self.start, self.targets, self.kinds, counts, component, layers, neighbours, origin, goal, self.real, avoid,
@@ -106,7 +113,7 @@ class Graph:
         return tuple(nodes.tolist()), tuple(kinds.tolist())
 
     def shortest(self, edges: list[tuple[int, int]], search: Search) -> FoundCycle | None:
-        """The cycle with the fewest transactions, of those through one of the edges; none has less than two."""
+        """Return the cycle with the fewest transactions through one of the edges."""
         best, most = None, self.real
         for source, target in edges[: max(_FEWEST, min(_MOST, _EFFORT // self.nodes.size))]:
             if (cycle := search(source, target, most)) is not None:
@@ -122,15 +129,16 @@ def _counting(*kinds: int) -> Flags:
     return counts
 
 
-#: The edges that count in each variant beside those of the data: always, and where reads of old values count, too.
+#: The kinds of edges that each variant adds to those of the data: always, and where stale reads count.
 _ORDERS: Final[tuple[tuple[int, ...], ...]] = ((), (k.PROCESS,), (k.PROCESS, k.REALTIME))
 _GUESSED: Final[tuple[tuple[int, ...], ...]] = ((), (k.CONT_PROCESS,), (k.CONT_PROCESS, k.CONT_REALTIME))
 
 
 def cycles_of(graph: Graph) -> tuple[list[FoundCycle], dict[str, int]]:
-    """The cycles, the shortest of a component each where that can be searched; and how many components show each name.
+    """Return a shortest cycle of each component, where one can be searched for, and the number of components by name.
 
-    A name with -process is looked for only if it is not found without, and one with -realtime after that.
+    A name with -process is searched for only if the plain name was not found, and one with -realtime only if
+    neither was.
     """
     everyone = np.zeros(graph.nodes.size, np.int32)
     whole = graph.components(np.ones(9, np.bool_), everyone)
@@ -171,7 +179,7 @@ def _of_variant(graph: Graph, whole: Nodes, variant: int) -> Iterator[_Named]:
 
 
 def _through(graph: Graph, counts: Flags, component: Nodes, kind: int, name: str) -> _Named:
-    """The components in which an edge of that kind lies on a cycle."""
+    """Find the components in which an edge of this kind lies on a cycle."""
     parts = graph.inside(component, kind)
 
     def search(source: int, target: int, most: int) -> FoundCycle | None:
@@ -185,10 +193,10 @@ def _through(graph: Graph, counts: Flags, component: Nodes, kind: int, name: str
 def _without_neighbours(
     graph: Graph, read: Flags, whole: Nodes, layers: Nodes, circular: Flags
 ) -> Iterator[_Named]:  # fmt: skip
-    """The components with a cycle that has an edge rw, and no two of them beside each other.
+    """Find the components with a cycle that has rw edges but no two of them next to each other.
 
-    G-single: with one edge rw alone.  A component without any ``circular`` node, on a cycle of ww and wr, certainly has
-    such a cycle, also where the search gave up before it found one.
+    G-single has exactly one rw edge.  A component without any ``circular`` node (one on a cycle of ww and wr edges)
+    certainly has such a cycle, even if the search gave up before it found one.
     """
     others = read.copy()
     others[k.RW] = False
@@ -215,9 +223,10 @@ def _without_neighbours(
 
 
 def _simple(nodes: tuple[int, ...], kinds: tuple[int, ...]) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
-    """The cycle itself, or if it passes a node twice, a part of it that has an edge rw and no two beside each other.
+    """Return the cycle, or a simple part of it that has rw edges but no two next to each other.
 
-    None: then what is left beside that part is a cycle without any edge rw, which has a name of its own.
+    A part is needed if the cycle passes a node twice.  None means that the rest is a cycle without rw edges, which
+    has its own name.
     """
     for place, node in enumerate(nodes):
         if node in nodes[place + 1 :]:
@@ -231,9 +240,9 @@ def _simple(nodes: tuple[int, ...], kinds: tuple[int, ...]) -> tuple[tuple[int, 
 
 
 def _with_neighbours(graph: Graph, read: Flags, component: Nodes, explained: Flags) -> _Named:
-    """The components with a cycle on which two edges rw are beside each other.
+    """Find the components with a cycle that has two rw edges next to each other.
 
-    Any other cycle shows another name; so a component of which nothing is ``explained`` has such a cycle.
+    Any other cycle has another name, so a component in which no node is ``explained`` certainly has such a cycle.
     """
     doubled = np.repeat(component, 2)
 

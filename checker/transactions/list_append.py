@@ -1,10 +1,10 @@
-"""Transactions that append to lists and read them: a read of a list shows in which order it was appended to.
+"""Transactions that append to lists and read them: a read shows the order of the appends to its list.
 
-The version order of a key is its longest external read, all others must be its prefixes.  Appends of committed
+The version order of a key is its longest external read; all other reads must be prefixes of it.  Appends of committed
 transactions that no read shows come after it (the *tail*).  Every edge holds in every execution that explains the
-answers.  Conversely any topological order of the graph is a serial execution, since the reads of a key fix all versions
-but those of the tail, whose order among themselves no read shows: so serializability, with sessions and with real time
-too, is decided exactly.
+answers.  Conversely, any topological order of the graph is a serial execution, because the reads of a key fix all
+versions except those of the tail, whose order among themselves no read shows.  So serializability is decided exactly,
+with or without sessions and real time.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _LOST: Final = "it was lost, or it was appended after all of them"
 
 
 class ListAppend:
-    """The dependencies of a history.  Raises FormatError if a value is appended to a key twice."""
+    """Dependencies of a history of lists.  Raises FormatError if a value is appended to a key twice."""
 
     def __init__(self, columns: TransactionColumns) -> None:
         self.columns = c = columns
@@ -35,7 +35,7 @@ class ListAppend:
             c.first, c.outcome, c.kind, c.key, c.value, c.begin, c.length, c.elements, steps.previous, len(c.keys)
         )
         self.differs = self.loops.prefixes(c.kind, c.key, c.begin, c.elements, self.external, self.longest)
-        # Where reads contradict each other, the key's order is not known: from it come only edges wr.
+        # If reads contradict each other, the key's order is not known, and the key gives only wr edges.
         self.broken = np.zeros(len(c.keys), np.bool_)
         self.broken[c.key[self.differs]] = True
         self._orders()
@@ -48,7 +48,7 @@ class ListAppend:
     # -- versions -----------------------------------------------------------------------------------------------------
 
     def _orders(self) -> None:
-        """The order of each key: ``order`` has its appends (steps, -1: unknown) from ``start[key]`` on."""
+        """Find the order of each key: its appends (steps; -1: unknown) are in ``order`` from ``start[key]`` on."""
         c, steps = self.columns, self.steps
         self.sizes = np.where(self.longest >= 0, self.external[self.longest], 0).astype(np.int64)
         self.start = np.concatenate([[0], np.cumsum(self.sizes)])
@@ -59,7 +59,7 @@ class ListAppend:
         self.unknown = self.order < 0
         place = np.arange(self.order.size) - self.start[self.order_key]
         self.position = np.full(c.kind.size, -1, np.int32)
-        # The first place counts for an element that is there twice.
+        # An element that occurs twice counts at its first place.
         self.position[self.order[::-1]] = place[::-1]
         self.repeated = ~self.unknown & (self.position[self.order] != place)
         self.order = np.where(self.repeated, -1, self.order)
@@ -72,14 +72,14 @@ class ListAppend:
         self.committed = steps.committed(np.concatenate([self.order, self.odd]))
 
     def _contents(self, step: int) -> Ints:
-        """The external part of a read."""
+        """Return the external part of a read."""
         c = self.columns
         return c.elements[c.begin[step] : c.begin[step] + self.external[step]]
 
     # -- anomalies without a cycle ------------------------------------------------------------------------------------
 
     def _judge_elements(self) -> None:
-        """What is wrong with the longest read of a key, or with one that does not fit it."""
+        """Find what is wrong with the longest read of a key, or with a read that does not fit it."""
         steps, owner, found = self.steps, self.steps.owner, self._found
 
         def element(text: str) -> Example:
@@ -110,7 +110,7 @@ class ListAppend:
         found.add("duplicate-element", np.flatnonzero(again & known), self._again)
 
     def _known(self) -> Ints:
-        """The elements of all orders that a committed transaction appended."""
+        """Return the elements of all orders that a committed transaction appended."""
         known: Ints = (self.order >= 0) & self.committed[self.steps.owner[self.order]]
         return known
 
@@ -154,12 +154,12 @@ class ListAppend:
         self.reads = np.flatnonzero(self.external >= 0)
         fits = ~self.differs[self.reads]
         key, size = c.key[self.reads], self.external[self.reads]
-        # The append that made the version that was read: -1 for the empty list, and where it is not known.
+        # The append that made the version read: -1 for the empty list, and if the append is not known.
         self.last = np.full(self.reads.size, -1, np.int32)
         full = fits & (size > 0)
         self.last[full] = self.order[self.start[key[full]] + size[full] - 1]
         self.last[~fits] = self.odd[np.cumsum(self.external[self.different], dtype=np.int64) - 1]
-        # In each key, the first append of a failed transaction; and the odd reads that have one.
+        # For each key, the first append of a failed transaction; and the odd reads that contain one.
         first = np.full(len(c.keys), np.iinfo(np.int64).max)
         failed = np.flatnonzero(steps.failed(self.order))
         np.minimum.at(first, self.order_key[failed], failed - self.start[self.order_key[failed]])
@@ -193,7 +193,7 @@ class ListAppend:
         )
 
     def _judge_lost_updates(self) -> None:
-        """Two transactions that read the same version of a key, and both appended to it."""
+        """Find pairs of transactions that read the same version of a key and both appended to it."""
         c, steps, owner = self.columns, self.steps, self.steps.owner
         write = np.flatnonzero((c.kind == WRITE) & (steps.previous >= 0) & (c.outcome[owner] == OK))
         read = steps.previous[write]
@@ -232,16 +232,16 @@ class ListAppend:
         return Graph.of(self.loops, [written, read, unread, *tail, *orders], nodes, c.outcome == OK)
 
     def _next_versions(self, writer: Ints, key: Ints, reader: Ints) -> tuple[Any, Ints]:
-        """The edges from each read to the writer of the next version; and the reads (steps) that have no next version.
+        """Return the edges from each read to the writer of the next version, and the reads that have no next version.
 
-        The next version is of another writer than the version that was read.  ``writer`` and ``key`` are those of the
-        ``versions``.
+        The next version is the first one by a writer other than that of the version read.  ``writer`` and
+        ``key`` are those of the versions.
         """
         read_key = self.columns.key[self.reads]
         judged = ~self.broken[read_key]
         at = np.where(judged, self.start[read_key] + self.external[self.reads], 0)
         following = np.searchsorted(self.versions, at)
-        # Versions side by side of one writer to one key are a run; an end stands behind the last one.
+        # Adjacent versions of one key by one writer are a run; a sentinel follows the last version.
         breaks = np.concatenate([[True], (key[1:] != key[:-1]) | (writer[1:] != writer[:-1])])[: writer.size]
         run = np.append(np.cumsum(breaks), 0)
         begins = np.append(np.flatnonzero(breaks), writer.size)
@@ -255,7 +255,7 @@ class ListAppend:
         return (reader[there][other], target[other], k.RW), self.reads[judged & ~there]
 
     def _tail(self, writer: Ints, key: Ints, latest: Ints) -> tuple[list[Any], int]:
-        """The edges to the committed appends that no read shows: they come after all that was read."""
+        """Return the edges to committed appends that no read shows; they come after everything that was read."""
         c, owner, keys = self.columns, self.steps.owner, len(self.columns.keys)
         unseen = np.flatnonzero(self.hidden & ~self.broken[c.key] & self.committed[owner])
         unseen = unseen[np.argsort(c.key[unseen], kind="stable")]
@@ -271,7 +271,7 @@ class ListAppend:
         return [written, tuple(rest)], int(nodes)
 
     def _starts(self, key: Ints) -> Ints:
-        """Where each key begins in a column of keys that is sorted."""
+        """Return where each key begins in a sorted column of keys."""
         return np.concatenate([[0], np.cumsum(np.bincount(key, minlength=len(self.columns.keys)))])
 
     # -- in words -----------------------------------------------------------------------------------------------------
@@ -284,7 +284,7 @@ class ListAppend:
         return KINDS[kind], *found
 
     def _pairs(self, source: int, target: int, kinds: tuple[int, int]) -> list[tuple[int, int]]:
-        """The steps of two transactions on the same key."""
+        """Return the pairs of steps of two transactions on the same key."""
         key = self.columns.key
         return [
             (one, other)
@@ -330,7 +330,7 @@ class ListAppend:
         return self.columns.value_named(int(self.columns.elements[self.columns.begin[step] + place]))
 
     def _list(self, step: int, *, whole: bool = False) -> str:
-        """The list that was read, its end if it is long."""
+        """Return the list that was read, or only its end if it is long."""
         size = int(self.columns.length[step] if whole else self.external[step])
         shown = [str(self._element(step, place)) for place in range(max(0, size - _LONGEST), size)]
         return f"[{'… ' if size > _LONGEST else ''}{' '.join(shown)}]"

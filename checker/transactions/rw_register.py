@@ -1,17 +1,17 @@
 """Transactions that read and write registers, where each value of a key is written once.
 
-What a read shows is one version, and not what was before it; so the order of versions is inferred from pairs:
+A read shows one version but not the versions before it, so the order of versions is inferred from pairs:
 
-- nothing comes before every value;
+- the initial absence comes before every value;
 - what a transaction read comes before what it then wrote, at read committed and above;
-- what an earlier transaction of a process touched last comes before what a later one touched first, at the levels that
-  keep sessions and exclude G-single, and the same in real time at those that keep it.
+- the last version that an earlier transaction of a process touched comes before the first that a later one touched,
+  at the levels that keep sessions and exclude G-single; the same holds in real time at the levels that keep it.
 
-A pair counts only from the level on that grants it.  (Taken for data, the last kind accuses stores of reads that only
-are stale.)  Many orders cannot be known so: a violation is proven, its absence is not.
+A pair counts only at the levels that guarantee it.  (Otherwise the last kind would accuse stores whose reads are merely
+stale.) Many orders cannot be known in this way: a violation is proven, but its absence is not.
 
-Each version is a helper node of the graph: its writer leads to it by ww, those that read it and wrote nothing to the
-key lead to it by rw, and it leads to the writers of later versions.
+Each version is a helper node of the graph.  Its writer has a ww edge to it, and transactions that read it and wrote
+nothing to the key have an rw edge to it.  It has edges to the writers of later versions.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _REASONS: Final = {
 
 
 class RwRegister:
-    """The dependencies of a history.  Raises FormatError if a value is written to a key twice."""
+    """Dependencies of a history of registers.  Raises FormatError if a value is written to a key twice."""
 
     def __init__(self, columns: TransactionColumns) -> None:
         self.columns = c = columns
@@ -87,7 +87,7 @@ class RwRegister:
     # -- versions -----------------------------------------------------------------------------------------------------
 
     def _number_versions(self) -> None:
-        """Versions by number: that of nothing has the number of the key, then come the installed values."""
+        """Number the versions: the initial absence has the number of its key, then come the installed values."""
         c, owner = self.columns, self.steps.owner
         keys = len(c.keys)
         steps = np.flatnonzero(self.installed & self.committed[owner])
@@ -105,13 +105,13 @@ class RwRegister:
         reader, writer = owner[self.reads], owner[self.made]
         seen = (self.made >= 0) & self.committed[writer] & (writer != reader)
         edges: list[tuple[Any, Any, Any]] = [(writer[seen], reader[seen], k.WR)]
-        # Behind a version are its writer, and those that read it and wrote nothing to its key.
+        # A version is reached from its writer, and from those that read it and wrote nothing to its key.
         values = np.flatnonzero(self.version_step >= 0)
         edges.append((owner[self.version_step[values]], n + values, k.WW))
         version, update = self.version[self.reads], self.wrote[self.begin[self.reads]]
         pure = (version >= 0) & (update < 0)
         edges.append((reader[pure], n + version[pure], k.RW))
-        # Nothing comes before every value.
+        # The initial absence comes before every value.
         edges.append((n + self.version_key[values], owner[self.version_step[values]], k.CONT))
         first = (version >= 0) & (update >= 0) & (self.reads == self.read_first[self.begin[self.reads]])
         edges += self._updates(version[first], update[first], values)
@@ -121,7 +121,7 @@ class RwRegister:
         return Graph.of(self.loops, [*edges, *pairs, *orders], nodes, c.outcome == OK)
 
     def _updates(self, version: Ints, write: Ints, values: Ints) -> list[tuple[Any, Any, Any]]:
-        """The edges of transactions that read a version and then wrote: what they wrote comes after it.
+        """Return the edges of transactions that read a version and then wrote: their value comes after that version.
 
         Two that read the same version did not see each other (lost-update).
         """
@@ -142,7 +142,7 @@ class RwRegister:
         self._found.add("lost-update", same, lost)
         edges: list[tuple[Any, Any, Any]] = [(n + version, row, k.CONT_COMMITTED)]
         edges += [(row[same], row[same + 1], k.RW), (row[same + 1], row[same], k.RW)]
-        # Where nothing was there, all values of the key come after; its other updates are joined to this one above.
+        # All values of a key come after its absence.  Other updates of the absence are joined to this one above.
         leads = np.flatnonzero(version < len(self.columns.keys))
         leads = leads[np.append(True, version[leads][1:] != version[leads][:-1])[: leads.size]]
         leader = np.full(len(self.columns.keys), -1, np.int32)
@@ -152,7 +152,7 @@ class RwRegister:
         return [*edges, (source[after], target[after], k.RW)]
 
     def _touched(self, nodes: int) -> tuple[list[tuple[Any, Any, Any]], int]:
-        """The pairs of versions that processes saw one after the other, and those that were seen so in real time."""
+        """Return the pairs of versions that processes saw one after the other, and those seen so in real time."""
         c, owner, n = self.columns, self.steps.owner, len(self.columns)
         begin = np.flatnonzero((self.steps.previous < 0) & self.committed[owner])
         read, wrote = self.read_first[begin], self.wrote[begin]
@@ -167,7 +167,8 @@ class RwRegister:
         pairs &= (c.outcome[row[here]] == OK) & (last[here] != first[there]) & (self.version_step[first[there]] >= 0)
         here, there = here[pairs], there[pairs]
         sessions = n + last[here], owner[self.version_step[first[there]]], k.CONT_PROCESS
-        # By version: the first return of those that touched it last, the last invocation of those that did so first.
+        # By version: the first return of those that touched it last, and the last invocation of those that touched it
+        # first.
         seen = np.full(self.version_step.size, NEVER, np.int64)
         ok = c.outcome[row] == OK
         np.minimum.at(seen, last[ok], c.ret[row[ok]])
@@ -204,7 +205,7 @@ class RwRegister:
         return key, f"{{1}} read {value} of {key}, which {{0}} wrote", (written[c.key[read], c.value[read]], read)
 
     def _later(self, source: int, target: int, version: int, tag: int) -> tuple[Any, str, tuple[int, int]]:
-        """What the source wrote or read comes before what the target wrote."""
+        """Explain why what the source wrote or read comes before what the target wrote."""
         number = self.version_key[version]
         write = next(s for s in self.steps.of(target, WRITE) if self.installed[s] and self.columns.key[s] == number)
         before, after, key = self._named(version), self.steps.value(write), self.columns.keys[number]
@@ -217,7 +218,10 @@ class RwRegister:
         return key, f"{{0}} did not see {{1}}'s write of {after} to {key}: it read {seen}", (read, write)
 
     def _missed(self, source: int, target: int) -> tuple[Any, str, tuple[int, int]]:
-        """Of two that read the same version and overwrote it, or of one that found nothing, neither saw the other."""
+        """Explain that the source did not see the target's write.
+
+        Either both read the same version and overwrote it, or the source read nothing.
+        """
         c = self.columns
         for read in self.steps.of(source, READ):
             for write in self.steps.of(target, WRITE):

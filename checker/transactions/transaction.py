@@ -1,4 +1,4 @@
-"""Transactions as a caller of the library has them."""
+"""Transactions as a caller of the library passes them."""
 
 from __future__ import annotations
 
@@ -16,9 +16,10 @@ class Transaction:
     """One transaction of a client.
 
     ``steps`` are ``["append", key, value]`` and ``["r", key, list]``, or ``["w", key, value]`` and ``["r", key,
-    value]``; reads of one that is not ok may have None.  ``outcome`` is ok if it committed, fail if it certainly did
-    not, info if that is not known.  ``invoked`` and ``returned`` are times on one clock, in any unit; without them
-    nothing is said of real time, and the transactions of a ``process`` are in the order of the list.
+    value]``; reads of a transaction that is not ok may have None.  ``outcome`` is ok if it committed, fail if it
+    certainly did not, and info if that is not known.  ``invoked`` and ``returned`` are times on one clock, in any
+    unit.  Without them, real time is not judged, and the transactions of a ``process`` are in the order of the
+    list.
     """
 
     process: int
@@ -29,10 +30,10 @@ class Transaction:
 
 
 def operations_of_transactions(transactions: Sequence[Transaction]) -> list[Operation]:
-    """The transactions as operations, in the order of their invocations.
+    """Convert transactions to operations, in the order of their invocations.
 
-    Of events at the same time invocations are first, so that neither transaction is before the other.  Raises
-    FormatError if only some have times.
+    At equal times, invocations come before returns, so that neither transaction precedes the other.  Raises
+    FormatError if only some transactions have times.
     """
     timed = [transaction.invoked is not None for transaction in transactions]
     if any(timed) and not all(timed):

@@ -1,4 +1,4 @@
-"""Which isolation levels a history of transactions keeps, and a shortest cycle for those that it does not."""
+"""Decide which isolation levels a history of transactions keeps, and show a shortest cycle for the others."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ _ANALYSES: Final[Mapping[str, Callable[[TransactionColumns], Analysis]]] = {
 
 @dataclass(frozen=True, slots=True)
 class Anomaly:
-    """Transactions that cannot all be so at the levels that the anomaly ``refutes``, of which the weakest are named.
+    """Transactions that cannot all have happened as recorded at the levels that the anomaly refutes.
 
-    Of a cycle each transaction comes before the next one, and the last before the first: the ``dependencies`` say why.
-    ``transactions`` are T1, T2, … of the sentences.
+    ``refutes`` names the weakest of these levels.  In a cycle, each transaction comes before the next one, and the
+    last before the first; ``dependencies`` say why.  ``transactions`` are T1, T2, … of the sentences.
     """
 
     name: str
@@ -41,10 +41,11 @@ class Anomaly:
 
 @dataclass(frozen=True, slots=True)
 class IsolationReport:
-    """Whether a history keeps the ``level`` that was asked for, and all levels that it ``holds``.
+    """Verdict on the requested ``level``, and all levels that the history keeps, ``holds``.
 
-    ``counts`` are the anomalies by name, and ``anomalies`` examples of each: those that refute the level come first,
-    and of them the ones with the fewest transactions.  ``reason`` says why a verdict is unknown.
+    ``counts`` has the number of anomalies of each name, and ``anomalies`` has examples of each.  Examples that
+    refute the level come first, those with the fewest transactions before the others.  ``reason`` says why a
+    verdict is unknown.
     """
 
     level: str
@@ -57,24 +58,24 @@ class IsolationReport:
 
     @property
     def strongest(self) -> tuple[str, ...]:
-        """The levels that hold and that no other one that holds includes."""
+        """Levels that hold and that no other level that holds includes."""
         return strongest(self.holds)
 
     @property
     def violations(self) -> tuple[Anomaly, ...]:
-        """The anomalies that refute the level."""
+        """Anomalies that refute the level."""
         return tuple(anomaly for anomaly in self.anomalies if refutes(anomaly, self.level))
 
 
 def refutes(anomaly: Anomaly, level: str) -> bool:
-    """Whether the anomaly refutes this level."""
+    """Return whether the anomaly refutes this level."""
     return any(level in as_strong(weakest) for weakest in anomaly.refutes)
 
 
 def check_columns(columns: TransactionColumns, level: str = DEFAULT_LEVEL) -> IsolationReport:
     """Decide which levels the transactions keep.
 
-    Raises FormatError for what cannot be judged, ModelError for a level that is none.
+    Raises FormatError for transactions that cannot be judged, and ModelError for an unknown level.
     """
     asked = level_named(level)
     analysis = _ANALYSES[columns.holds](columns)
@@ -99,9 +100,9 @@ def _contradiction(found: Contradiction, columns: TransactionColumns) -> Anomaly
 
 
 def _cycle(cycle: FoundCycle, analysis: Analysis, columns: TransactionColumns) -> Anomaly:
-    """The cycle in words, from its transaction that was invoked first.
+    """Explain the cycle in words, starting from the transaction that was invoked first.
 
-    An order of a process or of time leads on over any number of transactions: those in between are left out.
+    The order of a process, and real time, may lead over any number of transactions; those in between are left out.
     """
     real = len(columns)
     between = {
