@@ -1,9 +1,11 @@
-"""One algorithm a kind of object, with its ``Engine`` at the end; ``…_columns`` is the same algorithm on arrays.
+"""Engines: one algorithm for each kind of object; ``…_columns`` is the same algorithm on arrays.
+
+Each module ends with its ``Engine``.
 
 ================  ====================================================================================================
 ``registers``     registers whose values are written once, by ``zones``; ``zones_columns``: all keys at once;
                   ``register_lists``: columns of lists of operations
-``values``        registers of which a value was read that was never written
+``values``        registers with a read of a value that was never written
 ``automaton``     registers whose values repeat
 ``cas_chains``    cas registers whose new values are unique
 ``logs``          append-only logs; ``log_columns``

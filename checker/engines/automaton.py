@@ -1,23 +1,26 @@
-"""Registers whose values repeat: the value-timeline automaton, linear in the history's length.
+"""Decide registers whose values repeat by the value-timeline automaton, linear in the history's length.
 
 Verifying linearizability of read/write registers is NP-complete in general (Gibbons and Korach 1997), but only the
-number of open operations needs to be in the exponent.  Source: Lowe's just-in-time order (2017), in which nothing
-needs to happen except at returns, with five exact reductions:
+number of open operations needs to be in the exponent.  The algorithm is Lowe's just-in-time linearization (2017), in
+which nothing needs to happen except at returns, with five exact reductions:
 
 * an open read is satisfied as soon as the value equals its own;
 * an open ok write is satisfied as soon as the value equals its own or any change occurs: it hides just before it;
-* of open unspent writes of one value the one that returns first is spent first;
-* pending writes return never, so they come last, and are counted by value;
-* of two configurations with the same value, the one that spent less and satisfied more makes the other needless.
+* among open unspent writes of one value, the one that returns first is spent first;
+* pending writes never return, so they come last and are counted by value;
+* of two configurations with the same value, the one that spent less and satisfied more makes the other redundant.
 
 A configuration is (value, open writes spent, open reads satisfied, calls that were open at the last change, pending
-writes spent by value).  At a return, a satisfied call is passed; an unspent write also *changes* the value to its own
-(its last chance); an unsatisfied read has to change the value to its own.  With a change, values that open reads wait
-for may *flash*: be current for an instant just before.  Whether they did is decided late, when the first call returns
-that it matters to: a read that was open at the last change may have seen a flash then, of an unspent write that was
-open then, too; and a write that returns unspent has flashed at the last change, if it was open, which costs nothing any
-more.  Only the last change matters, for what was open at an earlier one and has not returned was open at this one; and
-by waiting nothing is missed, as until then what the flash would have spent and satisfied is still open.
+writes spent by value).  At a return, a satisfied call is passed.  An unspent write also *changes* the value to its own,
+because this is its last chance.  An unsatisfied read has to change the value to its own.
+
+Just before a change, values that open reads wait for may *flash*: they are current for an instant.  Whether they did is
+decided late, when the first call returns for which it matters.  A read that was open at the last change may have seen a
+flash then, by an unspent write that was open at the same time.  A write that returns unspent has flashed at the last
+change if it was open then, which costs nothing any more.  Only the last change matters, because a call that was open at
+an earlier change and has not returned was open at this one as well.  Waiting misses nothing, because until then
+everything the flash would have spent and satisfied is still open.
+
 When no configuration is left, the history is invalid, exactly at the earliest possible event.
 """
 
@@ -44,7 +47,7 @@ ENGINE: Final = "value-timeline automaton"
 WIDEST: Final = 8192
 NARROW: Final = 128
 BUDGET: Final = 2_000_000
-#: At most this much work is done on many keys before the clock is looked at again.
+#: At most this much work is done on many keys before the clock is checked again.
 _WORK_AT_ONCE: Final = 100_000
 _PENDING_VALUES: Final = 64
 _REVIVED: Final = 256
@@ -52,14 +55,14 @@ _REVIVED: Final = 256
 
 @dataclass(frozen=True, slots=True)
 class TimelineColumns:
-    """Reads and writes of one register, one row a call, in the order of the invocations.
+    """Reads and writes of one register, one row per call, in the order of their invocations.
 
-    No ``RegisterColumns``: the automaton knows no CAS, so its kernel takes marks, and it goes by ``code``, for which
-    the searches have no use.
+    This is not ``RegisterColumns``: the automaton has no CAS, so its kernel takes marks, and it follows ``code``,
+    which the searches do not need.
 
-    ``write`` marks writes, ``value`` are dense ids 0..V-1, ``invoke`` and ``ret`` dense ranks 0..events-1 (``NEVER``
-    for pending writes; reads have all returned).  ``code`` is by rank the call that begins, or the complement of the
-    one that returns.
+    ``write`` marks writes, ``value`` are dense ids 0..V-1, ``invoke`` and ``ret`` are dense ranks 0..events-1
+    (``NEVER`` for pending writes; all reads have returned).  ``code`` has for each rank the call that begins, or
+    the complement of the call that returns.
     """
 
     write: NDArray[np.bool_]
@@ -76,7 +79,7 @@ class TimelineColumns:
 
 @dataclass(frozen=True, slots=True)
 class Timeline:
-    """The unexplained events in order, ``dead``, and the value ids that were possible before the first of them."""
+    """Unexplained events in order, ``dead``, and the value ids that were possible before the first of them."""
 
     dead: tuple[int, ...]
     states: tuple[int, ...]
@@ -86,7 +89,7 @@ class Timeline:
 
 
 class _Arrays:
-    """Everything the kernel carries from one piece of work to the next."""
+    """Arrays that the kernel carries from one piece of work to the next."""
 
     def __init__(self, columns: TimelineColumns, initial: IntArray, *, thrift: bool) -> None:
         from checker.kernels import automaton as kernel
@@ -124,7 +127,7 @@ class _Arrays:
         return self.kernel.Configurations(rows, np.zeros((2, width, wide), np.int32))
 
     def grow(self) -> bool:
-        """Make room for four times as many configurations; False if that is too many."""
+        """Make room for four times as many configurations; return False at the limit."""
         before = self.automaton.configurations
         if before.rows.shape[1] >= WIDEST:
             return False
@@ -136,14 +139,14 @@ class _Arrays:
         return True
 
     def advance(self, event: int) -> int:
-        """Go on from ``event``; return the event that comes next."""
+        """Continue from ``event``; return the next event."""
         return int(self.kernel.advance(self.automaton, event, BUDGET))
 
     def status(self) -> int:
         return int(self.progress["status"])
 
     def states(self) -> tuple[int, ...]:
-        """The value ids of all configurations."""
+        """Return the value ids of all configurations."""
         values = self.automaton.configurations.rows["value"][self.progress["side"], : self.progress["count"]]
         return tuple(sorted(set(values.tolist())))
 
@@ -151,7 +154,10 @@ class _Arrays:
         return int(self.progress["peak"])
 
     def revive(self, values: int, event: int) -> None:
-        """Go on after a dead end from any value, with all that is open explained; not if there are too many values."""
+        """Continue after a dead end from every value, with all open calls explained.
+
+        Does nothing if there are too many values.
+        """
         if values > _REVIVED:
             return
         while self.automaton.configurations.rows.shape[1] < values:
@@ -197,7 +203,7 @@ def timeline(columns: TimelineColumns, initial: IntArray, limits: Limits) -> Tim
 def timeline_columns(
     write: NDArray[np.bool_], value: IntArray, invoke: IntArray, ret: IntArray, values: int
 ) -> TimelineColumns:
-    """The columns with their ``code``, for ranks that are dense."""
+    """Make the columns, including ``code``, from dense ranks."""
     done = np.flatnonzero(ret < NEVER)
     code = np.empty(write.size + done.size, np.int64)
     code[invoke] = np.arange(write.size)
@@ -206,7 +212,7 @@ def timeline_columns(
 
 
 def decide_by_automaton(calls: Sequence[Call], model: Model, limits: Limits) -> EngineResult:
-    """Decide one register (reads and writes only).  From an unknown initial value every value is a start."""
+    """Decide one register with reads and writes only; an unknown initial value may be any value."""
     dense = ranked(list(limits.paced(calls, ENGINE)))
     ids: dict[Any, int] = {model.initial: 0}
     value = [ids.setdefault(call.value if call.f == "write" else call.result, len(ids)) for call in dense]
@@ -229,7 +235,7 @@ def decide_by_automaton(calls: Sequence[Call], model: Model, limits: Limits) -> 
 
 
 def result_of(found: Timeline, columns: TimelineColumns, names: Any) -> EngineResult:
-    """The engine's result; ``names[id]`` are the values in words."""
+    """Convert a timeline to the engine's result; ``names[id]`` are the values in words."""
     if not found.dead and found.stopped is not None:
         return EngineResult(
             "unknown", ENGINE, reason=f"{found.stopped}: {found.reached} of {columns.events} events explained"
@@ -245,7 +251,7 @@ def result_of(found: Timeline, columns: TimelineColumns, names: Any) -> EngineRe
 
 
 def decide_register(calls: Any, limits: Limits) -> EngineResult | None:
-    """Decide one register by its gathered columns; None where there is a CAS."""
+    """Decide one register by its gathered columns; None if it has a CAS."""
     if calls.kind.max() > WRITE:
         return None
     columns = TimelineColumns(calls.kind == WRITE, calls.value, calls.invoke, calls.ret, calls.code, calls.names.size)
@@ -253,7 +259,10 @@ def decide_register(calls: Any, limits: Limits) -> EngineResult | None:
 
 
 def judge_keys(columns: OperationColumns, wanted: NDArray[np.bool_], limits: Limits) -> JudgedKeys | None:
-    """Decide many keys in one compiled pass; None for one key alone, and for what plain Python may do in no time."""
+    """Decide many keys in one compiled pass.
+
+    Returns None for a single key, and for histories so small that plain Python decides them in no time.
+    """
     if np.count_nonzero(wanted) < 2 or columns.kind.size <= PLAIN_SEARCH_CALLS:
         return None
     from checker.kernels import many_keys as kernel

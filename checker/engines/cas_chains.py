@@ -1,14 +1,14 @@
-"""CAS registers whose new values are unique: chains of CAS operations, in O(n log n).
+"""Decide CAS registers whose new values are unique by chains of CAS operations, in O(n log n).
 
-Every value is produced once, so at most one successful CAS can replace it, and the values form chains
-v1 -> v2 -> … -> vm that are current one right after the other.  With op_i the operation that produced v_i,
+Every value is produced once, so at most one successful CAS can replace it, and the values form chains v1 -> v2 -> … ->
+vm that are current one right after the other.  With op_i the operation that produced v_i,
 
     L_i = max(invocation of op_i, invocations of reads of v_(i-1), L_(i-1))   earliest moment at which v_i can begin
     U_i = min(return of op_i, returns of reads of v_i, U_(i+1))               latest moment at which v_i can begin
 
-and L_i < U_i is needed.  Then a chain is to the zones (see ``zones``) what a value is to a plain register:
-f = U_1, s = max(L_m, invocations of reads of v_m).  A pending operation counts only if its value was read, or replaced
-away by an operation that counts.
+and L_i < U_i is necessary.  A chain then plays the part that a single value plays for a plain register (see ``zones``):
+f = U_1, s = max(L_m, invocations of reads of v_m).  A pending operation counts only if its value was read, or was
+replaced by an operation that counts.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ ENGINE: Final = "cas chains"
 
 
 def new_values_unique(calls: Sequence[Call], initial: Any) -> bool:
-    """Do chains apply: is every value produced at most once, and the initial one never?"""
+    """Return whether chains apply: every value is produced at most once, and the initial one never."""
     seen = {initial}
     for call in calls:
         if call.f != "read":
@@ -44,7 +44,7 @@ def new_values_unique(calls: Sequence[Call], initial: Any) -> bool:
 
 @dataclass(slots=True)
 class _Value:
-    """One value's operations: what made it, what replaced it, and its reads."""
+    """Operations on one value: the one that made it, those that replaced it, and its reads."""
 
     maker: Call | None = None
     takers: list[Call] = field(default_factory=list)
@@ -60,7 +60,7 @@ class _Links:
 
 @dataclass(frozen=True, slots=True)
 class _Bounds:
-    """The bounds of a chain: its f and s, and L of each of its values."""
+    """Bounds of a chain: its f and s, and L of each of its values."""
 
     first: int
     last: int
@@ -69,14 +69,14 @@ class _Bounds:
 
 @dataclass(frozen=True, slots=True)
 class _Clash:
-    """A chain contradicts itself: this invocation must not come after that return."""
+    """Contradiction within a chain: this invocation must not come after that return."""
 
     invocation: int
     earlier: int
 
 
 def decide_by_chains(calls: Sequence[Call], model: Model, limits: Limits, *, proof: bool = True) -> EngineResult:
-    """Decide a cas register whose new values are unique (``new_values_unique``); with ``proof``, an order if valid."""
+    """Decide a cas register whose new values are unique; with ``proof``, give an order if it is valid."""
     links = _Links(_collect(calls, limits), model.initial)
     starts = _start_values(links)
     bad = _bad_value(links)
@@ -99,9 +99,10 @@ def decide_by_chains(calls: Sequence[Call], model: Model, limits: Limits, *, pro
 
 
 def suspects(calls: Sequence[Call], model: Model, limits: Limits) -> list[Call]:
-    """The two to four calls of an invalid history whose bounds contradict each other first.
+    """Return the two to four calls of an invalid history whose bounds contradict each other first.
 
-    None if something else is wrong: a value that was never made, or that was replaced twice.  Raises OutOfTimeError.
+    The list is empty if something else is wrong: a value that was never made, or that was replaced twice.  Raises
+    OutOfTimeError.
     """
     links = _Links(_collect(calls, limits), model.initial)
     if _bad_value(links) is not None:
@@ -118,7 +119,7 @@ def suspects(calls: Sequence[Call], model: Model, limits: Limits) -> list[Call]:
 
 
 def _collect(calls: Sequence[Call], limits: Limits) -> dict[Any, _Value]:
-    """The values that count, with their operations."""
+    """Collect the operations on each value that counts."""
     everything: dict[Any, _Value] = {}
     waiting: dict[Any, Call] = {}
     wanted: list[Any] = []
@@ -139,7 +140,7 @@ def _collect(calls: Sequence[Call], limits: Limits) -> dict[Any, _Value]:
 
 
 def _include(call: Call, values: dict[Any, _Value]) -> list[Any]:
-    """Count an operation in; return the value that it replaced."""
+    """Add an operation to its values; return the value that it replaced, if any."""
     new = made_by(call)
     values.setdefault(new, _Value()).maker = call
     if call.f == "write":
@@ -149,7 +150,7 @@ def _include(call: Call, values: dict[Any, _Value]) -> list[Any]:
 
 
 def _start_values(links: _Links) -> list[Any]:
-    """The values that chains start with: the initial one, and those that were written."""
+    """Return the values that chains start with: the initial one, and those that were written."""
     starts = [links.initial]
     links.values.setdefault(links.initial, _Value())
     starts += [value for value, of in links.values.items() if of.maker is not None and of.maker.f == "write"]
@@ -157,7 +158,7 @@ def _start_values(links: _Links) -> list[Any]:
 
 
 def _bad_value(links: _Links) -> Any:
-    """A value that was never made, or was replaced twice; None if there is none."""
+    """Return a value that was never made or was replaced twice, as a tuple; None if there is none."""
     for value, of in links.values.items():
         if (of.maker is None and value != links.initial) or len(of.takers) > 1:
             return (value,)
@@ -172,7 +173,7 @@ def _chain(links: _Links, root: Any) -> list[Any]:
 
 
 def _bounds(links: _Links, chain: list[Any]) -> _Bounds | _Clash:
-    """The bounds of a chain, or why it has none.  The initial value was made at -1."""
+    """Return the bounds of a chain, or the clash that rules them out.  The initial value was made at -1."""
     earliest, before = [], -1
     reach = -1
     for value in chain:
@@ -193,15 +194,15 @@ def _bounds(links: _Links, chain: list[Any]) -> _Bounds | _Clash:
 def chain_zones(
     starts: IntArray, begun: IntArray, ended: IntArray, first_read: IntArray, last_read: IntArray
 ) -> tuple[IntArray, IntArray] | None:
-    """The zones of the chains, (f, s) each, or None if a chain contradicts itself.
+    """Return the zones of the chains as columns (f, s), or None if a chain contradicts itself.
 
-    By value: the invocation and return of what made it, the first return and the last invocation of its reads.  The
-    values of a chain lie one after the other, from its place in ``starts`` on.
+    The arguments have for each value the invocation and return of the call that made it, the first return and the
+    last invocation of its reads.  The values of a chain are adjacent and begin at the chain's place in ``starts``.
     """
     size = begun.size
     ends, number = np.append(starts[1:], size) - 1, np.zeros(size, np.int64)
     number[starts[1:]] = 1
-    # Chains are kept apart by a distance between them that no rank comes near to.
+    # Shift the chains apart by more than any rank, so that one accumulation serves all of them.
     top = max(int(begun.max()), int(last_read.max()), 0) + 2
     shift = np.cumsum(number) * (2 * top)
     before = np.append(-1, last_read[:-1])
@@ -219,17 +220,17 @@ def _free_moments(first: IntArray, last: IntArray) -> IntArray:
     """Find a free moment for each chain that is done by f: s, or the end of the chain that covers s."""
     lasting = np.flatnonzero(first < last)
     lasting = lasting[np.argsort(first[lasting])]
-    # They do not intersect, so of those that began before s only the newest can still last.
+    # They do not intersect, so among those that began before s only the newest can still be current.
     ends = np.concatenate([[-1], last[lasting]])
     moments: IntArray = np.maximum(last, ends[np.searchsorted(first[lasting], last)])
     return moments
 
 
 def _order(calls: Sequence[Call], chains: Sequence[list[Any]], bounds: Sequence[_Bounds], free: IntArray) -> list[Call]:
-    """A linearization: a chain with f < s stands on [f, s], any other at one moment that none of those covers.
+    """Return a linearization: a chain with f < s takes [f, s], any other a moment that no such interval covers.
 
-    On [f, s] the value v_i is made at max(f, L_i), which is at most U_i, and a read of it stands there or, if that is
-    later, at its own invocation, which is at most L_(i+1).
+    On [f, s] the value v_i is made at max(f, L_i), which is at most U_i.  A read of it takes effect there or, if
+    that is later, at its own invocation, which is at most L_(i+1).
     """
     stands: dict[Any, tuple[int, bool, int, int]] = {}
     for number, (chain, bound) in enumerate(zip(chains, bounds, strict=True)):
@@ -249,7 +250,7 @@ def _order(calls: Sequence[Call], chains: Sequence[list[Any]], bounds: Sequence[
 
 
 def decide_register(calls: Any, _limits: Limits) -> EngineResult | None:
-    """Decide one register by its gathered columns; None where a value is produced twice."""
+    """Decide one register by its gathered columns; None if a value is produced twice."""
     from checker.kernels import cas_chains as kernel
 
     found = kernel.judge_chains(calls.kind, calls.value, calls.old, calls.invoke, calls.ret, len(calls.names))

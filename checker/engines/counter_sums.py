@@ -1,16 +1,16 @@
-"""Refute counters by bounds: a read that is out of them in any order, and the fewest operations that show it.
+"""Refute counters by bounds: find reads that no order allows, and the fewest operations that show it.
 
-Let R be a read, and R0 a read that returned before R began, or the start, when the sum was 0 and nothing had begun.
-In any linearization what takes effect between the two makes the difference of their answers, and
+Let R be a read, and R0 a read that returned before R began; or let R0 be the start, when the sum was 0 and nothing had
+begun.  In any linearization, the adds that take effect between the two make up the difference of their answers, and
 
 * an add that began after R0 had returned, and returned before R began, is in between: it is *sure*;
-* an add that returned before R0 began, or began after R had returned, is not.
+* an add that returned before R0 began, or began after R had returned, is not in between.
 
-So R answers at least R0's answer and what was surely added, less everything that can have been taken away in between
-(by adds of numbers below zero); and at most the same with the signs changed.  Of what was surely added a part will do:
-that makes the bound weaker, and nothing that is added beside it makes it untrue.  So the *evidence* that an answer is
-too low is R, perhaps R0, and the fewest adds whose sum is too large even if all was taken away that could be.  Those
-that can have taken something away are no part of it: without them the answer is too low all the more.
+So R answers at least R0's answer plus the sure adds, less everything that adds of negative numbers may have taken away
+in between.  With the signs changed, the same bounds it from above.  Some of the sure adds are enough: fewer of them
+make the bound weaker but still true.  So the *evidence* that an answer is too low is R, perhaps R0, and the fewest adds
+whose sum is too large even if everything was taken away that could be.  The adds that may have taken something away are
+not part of the evidence, because without them the answer is even more clearly too low.
 """
 
 from __future__ import annotations
@@ -32,15 +32,15 @@ from checker.models.objects import Counter as CounterModel
 from checker.models.objects import exact
 from checker.search.jit import ENGINE
 
-#: At most this many earlier reads are tried with adds beside them, the newest first.
+#: At most this many earlier reads are tried together with adds, the newest first.
 _MAX_EARLIER_READS: Final = 64
 _WIDE: Final = 1 << 61
 
 
 class PartOfCounter(Model):
-    """A counter of which only some operations are known: others add up to ``rise``, and take away up to ``fall``.
+    """Counter of which only some operations are known; the others add up to ``rise`` and take away up to ``fall``.
 
-    Without a ``start`` the sum at first is unknown.
+    Without a ``start``, the initial sum is unknown.
     """
 
     name = "part of a counter"
@@ -62,10 +62,10 @@ class PartOfCounter(Model):
 
 @dataclass(frozen=True, slots=True)
 class Wrong:
-    """An answer that is too ``low``, or too high, and the evidence for it: earlier ``before``, and ``adds``.
+    """Answer that is too ``low``, or too high, with its evidence: an earlier read ``before``, and ``adds``.
 
     ``sure`` is the sum of all adds that must have moved the counter away from that answer, since ``before`` or the
-    start; ``against`` that of those that can have moved it towards it.  Both are without signs.
+    start.  ``against`` is the sum of those that may have moved it towards the answer.  Both are absolute values.
     """
 
     read: Call
@@ -83,26 +83,27 @@ class Wrong:
 
     @property
     def model(self) -> Model:
-        """What the core contradicts by the definition."""
+        """Model that the core contradicts by the definition."""
         start = 0 if self.before is None else None
         return PartOfCounter(start, inf, self.against) if self.low else PartOfCounter(start, self.against, inf)
 
 
 def are_whole(calls: Sequence[Call]) -> bool:
-    """Are these adds of integers, and reads of such?  Other sums depend on the order."""
+    """Return whether all adds and reads are of integers; sums of other numbers depend on the order."""
     numbers = {"add": lambda call: call.value, "read": lambda call: call.result}
     return all(call.f in numbers and type(numbers[call.f](call)) is int for call in calls)
 
 
 def out_of_bounds(calls: Sequence[Call]) -> list[tuple[Call, bool]]:
-    """All reads whose answers are too low (True) or too high, in the order of their returns.  O(n log n).
+    """Return all reads whose answers are too low (True) or too high, in the order of their returns.  O(n log n).
 
-    Each is judged by all adds, and by those reads before it that are not out of bounds.
+    Each is judged by all adds, and by the earlier reads that are not out of bounds.
     """
     events = [(call.invoke, False, call) for call in calls]
     events += [(call.ret, True, call) for call in calls if not call.pending]
     wrong: list[tuple[Call, bool]] = []
-    # By sign: what has begun to be added, and what has been; and what reads had seen, less what had been taken away.
+    # By sign: the sum of adds that have begun, and of those that have returned.  ``least`` and ``most`` are the bounds
+    # that earlier reads set, each less the adds of the opposite sign that had returned when the read began.
     begun, ended = [0, 0], [0, 0]
     least = most = 0
     opened: dict[int, tuple[int, int, int, int]] = {}
@@ -122,13 +123,16 @@ def out_of_bounds(calls: Sequence[Call]) -> list[tuple[Call, bool]]:
 
 
 def refute(calls: Sequence[Call]) -> EngineResult | None:
-    """The first read to return whose answer is out of its bounds; None if there is none, which proves nothing."""
+    """Refute a counter by the first read to return out of its bounds.
+
+    Returns None if there is none, which proves nothing.
+    """
     wrong = out_of_bounds(calls) if are_whole(calls) else []
     return EngineResult("invalid", ENGINE, violations=1, last=wrong[0][0].ret) if wrong else None
 
 
 class Evidence:
-    """The adds and the reads of a history, for looking up what shows that an answer is wrong."""
+    """Finds the adds and reads that show that an answer is wrong."""
 
     def __init__(self, calls: Sequence[Call]) -> None:
         adds = (call for call in calls if call.f == "add" and call.value)
@@ -143,13 +147,13 @@ class Evidence:
         self.by_end = np.argsort(self.ended)
 
     def of(self, read: Call, *, low: bool) -> Wrong | None:
-        """The fewest operations that show that this answer is too low (or too high); None if nothing does.
+        """Return the fewest operations that show that this answer is too low (or too high); None if none do.
 
-        The least are looked for without an earlier read, and with one that needs no add beside it; with adds beside
-        it among the newest ones that have enough of them.
+        The search tries the start, and each earlier read that needs no adds.  It tries earlier reads with adds
+        only for the newest reads that have enough of them.
         """
         sign = 1 if low else -1
-        # What a column holds.
+        # Clip the answer to what a column can hold.
         answer = read.result if self.limit is None else max(-self.limit, min(self.limit, read.result))
         up, down = np.maximum(sign * self.value, 0), np.maximum(-sign * self.value, 0)
         against = down[self.begun < read.ret].sum()
@@ -181,7 +185,7 @@ def _spans(calls: Sequence[Call]) -> tuple[NDArray[np.int64], NDArray[np.int64]]
 
 
 def _fewest(values: NDArray[Any], need: Any) -> NDArray[np.int64] | None:
-    """The places of the fewest of these numbers whose sum is more than is needed; of like ones the last."""
+    """Return the places of the fewest values whose sum exceeds the need; among equal values, take the last."""
     if need < 0:
         return np.zeros(0, np.int64)
     order = np.argsort(values, kind="stable")[::-1]
@@ -189,7 +193,7 @@ def _fewest(values: NDArray[Any], need: Any) -> NDArray[np.int64] | None:
     return order[: enough[0] + 1] if enough.size else None
 
 
-#: Above this many calls, the compiled search knows the bounds by itself.
+#: Above this many calls, the compiled search uses the bounds itself.
 COUNTER: Final = Engine(
     "counter-bounds", ENGINE, "counters with an answer out of its bounds in any order; says nothing of others",
     "O(n log n)",

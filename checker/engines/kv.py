@@ -1,22 +1,22 @@
-"""Strings that are put, appended to and got, where each get shows how its string came about.
+"""Decide strings that are put, appended to and got, where each get shows how its string came about.
 
-If no string that was put or appended is empty or a prefix of another one, every string that a get can answer falls into
-such pieces in one way only.  If moreover nothing was put twice, every string is there at most once, the answers show
-which append found which string, and the object is a cas register whose values are the strings, each named by its length
-in pieces and by what it began with:
+If no string that was put or appended is empty or a prefix of another one, every string that a get can return splits
+into such pieces in only one way.  If, moreover, no string was put twice, every string exists at most once, and the
+answers show which append found which string.  The object is then a cas register whose values are the strings, each
+identified by its length in pieces and by the piece it began with:
 
 * a put writes; an append that some get shows is a CAS of the string before it to the longer one; a get reads;
-* an append that no get shows is as good as a put of something that is never read.  (In an order of the history no get
-  stands between it and the next put, for it would show it; so writing anything else there is as good.  The other way:
-  where an unread write stands, no get follows before the next write, which is a put or another such append, for an
-  append that is shown comes right after the string that it found.)
+* an append that no get shows is equivalent to a put of something that is never read.  (In any order of the history no
+  get stands between it and the next put, because that get would show it; so writing anything else there is equivalent.
+  Conversely, where an unread write stands, no get follows before the next write.  That write is a put or another such
+  append, because an append that is shown comes right after the string that it found.)
 
-The chains decide that register in O(n log n): by columns, and where an order is wanted by calls.  Where the same string
-was appended more than once, it has to be found out which did which: most are too early or too late, and of what is left
-all ways are tried, if they are few.
+The chains decide that register in O(n log n): by columns, or by calls if an order is wanted.  If the same string was
+appended more than once, the engine has to find out which append made which value.  Most choices are too early or too
+late; the rest are all tried if they are few.
 
-Gets that cannot agree on the pieces contradict each other whatever the order; they are found here, and left out of
-what the chains see.
+Gets that cannot agree on the pieces contradict each other whatever the order.  They are found here, and the chains do
+not see them.
 """
 
 from __future__ import annotations
@@ -44,10 +44,10 @@ from checker.models.objects import KeyValue
 from history.codes import NEVER
 
 ENGINE: Final = "kv chains"
-#: The value of the string at the start; that of the string up to a piece comes after that of the string before it.
+#: The value of the initial string.  In a chain, the value of each string is one more than that of the one before.
 INITIAL: Final = 0
 _NOT_MADE: Final = -2
-#: By the source of an append the value that it made.
+#: The value that each append made, by the append's source.
 Assignment: TypeAlias = dict[int, int]
 _MAX_ASSIGNMENTS: Final = 64
 
@@ -58,9 +58,9 @@ class AmbiguousError(Exception):
 
 @dataclass(slots=True)
 class ReadValue:
-    """One string that was got: the get that returned first, and the bounds of all that answered it.
+    """String that was got: the first get to return it, and the bounds of all gets that returned it.
 
-    ``size`` is of how many pieces it is; ``chain`` is None until it is known where it belongs.
+    ``size`` is its number of pieces; ``chain`` is None until it is known.
     """
 
     first: Call
@@ -72,16 +72,16 @@ class ReadValue:
 
     @property
     def value(self) -> int | None:
-        """The register value of this string; None while its chain has none."""
+        """Register value of this string; None if it belongs to no chain."""
         return None if self.chain is None else self.chain.base + self.size - 1
 
 
 @dataclass(slots=True)
 class Chain:
-    """The longest string that one put (or the empty string at the start: ``root`` is None) grew to.
+    """Longest string that grew from one put, or from the empty string at the start (``root`` is None).
 
-    ``shown`` are the strings that were got, by their length.
-    The string up to a piece, that one included, is the value ``base`` + the piece's place.
+    ``shown`` are the strings that were got, by their length.  The string that ends with a given piece has the value
+    ``base`` + the number of that piece.
     """
 
     root: Call | None
@@ -91,17 +91,17 @@ class Chain:
     base: int = -1
 
     def piece_at(self, place: int) -> tuple[int, Call]:
-        """Where the piece begins that stands at this place of the string, and the get that showed it first."""
+        """Return where the piece at this place of the string begins, and the first get that showed it."""
         begins = list(accumulate(map(len, self.pieces[:-1]), initial=0))
         number = bisect_right(begins, place) - 1
         return begins[number], self.by(number)
 
     def by(self, number: int) -> Call:
-        """The get that showed first that the piece of this number stands there."""
+        """Return the first get that showed the piece with this number."""
         return next(read.first for read in self.shown if read.size > number)
 
     def bounds(self) -> Iterator[tuple[int, int]]:
-        """For each piece: after which rank it was not yet there, and by which it was."""
+        """Yield for each piece the last rank at which it was still missing, and the first by which it was there."""
         reach, place = (self.root.invoke if self.root else -1), 0
         low, high = [], []
         for number in range(len(self.pieces)):
@@ -120,7 +120,7 @@ class Chain:
 
 @dataclass(frozen=True, slots=True)
 class Conflict:
-    """Calls that cannot agree on what the string is made of; those with the same ``about`` are one violation."""
+    """Calls that cannot agree on the pieces of a string; those with the same ``about`` are one violation."""
 
     kind: str
     about: str
@@ -129,7 +129,7 @@ class Conflict:
 
 @dataclass(slots=True)
 class Reading:
-    """The history as the gets show it: chains of appends, and conflicts."""
+    """History as the gets show it: chains of appends, and conflicts."""
 
     pieces: Pieces
     gets: dict[str, ReadValue] = field(default_factory=dict)
@@ -139,7 +139,7 @@ class Reading:
     conflicts: dict[str, Conflict] = field(default_factory=dict)
 
     def take(self, string: str, read: ReadValue) -> None:
-        """Take in a string that is at least as long as all before it."""
+        """Add a string that is at least as long as all strings added before."""
         piece = self.pieces.at(string, 0)
         if piece is None:
             self._conflict("never-written", string, read.first)
@@ -166,9 +166,10 @@ class Reading:
             read.chain, read.size = chain, len(chain.pieces)
 
     def _root(self, piece: str, read: ReadValue) -> Call | None:
-        """The put that a string began with, or None if it began with the empty string at the start.
+        """Return the put that a string began with, or None if it began with the empty string at the start.
 
-        That one is gone for good when the first put has returned.  Raises AmbiguousError if both may be.
+        The empty string is gone for good once the first put has returned.  Raises AmbiguousError if both are
+        possible.
         """
         put, last = self.pieces.puts.get(piece), read.last_return
         if put is None:
@@ -181,7 +182,7 @@ class Reading:
         raise AmbiguousError
 
     def _may_follow(self, chain: Chain, more: Sequence[str], get: Call) -> bool:
-        """May these pieces stand at the end of that chain?"""
+        """Return whether these pieces may extend that chain; if not, record a conflict."""
         for number, piece in enumerate(more):
             at_start = not (chain.pieces or number)
             if at_start and chain.root is not None:
@@ -210,14 +211,14 @@ class Reading:
             base += len(chain.pieces)
 
     def witness(self, value: int) -> Call:
-        """The get that showed first that there was such a string."""
+        """Return the first get that showed that there was such a string."""
         chain = next(chain for chain in self.chains.values() if 0 <= value - chain.base < len(chain.pieces))
         return chain.by(value - chain.base)
 
     def assignments(self) -> list[Assignment]:
-        """List all assignments in which each append stands where it may stand by itself.
+        """List all assignments of appends to values that the bounds of each append allow.
 
-        Raises AmbiguousError if they are too many.
+        Raises AmbiguousError if there are too many.
         """
         certain: Assignment = {}
         doubtful: list[tuple[int, list[Call]]] = []
@@ -238,7 +239,7 @@ class Reading:
 
 
 def _assigned(certain: Assignment, doubtful: list[tuple[int, list[Call]]]) -> list[Assignment]:
-    """List all assignments, those with one choice first.  Raises AmbiguousError."""
+    """List all assignments, after settling the values that have one choice.  Raises AmbiguousError."""
     before = None
     while before != len(doubtful):
         before = len(doubtful)
@@ -260,7 +261,7 @@ def _assigned(certain: Assignment, doubtful: list[tuple[int, list[Call]]]) -> li
 
 
 def register_calls(calls: Iterable[Call], reading: Reading, assignment: Assignment) -> list[Call]:
-    """The history of the register whose values are the strings; gets that contradict others are left out."""
+    """Convert the history to that of the register of strings, without gets that contradict others."""
     found = []
     value: int | tuple[int, int] | None
     for call in calls:
@@ -271,7 +272,7 @@ def register_calls(calls: Iterable[Call], reading: Reading, assignment: Assignme
                 continue
         elif call.f == "put":
             chain = reading.chains.get(call.value)
-            # What is never read has a value of its own.
+            # A string that is never read has a value of its own.
             f, value = "write", -1 - call.source if chain is None else chain.base
         elif (made := assignment.get(call.source)) is not None:
             f, value = "cas", (made - 1, made)
@@ -282,7 +283,7 @@ def register_calls(calls: Iterable[Call], reading: Reading, assignment: Assignme
 
 
 def read_values(calls: Sequence[Call], pieces: Pieces, limits: Limits) -> tuple[Reading, list[Assignment]]:
-    """What the gets say, and in which ways the appends may stand in it.  Raises AmbiguousError."""
+    """Return what the gets show, and the possible assignments of the appends.  Raises AmbiguousError."""
     reading = Reading(pieces, gone=min((put.ret for put in pieces.puts.values()), default=NEVER))
     gets = reading.gets
     for call in limits.paced(sorted(calls, key=attrgetter("ret")), ENGINE):
@@ -301,7 +302,7 @@ def read_values(calls: Sequence[Call], pieces: Pieces, limits: Limits) -> tuple[
     for string in sorted(gets, key=len):
         if string:
             reading.take(string, gets[string])
-    # Nothing more is taken.
+    # No more strings are added.
     reading.used.clear()
     reading.number()
     return reading, reading.assignments()
@@ -320,7 +321,7 @@ def decide_by_kv_chains(calls: Sequence[Call], limits: Limits, *, proof: bool = 
         return EngineResult("invalid", ENGINE, violations=len(reading.conflicts))
     if not proof and len(assignments) == 1:
         ends = ends_of(reading, assignments[0])
-        # Most of the memory; it would be the peak, together with that of the zones.
+        # These take most of the memory; together with the zones they would set the peak.
         del pieces, reading, assignments
         return EngineResult("valid", ENGINE) if chains_fit(ends) else EngineResult("invalid", ENGINE, violations=1)
     assignment = next((one for one in assignments if chains_fit(ends_of(reading, one))), None)
@@ -334,11 +335,11 @@ def decide_by_kv_chains(calls: Sequence[Call], limits: Limits, *, proof: bool = 
 
 
 class Ends(NamedTuple):
-    """The times at which the values began and ended to be current, as far as they are known.
+    """Ranks between which values began and ended to be current, as far as they are known.
 
-    Of each value: when what made it began and ended, the first return and the last invocation of its gets.  ``starts``
-    are the values that chains start with.  ``unread``: the rank by which, and that from which on, what is never read
-    was there, a column each.
+    For each value: the invocation and return of the call that made it, and the first return and the last invocation
+    of its gets.  ``starts`` are the values that chains start with.  ``unread`` has the returns and the invocations
+    of the calls whose values were never read, one row each.
     """
 
     starts: IntArray
@@ -350,7 +351,10 @@ class Ends(NamedTuple):
 
 
 def ends_of(reading: Reading, assignment: Assignment) -> Ends | None:
-    """Find the ends of all values under one assignment; None if a value has no maker.  Skips pending unread calls."""
+    """Find the ends of all values under one assignment; None if a value has no maker.
+
+    Pending calls whose values were never read are skipped.
+    """
     chains = sorted(reading.chains.values(), key=lambda chain: chain.base)
     values = 1 + sum(len(chain.pieces) for chain in chains)
     begun, ended, first, last = (array("q", [rank]) * values for rank in (_NOT_MADE, -1, NEVER, -1))
@@ -371,7 +375,7 @@ def ends_of(reading: Reading, assignment: Assignment) -> Ends | None:
         first[value], last[value] = read.first.ret, read.last_invocation
     if _NOT_MADE in begun:
         return None
-    # The chain of the start begins with the initial value, whether it goes on or not.
+    # The initial value starts a chain even if nothing was appended to it.
     starts = np.array([INITIAL, *(chain.base for chain in chains if chain.root is not None)], np.int64)
     alone = np.array([(call.ret, call.invoke) for call in unread], np.int64).reshape(-1, 2).T
     return Ends(starts, _ranks(begun), _ranks(ended), _ranks(first), _ranks(last), alone)
@@ -382,9 +386,9 @@ def _ranks(column: array[int]) -> IntArray:
 
 
 def chains_fit(ends: Ends | None) -> bool:
-    """Is the register whose values are the strings linearizable?  As ``chains`` decides it, by columns.
+    """Return whether the register of strings is linearizable, decided by columns as ``cas_chains`` does.
 
-    What is never read is a chain of one value.
+    A value that was never read is a chain of its own.
     """
     if ends is None or (zones := chain_zones(*ends[:-1])) is None:
         return False

@@ -1,4 +1,4 @@
-"""A model of strings of which only some operations are known, to verify their counterexamples."""
+"""Model of strings of which only some operations are known, to verify counterexamples."""
 
 from __future__ import annotations
 
@@ -12,14 +12,15 @@ from checker.engines.kv_pieces import START, Pieces
 
 
 class PartOfKv(Model):
-    """A key-value store of which only some operations are known.
+    """Key-value store of which only some operations are known.
 
-    They may have put or appended their pieces at any moment, each as often as it was put or appended.  So every part of
-    a linearizable history is a linearizable history of this object.  An append of something that was appended or put
-    more than once is taken for one that is not looked at, because it is not known where it stands.
+    The unknown operations may have put or appended their pieces at any moment, each as often as the history
+    contains it.  So every part of a linearizable history is a linearizable history of this object.  If a piece was
+    appended or put more than once, its appends are treated as unknown, because it is not clear which one made which
+    string.
 
-    The state is the string (None if it may have pieces that no get shows), and how often what is not looked at made
-    each piece.
+    The state is the string (None if it may have pieces that no get shows), and how often the unknown operations
+    made each piece.
     """
 
     name = "part of strings"
@@ -59,11 +60,11 @@ class PartOfKv(Model):
         return frozenset() if f == "get" else frozenset({value})
 
     def _grown(self, state: State, parts: Sequence[str]) -> State:
-        """The state once the string is made of these pieces, by operations that are not looked at."""
+        """Return the state in which unknown operations have made the string consist of these pieces."""
         string, made = state
         whole = START.join(parts)
         if string is not None and whole.startswith(string):
-            # Strings have one way to fall apart, so these are the pieces after the present ones.
+            # Strings split in only one way, so these are the pieces after the present ones.
             parts = self._pieces.split(whole, len(string)) or []
             begins = not string
         else:

@@ -1,4 +1,4 @@
-"""The pieces that strings are made of: what was put or appended, if every string falls into them in one way."""
+"""Pieces that strings are made of: the strings put or appended, if every string splits into them in one way."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ START: Final = ""
 
 @dataclass(frozen=True, slots=True)
 class Pieces:
-    """The calls by the string that they put or appended; no string is a prefix of another."""
+    """Calls by the string that they put or appended; no such string is a prefix of another."""
 
     puts: dict[str, Call]
     appends: dict[str, list[Call]]
     lengths: tuple[int, ...]
 
     def at(self, string: str, start: int) -> str | None:
-        """The piece that begins there, if one does."""
+        """Return the piece that begins at ``start``, or None if no piece does."""
         for length in self.lengths:
             piece = string[start : start + length]
-            # The same object that was written, and no copy of it.
+            # Return the object that was written instead of a copy, to save memory.
             if piece in self.appends:
                 return self.appends[piece][0].value  # type: ignore[no-any-return]
             if piece in self.puts:
@@ -33,7 +33,7 @@ class Pieces:
         return None
 
     def split(self, string: str, start: int = 0) -> list[str] | None:
-        """All pieces from there on; None if the string is not made of pieces."""
+        """Return all pieces from ``start`` on; None if the rest is not made of pieces."""
         pieces = []
         while start < len(string):
             piece = self.at(string, start)
@@ -44,12 +44,12 @@ class Pieces:
         return pieces
 
     def makers(self, piece: str) -> int:
-        """How many operations may have made such a piece."""
+        """Return how many operations may have made this piece."""
         return len(self.appends.get(piece, ())) + (piece in self.puts)
 
 
 def pieces_of(calls: Iterable[Call]) -> Pieces | None:
-    """The pieces of a history of strings, or None if a string may have come about in several ways."""
+    """Return the pieces of a history of strings, or None if a string may have come about in several ways."""
     puts: dict[str, Call] = {}
     appends: dict[str, list[Call]] = {}
     for call in calls:
@@ -65,5 +65,5 @@ def pieces_of(calls: Iterable[Call]) -> Pieces | None:
     strings = sorted(puts.keys() | appends.keys())
     if any(longer.startswith(shorter) for shorter, longer in pairwise(strings)):
         return None
-    # No string begins with another, so only one length can fit; the commonest is tried first.
+    # No string begins with another, so only one length can fit; the most common one is tried first.
     return Pieces(puts, appends, tuple(length for length, _ in Counter(map(len, strings)).most_common()))

@@ -1,7 +1,8 @@
-"""Logs by columns: the sweep of ``checker.engines.logs`` on arrays, for one object's operations.
+"""Decide logs by columns: the sweep of ``checker.engines.logs`` on arrays, for one object's operations.
 
-It decides what the bounds decide.  Histories whose operations do not agree on the entries, or whose values, indexes or
-functions are none that fit into columns, are left to the sweep over calls, which names what is wrong with them.
+It decides everything that the bounds decide.  Some histories are left to the sweep over calls, which names what is
+wrong with them: those whose operations do not agree on the entries, and those whose values, indexes or functions do not
+fit into columns.
 """
 
 from __future__ import annotations
@@ -25,11 +26,12 @@ _ENTRIES: Final = frozenset({int, str})
 
 @dataclass(frozen=True, slots=True)
 class LogColumns:
-    """Appends, gets and lists of one log, a row each; ranks are distinct integers.
+    """Appends, gets and lists of one log, one row each; ranks are distinct integers.
 
-    Appends: the ``index`` that was answered (-1: unknown) between ``begun`` and ``ended`` (``NEVER``: pending).
-    Gets: the index ``asked``, and the append whose entry was ``seen`` there (its row, -1: no entry, -2: of no append).
-    Lists: their ``length``; all of them are beginnings of the longest, which are the entries of the appends ``listed``.
+    Appends: the ``index`` in the answer (-1: unknown), between ``begun`` and ``ended`` (``NEVER``: pending).  Gets:
+    the index ``asked``, and the append (row) whose entry was ``seen`` there (-1: no entry, -2: an entry of no
+    append).  Lists: their ``length``; all are prefixes of the longest, whose entries come from the appends
+    ``listed``.
     """
 
     index: IntArray
@@ -49,7 +51,7 @@ class LogColumns:
         return self.index.size + self.asked.size + self.length.size
 
     def without(self, begun: Iterable[int]) -> LogColumns:
-        """Without the reads that were invoked at these ranks, and with such appends as if they had not returned."""
+        """Drop the reads that were invoked at these ranks, and make the appends invoked there pending."""
         ranks = list(begun)
         lost, kept = np.isin(self.begun, ranks), ~np.isin(self.get_begun, ranks)
         lists = ~np.isin(self.list_begun, ranks)
@@ -62,7 +64,7 @@ class LogColumns:
 
 
 def log_columns(operations: Sequence[Operation]) -> LogColumns | None:
-    """The operations that take part, by columns; None if they do not fit."""
+    """Convert the operations that take part to columns; None if they do not fit."""
     if not {operation.f for operation in operations} <= {"append", "get", "list"}:
         return None
     appends = [operation for operation in operations if operation.f == "append" and operation.outcome != "fail"]
@@ -97,7 +99,7 @@ def log_columns(operations: Sequence[Operation]) -> LogColumns | None:
 
 
 def _longest(lists: list[Any]) -> Sequence[Any] | None:
-    """The list of which all others are beginnings; None if there is none, or if something in them is no entry."""
+    """Return the list of which all others are prefixes; None if there is none, or if it has an invalid entry."""
     if not set(map(type, lists)) <= {list} or not set(map(type, chain.from_iterable(lists))) <= _ENTRIES:
         return None
     longest: list[Any] = max(lists, key=len, default=[])
@@ -105,7 +107,7 @@ def _longest(lists: list[Any]) -> Sequence[Any] | None:
 
 
 def _indexes(numbers: list[int]) -> IntArray | None:
-    """The numbers as a column; None if one of them is below zero, or too large for it."""
+    """Return the numbers as a column; None if one of them is negative or too large."""
     try:
         column = np.array(numbers, np.int64)
     except OverflowError:
@@ -115,7 +117,7 @@ def _indexes(numbers: list[int]) -> IntArray | None:
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """The append of each index, ``filled``, and the ranks between which it was filled, ``low`` and ``high``."""
+    """Append of each index, ``filled``, and the ranks between which it was filled, ``low`` and ``high``."""
 
     filled: IntArray
     low: IntArray
@@ -126,14 +128,14 @@ class Bounds:
         return bool((self.low <= self.high).all())
 
     def crossings(self) -> list[tuple[int, int]]:
-        """(return of a call that saw an entry, invocation of a later one that did not), earliest first."""
+        """Return (return of a call that saw an entry, invocation of a later one that did not), earliest first."""
         crossed = np.flatnonzero(self.low > self.high)
         early, first = np.unique(self.high[crossed], return_index=True)
         return list(zip(early.tolist(), self.low[crossed[first]].tolist(), strict=True))
 
 
 def bounds(columns: LogColumns) -> Bounds | None:
-    """The running bounds of all indexes; None if the operations do not agree on the entries.  O(n)."""
+    """Compute the running bounds of all indexes; None if the operations disagree on the entries.  O(n)."""
     filled = _filled(columns)
     if filled is None:
         return None
@@ -142,7 +144,7 @@ def bounds(columns: LogColumns) -> Bounds | None:
     np.maximum.at(low, columns.asked[unseen], columns.get_begun[unseen])
     saw = columns.seen >= 0
     np.minimum.at(high, columns.asked[saw], columns.get_ended[saw])
-    # A list has seen the last of its entries, and not the one that would come next.
+    # A list saw the last of its entries, and did not see the next one.
     short, filling = columns.length < filled.size, columns.length > 0
     np.maximum.at(low, columns.length[short], columns.list_begun[short])
     np.minimum.at(high, columns.length[filling] - 1, columns.list_ended[filling])
@@ -152,7 +154,7 @@ def bounds(columns: LogColumns) -> Bounds | None:
 
 
 def _filled(columns: LogColumns) -> IntArray | None:
-    """The append of every index, gaps filled by pending ones in the order of their invocations."""
+    """Return the append of every index; pending appends fill gaps in the order of their invocations."""
     if (columns.seen == _STRANGE).any() or (columns.listed < 0).any():
         return None
     done, saw = np.flatnonzero(columns.index >= 0), columns.seen >= 0
@@ -175,9 +177,9 @@ def _filled(columns: LogColumns) -> IntArray | None:
 
 
 def linearization(columns: LogColumns, found: Bounds) -> IntArray:
-    """The linearization as rows: the appends', then the gets', then the lists'.
+    """Return the linearization as row numbers; appends are numbered first, then gets, then lists.
 
-    Appends are at their earliest moments, reads as early as can be.
+    Appends take effect at their earliest moments, and reads as early as possible.
     """
     blind, saw = np.flatnonzero(columns.seen < 0), np.flatnonzero(columns.seen >= 0)
     appends, lists = columns.index.size, np.argsort(columns.length, kind="stable")
@@ -186,8 +188,8 @@ def linearization(columns: LogColumns, found: Bounds) -> IntArray:
     seen = np.maximum(columns.get_begun[saw], found.low[columns.asked[saw]])
     listing = np.maximum(columns.list_begun[lists], np.append(found.low, -1)[length - 1])
     moment = np.concatenate([columns.get_begun[blind], found.low, listing, seen])
-    # At one moment: first reads that see nothing yet, then the appends by their indexes, with the lists that end at
-    # each, then reads that see them.
+    # At the same moment, reads that see nothing come first, then the appends by their indexes, each followed by the
+    # lists that end with it, then the gets that see them.
     last = found.filled.size
     place = np.concatenate([np.full(blind.size, -1), 2 * np.arange(last), 2 * length - 1, np.full(saw.size, 2 * last)])
     order: IntArray = rows[np.lexsort((place, moment))]
@@ -195,9 +197,10 @@ def linearization(columns: LogColumns, found: Bounds) -> IntArray:
 
 
 def is_log_linearization(order: IntArray, columns: LogColumns) -> bool:
-    """``definition.is_linearization`` for rows of columns: legal, complete, and true to the order of time.
+    """Return whether this order of rows is legal, complete, and true to real time.
 
-    It shares nothing with the sweep, and says of each row what the definition says of a call.
+    The counterpart of ``definition.is_linearization`` for columns.  It shares nothing with the sweep, and states
+    for each row what the definition states for a call.
     """
     appends = columns.index.size
     begun = np.concatenate([columns.begun, columns.get_begun, columns.list_begun])
@@ -227,7 +230,7 @@ def is_log_linearization(order: IntArray, columns: LogColumns) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class LogProof:
-    """What shows the verdict on a log (``core.engine.ColumnProof``)."""
+    """Proof of the verdict on a log (``core.engine.ColumnProof``)."""
 
     columns: LogColumns
     found: Bounds
@@ -237,11 +240,14 @@ class LogProof:
         return order.size if is_log_linearization(order, self.columns) else None
 
     def contradictions(self, gone: Collection[int]) -> Sequence[Contradiction] | None:
-        """All at once; what is wrong beside them, and what rests on an append that has not returned, is for calls."""
+        """Return all contradictions at once; None if calls have to find them.
+
+        Calls are needed for violations that remain after these, and for those that involve a pending append.
+        """
         columns = self.columns
         if gone:
             thinner = columns.without(gone)
-            # Without its longest list the log's entries may be known in part only.
+            # Without its longest list, the log's entries may be known only in part.
             rest = bounds(thinner) if thinner.listed.size == columns.listed.size else None
             return () if rest is not None and rest.valid else None
         crossings = self.found.crossings()

@@ -1,4 +1,4 @@
-"""Append-only logs: agreement on the entries, then one sweep over the indexes.
+"""Decide append-only logs: agreement on the entries, then one sweep over the indexes.
 
 With t_i the moment at which index i was filled, t_0 <= t_1 <= …, and
 
@@ -6,8 +6,8 @@ With t_i the moment at which index i was filled, t_0 <= t_1 <= …, and
     U_i = min(return of the append of i, returns of reads that saw i)
 
 the history is linearizable iff the running maximum of L stays at or below the running minimum (from behind) of U.
-Pending appends that were not seen are dropped, but a gap below the greatest index must be filled by one of them: the
-gaps in order take the earliest invoked.
+Pending appends that were not seen are dropped, but every gap below the greatest index must be filled by one of them:
+the gaps, in order, take the earliest invoked.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _FUNCTIONS: Final = ("append", "get", "list")
 
 
 def entries_unique(calls: Sequence[Call]) -> bool:
-    """Does the sweep apply: was no value appended twice, and none that a get of no entry answers as well?"""
+    """Return whether the sweep applies: no value was appended twice, and none equals the answer for no entry."""
     appended = [call.value for call in calls if call.f == "append"]
     known = set(appended)
     return len(known) == len(appended) and None not in known and all(call.f in _FUNCTIONS for call in calls)
@@ -47,7 +47,7 @@ class _Disagreement(Exception):  # noqa: N818 (a finding, not an error)
 
 @dataclass(slots=True)
 class _Entries:
-    """index -> value, with one call that says so, and the appends by value."""
+    """Value of each index, with a call that shows it, and the appends by value."""
 
     at: dict[int, tuple[Any, Call]] = field(default_factory=dict)
     place: dict[Any, tuple[int, Call]] = field(default_factory=dict)
@@ -68,7 +68,7 @@ class _Entries:
             raise _Disagreement("never-written", (call,))
 
     def refuse_left_out(self) -> None:
-        """Refuse lists that go beyond an index of which they say nothing.  Raises _Disagreement."""
+        """Refuse lists that skip an index below their end.  Raises _Disagreement."""
         for index, call in self.left_out:
             if index in self.at:
                 raise _Disagreement("log-overwrite", (self.at[index][1], call))
@@ -87,9 +87,9 @@ def decide_by_log_sweep(calls: Sequence[Call], limits: Limits, *, proof: bool = 
 
 
 def _agree(calls: Sequence[Call], limits: Limits) -> tuple[list[Call], dict[int, Call]]:
-    """The append of every index, gaps filled; and the calls that said first where an append is, by its source.
+    """Return the append of every index, and the first call that shows each append's index, by its source.
 
-    Raises _Disagreement.
+    Gaps are filled by pending appends.  Raises _Disagreement.
     """
     entries = _Entries(appends={call.value: call for call in calls if call.f == "append"})
     longest: tuple[int, Call] | None = None
@@ -144,9 +144,9 @@ def _sweep(
         high[index] = min(high[index], high[index + 1], key=lambda bound: bound[0])
     pairs = _crossings(low, high)
     if pairs and pairs[0][1].pending and pairs[0][1].source not in witnesses:
-        # A pending append that fills a gap came too late, and there is no earlier one.
+        # A pending append that fills a gap began too late, and there is no earlier one.
         raise _Disagreement("log-hole", pairs[0][:1])
-    # A later one is no matter of order either, and is found once the others are out of its way.
+    # A later one of this kind does not depend on order either, and is found once the others are out of its way.
     known = (pair for pair in pairs if not pair[1].pending or pair[1].source in witnesses)
     cores = list(dict.fromkeys(_witnessed(*pair, witnesses) for pair in known))
     if cores:
@@ -156,14 +156,14 @@ def _sweep(
 
 
 def _sight(call: Call) -> tuple[int | None, int | None]:
-    """The least index that a read did not see, and the greatest that it saw."""
+    """Return the least index that a read did not see, and the greatest that it saw."""
     if call.f == "list":
         return len(call.result), len(call.result) - 1 if call.result else None
     return (call.value, None) if call.result is None else (None, call.value)
 
 
 def _witnessed(before: Call, after: Call, witnesses: dict[int, Call]) -> tuple[Call, ...]:
-    """The core; of an append that was never answered it needs a call that said where the entry is."""
+    """Return the core; an append without an answer needs a call that shows its index."""
     if not after.pending or index_said(before, after.value) is not None:
         return before, after
     witness = witnesses[after.source]
@@ -171,12 +171,12 @@ def _witnessed(before: Call, after: Call, witnesses: dict[int, Call]) -> tuple[C
 
 
 def index_said(call: Call, value: Any) -> int | None:
-    """The index at which a call says that this value is, if it does."""
+    """Return the index at which a call shows this value, or None."""
     return next((index for index, said in _claims(call) if said == value), None)
 
 
 def _crossings(low: list[tuple[int, Call]], high: list[tuple[int, Call]]) -> list[tuple[Call, Call]]:
-    """Pairs (saw it by then, did not see it later), one for each that came too early, earliest first."""
+    """Return pairs (saw it by then, did not see it later), one for each early call, earliest first."""
     pairs: dict[int, tuple[Call, Call]] = {}
     for (late, after), (early, before) in zip(low, high, strict=True):
         if late > early:
@@ -185,7 +185,7 @@ def _crossings(low: list[tuple[int, Call]], high: list[tuple[int, Call]]) -> lis
 
 
 def _order(calls: Sequence[Call], filled: list[Call], at: list[int]) -> list[Call]:
-    """Appends at their earliest moments, reads as early as what they saw allows."""
+    """Place appends at their earliest moments, and reads as early as what they saw allows."""
     keyed = [((moment, index, 0), call) for index, (moment, call) in enumerate(zip(at, filled, strict=True))]
     for call in calls:
         if call.f == "append":
@@ -200,7 +200,7 @@ def _order(calls: Sequence[Call], filled: list[Call], at: list[int]) -> list[Cal
 
 
 def _by_columns(operations: Sequence[Operation], _model: Model, limits: Limits, _proof: bool) -> ByColumns | None:
-    """Decide without making calls; None if the operations do not fit into columns, or agree on no entries."""
+    """Decide without making calls; None if the operations do not fit into columns or disagree on the entries."""
     columns = log_columns(operations)
     if columns is None:
         return None

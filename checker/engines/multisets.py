@@ -1,20 +1,20 @@
-"""Queues without an order, and identifiers that are given out once: one pass over each value's operations.
+"""Decide queues without an order, and unique identifiers: one pass over each value's operations.
 
 A bag is the product of one object for each value, so it is linearizable if and only if each of these is (Herlihy and
-Wing 1990).  Of one value all copies are alike: put every enqueue at its invocation and every dequeue at its return,
-the earliest and the latest moments that there are; if a dequeue finds nothing there then, no other choice helps.  So
-the k-th dequeue to return needs k enqueues invoked before that.  A dequeue whose answer is not known may have taken
-nothing, and is left out there.
+Wing 1990).  All copies of one value are alike.  Put every enqueue at its invocation and every dequeue at its return,
+their earliest and latest possible moments; if a dequeue finds nothing then, no other choice helps.  So the k-th dequeue
+to return needs k enqueues invoked before its return.  A dequeue with an unknown answer may have taken nothing, and is
+left out here.
 
 A drain takes out its items one after the other, anywhere between its begin and its end, and then finds the queue empty.
-So what was acknowledged before it began was taken by something that began before it ended: by as many answers with
-that value, or by a dequeue or drain in doubt, of which a drain may have taken anything and a dequeue one item.  If
-the same holds of what was acknowledged before it ended, the queue may have been empty at its very end, whatever the
-values.
+So every item that was acknowledged before the drain began was taken by something that began before the drain ended: by
+an answer with that value, or by a dequeue or drain in doubt.  A drain in doubt may have taken anything, a dequeue in
+doubt one item.  If the same holds for all items that were acknowledged before the drain ended, the queue may have been
+empty at its very end, whatever the values.
 
-Otherwise the moment at which it was empty ties the values together, as a dequeue that found it empty does.  Then the
-search decides.  It takes drains for single steps, and assumes that calls in doubt took nothing.  An order that it finds
-is one; if it finds none, that proves something only in a history without drains and without calls in doubt.
+Otherwise the moment at which the queue was empty ties the values together, as a dequeue that finds it empty does.  Then
+the search decides.  It treats drains as single steps, and assumes that calls in doubt took nothing.  Any order that it
+finds is valid.  If it finds none, that proves something only in a history without drains and without calls in doubt.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _ByItem: TypeAlias = Mapping[Any, list[Call]]
 
 
 def decide_bag(calls: Sequence[Call], model: Model, limits: Limits) -> EngineResult:
-    """Decide one queue without an order; ``TotalQueue`` may deliver a value again."""
+    """Decide one queue without an order; a ``TotalQueue`` may deliver a value again."""
     enqueues: defaultdict[Any, list[Call]] = defaultdict(list)
     taken: defaultdict[Any, list[Call]] = defaultdict(list)
     for call in limits.paced(calls, BAG):
@@ -60,7 +60,7 @@ def decide_bag(calls: Sequence[Call], model: Model, limits: Limits) -> EngineRes
         ):
             found = compiled_search(calls, model, limits) or search(calls, model, limits)
             return found if found.verdict == "valid" else EngineResult("unknown", BAG, reason=found.reason or _TIED)
-        # The items of a drain leave at different moments, so no order of whole calls can show a drain.
+        # The items of a drain leave at different moments, so no order of whole calls can show it.
         ordered = all(call.f == "enqueue" or call.pending or _is_plain(call) for call in calls)
         moments = [(call.invoke if call.f == "enqueue" else call.ret, call) for call in calls if not _is_idle(call)]
         order = [call for _, call in sorted(moments, key=lambda moment: moment[0])]
@@ -73,17 +73,17 @@ def decide_bag(calls: Sequence[Call], model: Model, limits: Limits) -> EngineRes
 
 
 def is_bag(model: Model) -> bool:
-    """Is it a queue without an order?  Not a class derived from one, which may do anything."""
+    """Return whether the model is a queue without an order; a derived class, which may do anything, is not."""
     return type(model) in (UnorderedQueue, TotalQueue)
 
 
 def takes_over_time(calls: Sequence[Call]) -> bool:
-    """Whether items may leave a queue at moments that the model's steps do not show: in drains, and in doubt."""
+    """Return whether items may leave at moments that the model's steps do not show: in drains or in doubt."""
     return any(call.f == "drain" or _is_idle(call) for call in calls)
 
 
 def _finds_empty(model: Model, calls: Sequence[Call]) -> bool:
-    """Whether a dequeue found the queue empty, which a queue that may deliver again does not promise."""
+    """Return whether a dequeue found the queue empty; a queue that may deliver again does not promise that."""
     return type(model) is UnorderedQueue and any(call.f == "dequeue" and call.result is None for call in calls)
 
 
@@ -96,7 +96,7 @@ def _is_idle(call: Call) -> bool:
 
 
 def _too_many(enqueues: _ByItem, taken: _ByItem, *, again: bool) -> Iterator[list[Call]]:
-    """The first dequeue of each value that finds nothing, with all that bears on it."""
+    """Yield the first dequeue of each value that finds nothing, with the calls that prove it."""
     for item, takers in taken.items():
         begun = sorted(enqueues.get(item, ()), key=lambda call: call.invoke)
         takers.sort(key=lambda call: call.ret)
@@ -109,7 +109,7 @@ def _too_many(enqueues: _ByItem, taken: _ByItem, *, again: bool) -> Iterator[lis
 
 
 def _lost(calls: Sequence[Call], enqueues: _ByItem, taken: _ByItem) -> Iterator[list[Call]]:
-    """For the earliest drain that misses something: what was acknowledged before it and never taken."""
+    """Yield, for the earliest drain that misses something, each item acknowledged before it and never taken."""
     for drain in _drains(calls):
         missed = _missed(drain, drain.invoke, enqueues, taken)
         if not _fits(calls, drain, missed):
@@ -119,11 +119,11 @@ def _lost(calls: Sequence[Call], enqueues: _ByItem, taken: _ByItem) -> Iterator[
 
 
 def _ends_empty(calls: Sequence[Call], drain: Call, enqueues: _ByItem, taken: _ByItem, *, again: bool) -> bool:
-    """Whether the queue may have been empty at the very end of a drain; False also where that is not known."""
+    """Return whether the queue may be empty at the very end of a drain; False if that is not known."""
     if again and any(len(begun) > 1 for begun in enqueues.values()):
         return False  # the same copy may have been delivered twice
     missed = _missed(drain, drain.ret, enqueues, taken)
-    # What a call in doubt has taken is not there for a later dequeue.
+    # An item that a call in doubt took is not there for a later dequeue.
     spare = {item: len(begun) - len(taken.get(item, ())) for item, begun in enqueues.items()}
     needed = Counter(call.value for call in missed)
     return _fits(calls, drain, missed) and all(number <= spare[item] for item, number in needed.items())
@@ -134,7 +134,7 @@ def _drains(calls: Sequence[Call]) -> list[Call]:
 
 
 def _missed(drain: Call, moment: int, enqueues: _ByItem, taken: _ByItem) -> list[Call]:
-    """What was acknowledged before a moment, and taken by nothing that is known and began before the drain's end."""
+    """Return the enqueues acknowledged before a moment whose items no known call takes before the drain's end."""
     missed: list[Call] = []
     for item, begun in enqueues.items():
         done = sorted((call for call in begun if call.ret < moment), key=lambda call: call.ret)
@@ -148,7 +148,7 @@ def _doubts(calls: Sequence[Call], drain: Call) -> list[Call]:
 
 
 def _fits(calls: Sequence[Call], drain: Call, missed: Sequence[Call]) -> bool:
-    """Whether dequeues and drains in doubt may have taken what the drain missed."""
+    """Return whether dequeues and drains in doubt may have taken what the drain missed."""
     if not missed:
         return True
     doubts = _doubts(calls, drain)
@@ -182,7 +182,7 @@ def explain_bag(core: Sequence[Call], scene: Scene, result: EngineResult) -> Cou
 
 
 def _items(call: Call) -> Sequence[Any]:
-    """What it took out."""
+    """Return the items that the call took out."""
     if call.pending or call.f == "enqueue" or call.result is None:
         return ()
     return call.result if call.f == "drain" else (call.result,)
@@ -193,7 +193,7 @@ def _item(value: Any) -> str:
 
 
 def decide_ids(calls: Sequence[Call], limits: Limits) -> EngineResult:
-    """Decide identifiers: of each that was given out more than once, the first two times."""
+    """Decide identifiers: a core is the first two times that one was given out."""
     given: defaultdict[Any, list[Call]] = defaultdict(list)
     for call in limits.paced(calls, IDS):
         if not call.pending:

@@ -17,16 +17,16 @@ from history.codes import NEVER
 NOTHING: Final = -1
 NOWHERE: Final = -2
 _FUNCTIONS: Final = frozenset({"enqueue", "dequeue"})
-#: What is equal to nothing of another type.
+#: Types whose values never equal a value of another type.
 _ITEMS: Final = frozenset({int, str, type(None)})
 
 
 @dataclass(frozen=True, slots=True)
 class QueueColumns:
-    """The ranks of n enqueues, from ``begun`` to ``ended``, and of m dequeues, from ``asked`` to ``answered``.
+    """Ranks of n enqueues, from ``begun`` to ``ended``, and of m dequeues, from ``asked`` to ``answered``.
 
-    ``item`` (m) is the number of the enqueue of what was answered, ``NOTHING``, or ``NOWHERE`` if there was none;
-    where the dequeue is pending it means nothing.
+    ``item`` has for each dequeue the number of the enqueue whose item it returned, ``NOTHING`` if it found the
+    queue empty, or ``NOWHERE`` if no enqueue matches.  It is meaningless for pending dequeues.
     """
 
     begun: IntArray
@@ -37,11 +37,11 @@ class QueueColumns:
 
     @property
     def size(self) -> int:
-        """How many operations take part."""
+        """Number of operations that take part."""
         return self.begun.size + self.asked.size
 
     def nothing_wrong(self) -> bool:
-        """Is the queue linearizable?  O(n log n)."""
+        """Return whether the queue is linearizable.  O(n log n)."""
         known = self.answered != NEVER
         item, asked, answered = self.item[known], self.asked[known], self.answered[known]
         found = item != NOTHING
@@ -58,7 +58,7 @@ class QueueColumns:
         )
 
     def _until(self, taken: IntArray, asked: IntArray, takers: IntArray) -> IntArray:
-        """The rank until which each item must be there; items that stay go to the pending dequeues."""
+        """Return the rank until which each item must be there; pending dequeues take items that stay."""
         until = np.full(self.begun.size, NEVER)
         until[taken] = asked
         staying = np.flatnonzero((until == NEVER) & (self.ended != NEVER))
@@ -67,23 +67,23 @@ class QueueColumns:
         return until
 
     def _overtaken(self, until: IntArray, since: IntArray, answered: IntArray) -> npt.NDArray[np.bool_]:
-        """For each answer: was anything enqueued before ``since`` of which no dequeue had begun?"""
+        """Return for each answer whether an item enqueued before ``since`` had no dequeue begun yet."""
         by_return = np.argsort(self.ended)
         longest = np.maximum.accumulate(np.append(-1, until[by_return]))
         return longest[np.searchsorted(self.ended[by_return], since)] > answered
 
     def _empty(self, until: IntArray, asked: IntArray, answered: IntArray) -> npt.NDArray[np.bool_]:
-        """For each answer that found nothing: is there a moment at which the queue may be empty?"""
+        """Return for each answer that found nothing whether there is a moment at which the queue may be empty."""
         lasting = self.ended < until
         begins, ends = np.sort(self.ended[lasting]), np.sort(until[lasting])
-        # As many have come as have gone.
+        # Moments at which as many items have left as had come.
         gaps = np.append(ends[np.searchsorted(begins, ends) == np.arange(1, ends.size + 1)], NEVER)
         at_once: npt.NDArray[np.bool_] = np.searchsorted(begins, asked) == np.searchsorted(ends, asked)
         return at_once | (gaps[np.searchsorted(gaps, asked)] < answered)
 
 
 def columns_of(enqueues: Sequence[Call], dequeues: Sequence[Call]) -> QueueColumns | None:
-    """The columns of calls, or None where an item was enqueued twice, or is nothing, or not even equal to itself."""
+    """Convert calls to columns; None if an item is enqueued twice, is null, or does not equal itself."""
     item = _places([call.value for call in enqueues], [call.result for call in dequeues])
     if item is None:
         return None
@@ -93,7 +93,7 @@ def columns_of(enqueues: Sequence[Call], dequeues: Sequence[Call]) -> QueueColum
 
 
 def columns_of_operations(operations: Sequence[Operation]) -> QueueColumns | None:
-    """The columns of what takes part, or None where that has to be made calls of first, to see what it is."""
+    """Convert operations to columns; None if calls have to be made of them first."""
     enqueues = [one for one in operations if one.f == "enqueue" and one.outcome != "fail"]
     dequeues = [one for one in operations if one.f == "dequeue" and one.outcome != "fail"]
     items, answers = [one.value for one in enqueues], [one.result for one in dequeues]

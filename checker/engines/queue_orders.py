@@ -1,4 +1,4 @@
-"""The linearization of a queue with which nothing is wrong: the second half of the argument in ``engines.queues``."""
+"""Linearization of a valid queue: the second half of the argument in ``engines.queues``."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from typing import TypeAlias
 from checker.core.calls import Call
 from history.codes import NEVER
 
-#: An enqueue and its dequeue: its own, or a pending one that is given to it, or None.
+#: An enqueue and its dequeue: its own, a pending one that is assigned to it, or None.
 Pair: TypeAlias = tuple[Call, Call | None]
 Span: TypeAlias = tuple[float, float]
 
 
 @dataclass(frozen=True, slots=True)
 class _Stay:
-    """The stay of an item in the queue; a dequeue that finds nothing is a stay that ends where it begins."""
+    """Stay of an item in the queue; a dequeue that finds nothing is a stay that ends where it begins."""
 
     put: Span
     out: Span
@@ -25,7 +25,10 @@ class _Stay:
 
 
 def linearization(pairs: Iterable[Pair], empty: Iterable[tuple[float, Call]]) -> list[Call]:
-    """All calls of these items, and the dequeues that found nothing at these moments, in a legal order; O(n log n)."""
+    """Return a legal order of all calls on these items; O(n log n).
+
+    ``empty`` are the dequeues that found nothing, with their moments.
+    """
     stays = [_stay(*pair) for pair in pairs]
     stays += [_Stay((moment, moment), (moment, moment), (call,)) for moment, call in empty]
     keyed: list[tuple[float, int, Call]] = []
@@ -44,7 +47,7 @@ def _stay(enqueue: Call, dequeue: Call | None) -> _Stay:
 
 
 def _in_order(stays: Sequence[_Stay]) -> Iterator[_Stay]:
-    """Sort so that what was enqueued, or dequeued, before another was invoked comes first."""
+    """Sort so that an item comes first if its enqueue or dequeue returned before the other's was invoked."""
     orders = _Waiting([stay.put for stay in stays]), _Waiting([stay.out for stay in stays])
     half, free, done = set[int](), list[int](), set[int]()
     for _ in stays:
@@ -55,7 +58,7 @@ def _in_order(stays: Sequence[_Stay]) -> Iterator[_Stay]:
 
 
 class _Waiting:
-    """One of the two orders: which items still wait for others."""
+    """One of the two orders, and the items in it that still wait for others."""
 
     def __init__(self, spans: Sequence[Span]) -> None:
         self.spans = spans
@@ -63,7 +66,7 @@ class _Waiting:
         self.ends = sorted(range(len(spans)), key=lambda place: spans[place][1], reverse=True)
 
     def freed(self, done: set[int]) -> Iterator[int]:
-        """The places of those that wait for none that is not done, each once."""
+        """Yield each place once, as soon as every place it waits for is done."""
         while self.ends[-1] in done:
             self.ends.pop()
         while self.begins and self.spans[self.begins[-1]][0] <= self.spans[self.ends[-1]][1]:

@@ -1,28 +1,31 @@
-"""FIFO queues whose items are enqueued once each: one sweep over the dequeues, O(n log n).
+"""Decide FIFO queues whose items are enqueued once each: one sweep over the dequeues, O(n log n).
 
 Let an item v be put in between the ranks E(v) and E'(v), the invocation and the return of its enqueue, and taken out
-between D(v) and D'(v); what stays is taken out beyond everything.  A history without pending calls is linearizable iff
+between D(v) and D'(v); an item that stays is taken out after everything else.  A history without pending calls is
+linearizable iff
 
-1. what was dequeued was enqueued, is dequeued once, and E(v) < D'(v);
+1. every dequeued item was enqueued, is dequeued once, and E(v) < D'(v);
 2. no item is overtaken: there are no v and w with E'(v) < E(w) and D'(w) < D(v);
-3. every dequeue that found nothing has a moment at which nothing must have been there, outside all (E'(v), D(v)).
+3. every dequeue that found nothing has a moment at which the queue may be empty, outside all (E'(v), D(v)).
 
-(Henzinger, Sezgin and Vafeiadis, Aspect-oriented linearizability proofs, CONCUR 2013.)  Each is needed.  That they are
-enough: let E' be at most D' and D at least E, which changes none of the three, and take a dequeue that found nothing
-for an item that is put in and taken out at its moment.  Then "v before w" if E'(v) < E(w) or D'(v) < D(w) is the union
-of two interval orders.  If v before w by the one, w before x by the other, x before y by the first again, and so on in
-a circle, then by the first also v before y or x before w; either way there is a shorter circle, and in the end one of
-two items, which 2 and 3 exclude.  So the items can be put in an order.  Put in each when it and all ahead of it have
-been invoked to be put in, and take out each when, moreover, it and all ahead of it have been invoked to be taken out:
-none has returned by then, or it would have been before one of those ahead of it.
+(Henzinger, Sezgin and Vafeiadis, Aspect-oriented linearizability proofs, CONCUR 2013.) Each condition is necessary.
+Together they are sufficient: let E' be at most D' and D at least E, which changes none of the three, and treat a
+dequeue that found nothing as an item that is put in and taken out at its moment.  Then "v before w" if E'(v) < E(w) or
+D'(v) < D(w) is the union of two interval orders.  Suppose v is before w by one order, w before x by the other, x before
+y by the first again, and so on in a circle.  Then by the first order also v is before y or x before w.  Either way
+there is a shorter circle, and in the end a circle of two items, which 2 and 3 exclude.  So the items can be put in an
+order.  Put in each item when its enqueue and the enqueues of all items ahead of it have been invoked.  Take out each
+item when, moreover, its dequeue and the dequeues of all items ahead of it have been invoked.  None of these calls has
+returned by then, or it would have been before one of those ahead of it.
 
-*Pending.*  An enqueue whose item was never dequeued is left out: no order needs it.  A dequeue may have taken any item
-that no other did.  By when an item must be gone follows from 2 and 3, and what follows for one holds for all whose
-enqueues returned before its own.  So if there is a way at all, it is one to let the dequeue that was invoked k-th take
-the item whose enqueue returned k-th among those that stay; with that nothing is pending any more.
+*Pending.* An enqueue whose item was never dequeued is left out, because no order needs it.  A pending dequeue may have
+taken any item that no other dequeue took.  By when an item must be gone follows from 2 and 3, and what follows for one
+item holds for all whose enqueues returned before its own.  So if any assignment works, this one does: the dequeue that
+was invoked k-th takes the item whose enqueue returned k-th among those that stay.  After that nothing is pending any
+more.
 
-Each violation has an item, or a dequeue that found nothing, of its own: it is left out of what is looked at afterwards,
-which keeps linearizable histories linearizable.
+Each violation has its own item, or its own dequeue that found nothing.  That item or dequeue is left out of the rest of
+the analysis, which keeps a linearizable history linearizable.
 """
 
 from __future__ import annotations
@@ -54,11 +57,12 @@ _BY_RETURN: Final = attrgetter("ret")
 
 @dataclass(slots=True)
 class _Queue:
-    """A history, sorted out, and the violations found in it.
+    """History of a queue, sorted by role, and the violations found in it.
 
-    ``taken`` has each item's first dequeue; ``answers`` are these and the dequeues that found nothing, by their
-    returns.  ``takers`` may have taken anything, by their invocations: pending, or with an answer that cannot be true.
-    ``reported`` are the items of violations, ``reported_empty`` the sources of dequeues that must have found something.
+    ``taken`` has each item's first dequeue.  ``answers`` are these and the dequeues that found nothing, by their
+    returns.  ``takers`` are the dequeues that may have taken any item, by their invocations: pending ones, and
+    those with an answer that cannot be true.  ``reported`` are the items of violations, and ``reported_empty`` the
+    sources of dequeues that found nothing but must have found something.
     """
 
     enqueues: dict[Any, Call]
@@ -72,9 +76,9 @@ class _Queue:
     violations: int = 0
 
     def report(self, due: Call, others: Iterable[Call], kind: str = WITHOUT_KIND) -> None:
-        """A violation that came to exist when ``due`` returned; only the cores of the earliest are kept.
+        """Report a violation that was complete when ``due`` returned; only the cores of the earliest are kept.
 
-        Of the others the ``kind`` is, where no more than that one call is needed to know it.
+        The others are counted by ``kind``, which is known if that one call is enough to know it.
         """
         self.violations += 1
         self.kinds[due.source] = kind, due.source
@@ -87,24 +91,24 @@ class _Queue:
             self.reported.add(due.result)
 
     def counts(self, answer: Call) -> bool:
-        """Is it in no violation so far?"""
+        """Return whether the answer is in no violation so far."""
         return answer.source not in self.reported_empty and answer.result not in self.reported
 
     def asked(self, answer: Call) -> list[Call]:
-        """The enqueue of what was answered, if anything was."""
+        """Return the enqueue of the item that was answered, if any."""
         return [] if answer.result is None else [self.enqueues[answer.result]]
 
     def dequeued(self) -> list[Call]:
-        """The enqueues that count of items that are known to have been taken, by their returns."""
+        """Return the enqueues, by their returns, of known taken items that are in no violation."""
         return sorted((self.enqueues[item] for item in self.taken if item not in self.reported), key=_BY_RETURN)
 
     def staying(self) -> list[Call]:
-        """The enqueues that count and returned of items that are not known to have been taken, by their returns."""
+        """Return the completed enqueues, by their returns, of items not known to be taken and in no violation."""
         left = (call for item, call in self.enqueues.items() if item not in self.taken and item not in self.reported)
         return sorted((call for call in left if call.ret != NEVER), key=_BY_RETURN)
 
     def pairs(self) -> list[Pair]:
-        """The enqueues that count with their dequeues: their own, or a pending one, or none."""
+        """Return the enqueues that are in no violation, each with its dequeue, a pending one, or None."""
         staying = self.staying()
         return [
             *((call, self.taken[call.value]) for call in self.dequeued()),
@@ -113,7 +117,7 @@ class _Queue:
 
 
 def decide_by_queue_sweep(calls: Sequence[Call], limits: Limits, *, proof: bool = True) -> EngineResult | None:
-    """Decide one queue, or None if an item was enqueued twice, or one that equals null."""
+    """Decide one queue; None if an item was enqueued twice or equals null."""
     enqueues = [call for call in limits.paced(calls, ENGINE) if call.f == "enqueue"]
     dequeues = [call for call in calls if call.f == "dequeue"]
     columns = columns_of(enqueues, dequeues) if len(enqueues) + len(dequeues) == len(calls) else None
@@ -143,7 +147,7 @@ def decide_by_queue_sweep(calls: Sequence[Call], limits: Limits, *, proof: bool 
 
 
 def _by_columns(operations: Sequence[Operation], _model: Model, limits: Limits, proof: bool) -> ByColumns | None:
-    """Decide without making calls; None where they are needed."""
+    """Decide without making calls; None if they are needed."""
     columns = None if proof else columns_of_operations(operations)
     if columns is None:
         return None
@@ -162,7 +166,7 @@ def _sort_out(queue: _Queue, dequeues: Sequence[Call], limits: Limits) -> None:
 
 
 def _was_there(call: Call, queue: _Queue) -> bool:
-    """Was what was answered there to be taken?  If not, that is a violation, one for each item."""
+    """Return whether the item was there to be taken; report a violation, once for each item, if it was not."""
     enqueue = queue.enqueues.get(call.result)
     begun = enqueue is not None and enqueue.invoke < call.ret
     first = queue.taken.setdefault(call.result, call) if begun else None
@@ -173,10 +177,11 @@ def _was_there(call: Call, queue: _Queue) -> bool:
 
 
 def _overtaken(queue: _Queue, limits: Limits) -> None:
-    """Report answers ahead of which something must have been in the queue of which no dequeue had begun.
+    """Report answers that overtook an item: one that had to leave first and whose dequeue had not begun.
 
-    What was taken later is looked at apart from what stays, the first of which pending calls may have taken.  What
-    had been taken when one answer returned is so for all that follow, so neither list is gone back in.
+    Items that were taken later are examined separately from items that stay, because pending dequeues may have
+    taken the first of those.  An item that had been taken when one answer returned is taken for all later answers,
+    so neither list is ever searched again from the start.
     """
     later, staying = queue.dequeued(), queue.staying()
     place = takers = lost = 0
@@ -191,7 +196,7 @@ def _overtaken(queue: _Queue, limits: Limits) -> None:
             takers += 1
         overtaken = place < len(later) and later[place].ret < begun
         missing = takers + lost < len(staying) and staying[takers + lost].ret < begun
-        # What is lost is a violation anyway; but with pending calls it takes many operations to show it.
+        # A lost item is a violation anyway, but with pending calls it takes many operations to show it.
         if missing and not (overtaken and takers):
             ahead = staying[: takers + lost + 1]
             others = (call for call in ahead if call.value not in queue.reported)
@@ -204,12 +209,12 @@ def _overtaken(queue: _Queue, limits: Limits) -> None:
 
 
 def _waits(enqueue: Call, answer: Call, queue: _Queue) -> bool:
-    """Did no dequeue of this item begin before that answer?"""
+    """Return whether no dequeue of this item had begun when that answer returned."""
     return queue.taken[enqueue.value].invoke > answer.ret and enqueue.value not in queue.reported
 
 
 class _Cover:
-    """The intervals in which something must have been in the queue."""
+    """Intervals in which the queue cannot have been empty."""
 
     def __init__(self, queue: _Queue) -> None:
         pairs = sorted(queue.pairs(), key=lambda pair: pair[0].ret)
@@ -217,7 +222,10 @@ class _Cover:
         self.longest = list(accumulate(pairs, partial(max, key=_until)))
 
     def over(self, answer: Call) -> tuple[list[Pair], int]:
-        """The fewest items of which one must have been there at every moment of the answer, or how far they reach."""
+        """Cover the answer's interval by the stays of as few items as possible.
+
+        Returns the items and the moment up to which they cover it.
+        """
         pairs, moment = [], answer.invoke
         while moment < answer.ret:
             place = bisect_left(self.since, moment) - 1
@@ -233,9 +241,10 @@ def _until(pair: Pair) -> int:
 
 
 def _empty_at(queue: _Queue, limits: Limits) -> list[tuple[float, Call]]:
-    """For each dequeue that found nothing find a moment at which the queue may be empty; report those without.
+    """Find for each dequeue that found nothing a moment at which the queue may be empty; report those without.
 
-    Where a violation leaves out an item on which another one would rest, that is looked at again, without the item.
+    If a violation removes an item on which another violation may rest, that other one is examined again without the
+    item.
     """
     moments = []
     empty = [answer for answer in queue.answers if answer.result is None and queue.counts(answer)]
@@ -251,14 +260,14 @@ def _empty_at(queue: _Queue, limits: Limits) -> list[tuple[float, Call]]:
             else:
                 queue.report(answer, _chain(answer, pairs, queue, limits))
                 queue.reported.update(enqueue.value for enqueue, _ in pairs)
-                # A dequeue that may have taken an item that is left out may have taken the next.
+                # A dequeue that may have taken an item that is now left out may have taken the next one instead.
                 lost = lost or stays
         empty = again
     return moments
 
 
 def _chain(answer: Call, pairs: Sequence[Pair], queue: _Queue, limits: Limits) -> Iterator[Call]:
-    """The calls that show that the queue was not empty, with pending ones that may have taken items that stayed."""
+    """Yield the calls that show that the queue was not empty, including pending ones that may have taken items."""
     taken = [pair for pair in pairs if pair[0].value in queue.taken]
     involved = [call for pair in taken for call in pair if call is not None and call.invoke < answer.ret]
     if len(taken) < len(pairs):
@@ -266,13 +275,13 @@ def _chain(answer: Call, pairs: Sequence[Pair], queue: _Queue, limits: Limits) -
         takers = bisect_left(queue.takers, answer.ret, key=_BY_INVOCATION)
         number = min(max(staying.index(enqueue) for enqueue, _ in pairs if enqueue.value not in queue.taken), takers)
         involved += [*staying[: number + 1], *queue.takers[: min(number + 1, takers)]]
-        # Those that stayed may cover more than what they were taken in for.
+        # The added items that stayed may cover more of the answer than they had to.
         involved = _needed(answer, involved, limits)
     yield from involved
 
 
 def _needed(answer: Call, involved: list[Call], limits: Limits) -> list[Call]:
-    """Leave out the items, as long as there is time, without which the rest contradicts itself as well."""
+    """Leave out, as long as there is time, the items that the contradiction does not need."""
     for enqueue in [call for call in involved if call.f == "enqueue"]:
         rest = [call for call in involved if enqueue.value not in (call.value, call.result)]
         found = None if limits.over() else decide_by_queue_sweep([*rest, answer], replace(limits, deadline=None))

@@ -1,6 +1,7 @@
-"""A list of operations on registers as columns, which are decided many times faster than a call an operation.
+"""Convert a list of operations on registers to columns, which are decided many times faster than calls.
 
-Only what means the same in both forms; for all else there are calls, which also say what is wrong with a list.
+Only lists that mean the same in both forms are converted.  All others become calls, which also report what is wrong
+with a list.
 """
 
 from __future__ import annotations
@@ -24,26 +25,27 @@ _KINDS: Final = {"read": READ, "write": WRITE, "cas": CAS}
 _CODES: Final = {outcome: code for code, outcome in enumerate(OUTCOMES)}
 _INTEGERS: Final = frozenset({int})
 _NUMBERS: Final = frozenset({int, type(None)})
-#: Values that are equal as values of a dict if and only if they are as JSON: true would equal 1.
+#: Types whose values are equal as dict keys if and only if they are equal as JSON; bool is not one, as True equals 1.
 _COMPARABLE: Final = frozenset({int, str, type(None)})
 
 
 @dataclass(frozen=True, slots=True)
 class RegisterList:
-    """The columns of a list; ``faithful``: their values and places are those of the operations, not ids and ranks."""
+    """Columns of a list; ``faithful``: they hold the operations' own values and places, not ids and ranks."""
 
     columns: OperationColumns
     faithful: bool
 
 
 def columns_of_list(operations: Sequence[Operation], model: Register) -> RegisterList | None:
-    """Convert a list of operations; None where calls have to be made of them.
+    """Convert a list of operations to columns; None if it has to become calls.
 
-    Needs a register that is absent at first, values that are numbers, texts or null, and events in distinct places.
+    The register must be absent at first, its values must be numbers, texts or null, and its events must have
+    distinct places.
     """
     if not operations or model.initial is not None:
         return None
-    # A list a field, and no tuple an operation: that many new objects would set off the garbage collector.
+    # One list per field: a tuple per operation would be enough new objects to trigger the garbage collector.
     functions, outcomes = [one.f for one in operations], [one.outcome for one in operations]
     values, results = [one.value for one in operations], [one.result for one in operations]
     invokes, returns = [one.invoke_index for one in operations], [one.return_index for one in operations]
@@ -90,7 +92,7 @@ def _array(items: Iterable[int], kind: type[Any]) -> NDArray[Any]:
 def _swapped(
     functions: Sequence[str], values: Sequence[Any], results: Sequence[Any], outcomes: Sequence[str]
 ) -> tuple[list[Any], list[Any]] | None:
-    """(what each cas replaces, what is written); None for one that is no pair, or was refused by what it saw."""
+    """Return the values that each cas replaces, and those written; None for a malformed or explained refused cas."""
     old, new = [None] * len(values), list(values)
     for row, f in enumerate(functions):
         if f != "cas" or outcomes[row] == "fail":
@@ -107,7 +109,10 @@ def _swapped(
 
 
 def _numbered(held: list[Any], old: list[Any]) -> tuple[IntArray, IntArray, bool] | None:
-    """(values, values replaced, whether the numbers are the values themselves); ``old`` is empty without cas."""
+    """Return values and replaced values as numbers, and whether the numbers are the values themselves.
+
+    ``old`` is empty if there is no cas.
+    """
     both = held + old
     kinds = set(map(type, both))
     if not kinds <= _COMPARABLE:
@@ -119,7 +124,7 @@ def _numbered(held: list[Any], old: list[Any]) -> tuple[IntArray, IntArray, bool
         except OverflowError:
             given = False
         else:
-            # One number stands for no value.
+            # The number ABSENT stands for null, so it must not occur as a value.
             given = bool(np.count_nonzero(numbers == ABSENT) == both.count(None))
     if not given:
         ids = {item: place for place, item in enumerate(dict.fromkeys(both))}
@@ -133,7 +138,10 @@ def _numbered(held: list[Any], old: list[Any]) -> tuple[IntArray, IntArray, bool
 def _placed(
     invokes: Sequence[Any], returns: Sequence[Any], outcome: NDArray[np.int8]
 ) -> tuple[IntArray, IntArray, bool] | None:
-    """(invocations, returns or -1, whether they are the events' own places); None where calls would complain."""
+    """Return invocations, returns (or -1), and whether they are the events' own places.
+
+    None if converting to calls would raise an error.
+    """
     if not (set(map(type, invokes)) <= _INTEGERS and set(map(type, returns)) <= _NUMBERS):
         return None
     ok = outcome == OK
@@ -148,7 +156,7 @@ def _placed(
     events = np.concatenate([invoke, ret[ok]])
     if events.max() < 4 * invoke.size + 1024:
         return (invoke, ret, True) if np.bincount(events).max() < 2 else None
-    # Compiled code has a cell a place.
+    # Compiled code needs a cell for each place, so distant places are replaced by ranks.
     order = np.argsort(events, kind="stable")
     if (np.diff(events[order]) == 0).any():
         return None
@@ -159,15 +167,15 @@ def _placed(
 
 
 def only_key(columns: OperationColumns, key: int) -> OperationColumns:
-    """The rows of one key."""
+    """Return the rows of one key."""
     found = _rows(columns, np.flatnonzero(columns.key == key))
     return replace(found, key=np.zeros_like(found.key), keys=(columns.keys[key],))
 
 
 def certificates(columns: OperationColumns, wanted: NDArray[np.bool_]) -> IntArray:
-    """By key the length of a linearization that zones gave and that has been verified; -1: it is none, or not wanted.
+    """Return for each key the length of its verified linearization; -1 if there is none or it is not wanted.
 
-    The ``wanted`` keys are those that zones found valid.
+    The ``wanted`` keys are those that the zones found valid; the linearizations come from the zones as well.
     """
     prepared = prepare(columns)
     order = linearization(prepared.clusters, zones(prepared.clusters))
@@ -177,10 +185,11 @@ def certificates(columns: OperationColumns, wanted: NDArray[np.bool_]) -> IntArr
 
 
 def _verified(columns: OperationColumns, order: IntArray, wanted: NDArray[np.bool_]) -> IntArray:
-    """By key the length of an order of rows, those of a key together; -1 where it is no linearization of the key.
+    """Return for each key the length of its part of the order; -1 if that is no linearization of the key.
 
-    From the definition: each operation once, unless it is pending; a read returns what was written last; and none
-    stands behind one that was invoked after it had returned.
+    The rows of a key must be adjacent.  The rules are those of the definition: each operation occurs once, unless
+    it is pending; a read returns the value written last; and no operation comes after one that was invoked after it
+    had returned.
     """
     keys = len(columns.keys)
     lengths = np.bincount(columns.key[order], minlength=keys)
@@ -191,7 +200,7 @@ def _verified(columns: OperationColumns, order: IntArray, wanted: NDArray[np.boo
     key, value, write = columns.key[order], columns.value[order], columns.kind[order] == WRITE
     begins = np.concatenate([[True], key[1:] != key[:-1]]) if key.size else np.zeros(0, np.bool_)
     block = np.cumsum(begins)
-    # A key in two blocks would be judged in parts.
+    # A key in two blocks would be judged in two parts.
     wrong[np.bincount(key[begins], minlength=keys) > 1] = True
     place = np.arange(key.size)
     first = np.maximum.accumulate(np.where(begins, place, 0))

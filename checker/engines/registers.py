@@ -1,4 +1,4 @@
-"""One register's calls as columns for the zones, and the small cores of what the zones found."""
+"""Convert one register's calls to columns for the zones, and find small cores of their contradictions."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ from history.codes import NEVER
 from history.readers.columns import OperationColumns
 from history.records.verdicts import MAX_COUNTEREXAMPLES, MAX_EXPLAINED, WITHOUT_KIND
 
-#: From this many operations on even loading the compiled zones is worth it.
+#: From this many operations on, even loading the compiled zones pays off.
 _MIN_TO_LOAD: Final = 5_000_000
 
 
 def values_written_once(calls: Sequence[Call], initial: Any) -> bool:
-    """Can zones decide this register?  Only if no value is written twice, nor the initial one at all."""
+    """Return whether zones apply: no value is written twice, and the initial value is never written."""
     counts = Counter(call.value for call in calls if call.f == "write")
     return initial not in counts and all(count == 1 for count in counts.values())
 
 
 def decide_by_zones(calls: Sequence[Call], model: Model, limits: Limits, *, proof: bool = True) -> EngineResult:
-    """Decide one register whose values are written once (``values_written_once``).
+    """Decide one register whose values are written once each (see ``values_written_once``).
 
-    With an initial value of ``ANY`` one value that was never written is taken for it.
+    If the initial value is ``ANY``, it is assumed to be the first value that was read but never written.
     """
     dense = ranked(list(limits.paced(calls, ENGINE)))
     initial = model.initial if model.initial is not ANY else _unwritten(dense)
@@ -56,13 +56,13 @@ def decide_by_zones(calls: Sequence[Call], model: Model, limits: Limits, *, proo
 
 
 def _unwritten(calls: Sequence[Call]) -> Any:
-    """The first value that was read and never written; ``ANY`` itself, which no read returns, if there is none."""
+    """Return the first value that was read but never written; ``ANY``, which no read returns, if there is none."""
     written = {call.value for call in calls if call.f == "write"}
     return next((call.result for call in calls if call.f == "read" and call.result not in written), ANY)
 
 
 def cluster_columns(calls: Sequence[Call], initial: Any) -> ClusterColumns:
-    """Columns of one key from calls with dense ranks; rank 0 becomes the initial value's write."""
+    """Convert the calls on one key, with dense ranks, to columns; rank 0 writes the initial value."""
     ids: dict[Any, int] = {initial: 0}
     cluster = [ids.setdefault(call.value if call.f == "write" else call.result, len(ids)) for call in calls]
     ret = np.array([call.ret for call in calls], np.int64)
@@ -78,9 +78,9 @@ def cluster_columns(calls: Sequence[Call], initial: Any) -> ClusterColumns:
 
 
 def groups_of(found: Zones) -> Iterator[tuple[int, int]]:
-    """One (outer, inner) pair a violation, earliest first; outer -1: the inner cluster contradicts itself.
+    """Yield one (outer, inner) pair for each violation, earliest first; outer -1: inner contradicts itself.
 
-    All values that fall into the stretch of one stale value are one violation: a replica that is stuck makes thousands.
+    All values inside the stretch of one stale value are one violation, because a stuck replica produces thousands.
     """
     alone = [(int(found.first[cluster]), -1, int(cluster)) for cluster in (*found.phantom, *found.future)]
     pairs: dict[int, tuple[int, int, int]] = {}
@@ -91,7 +91,7 @@ def groups_of(found: Zones) -> Iterator[tuple[int, int]]:
 
 
 class Finder:
-    """Finds the rows that show a violation: of each cluster its write, its f, and the first answer that contradicts."""
+    """Finds the rows that show a violation: each cluster's write, its f, and the first contradicting answer."""
 
     def __init__(self, columns: ClusterColumns, found: Zones) -> None:
         self.columns, self.found = columns, found
@@ -111,28 +111,29 @@ class Finder:
         return sorted(rows, key=lambda row: int(self.columns.invoke[row]))
 
     def stale(self, outer: int, inner: int) -> int:
-        """The row with which the violation came to exist: the first to end that began after the newer value was seen.
+        """Return the row that completed the violation.
 
-        Later ones that return the old value are the same violation again.
+        Among the rows that began after the newer value was seen, it is the first to end.  Later reads of the
+        old value repeat the same violation.
         """
         after = int(self.found.first[inner]) if outer >= 0 else -1
         return self._first(self._of(outer if outer >= 0 else inner), after)[0]
 
     def seen(self, group: tuple[int, int]) -> tuple[str, int]:
-        """The kind of a violation as far as it is known without its core, and the row with which it came to exist."""
+        """Return the kind of a violation, as far as it is known without its core, and the row that completed it."""
         outer, inner = group
         row = self.stale(outer, inner)
         if outer < 0:
             return ("never-written" if self.found.written[inner] < 0 else "future-read"), row
         newer = self._newer(outer, inner)
         own = self._of(newer)
-        # As ``explain.registers`` says it: nobody read it, nor anything that was written after it.
+        # As in ``explain.registers``: nobody read it, nor anything that was written after it.
         unread = own.size == 1 and bool(self.columns.write[own[0]])
         lost = unread and self._gone_on[self._owner(newer)] <= self.columns.invoke[own[0]]
         return ("lost-write" if lost else WITHOUT_KIND), row
 
     def _newest_read(self) -> IntArray:
-        """For each key the last return of a write of a value that was read; ``NEVER`` where a write is not known."""
+        """Return for each key the last return of a write whose value was read; ``NEVER`` if a write is not known."""
         columns = self.columns
         read = np.unique(columns.cluster[~columns.write])
         read = read[read >= columns.starts.size]
@@ -141,12 +142,15 @@ class Finder:
         return newest
 
     def _owner(self, clusters: Any) -> Any:
-        """The keys of clusters, by where their operations stand."""
+        """Return the keys of clusters."""
         rank = self.columns.invoke[self._rows[self._starts[clusters]]]
         return np.searchsorted(self.columns.starts, rank, "right") - 1
 
     def _newer(self, outer: int, inner: int) -> int:
-        """A value that shows the violation as early as ``inner`` does, one whose write was acknowledged if possible."""
+        """Return a value that shows the violation as early as ``inner`` does.
+
+        Prefers values whose write was acknowledged.
+        """
         began = int(self.columns.invoke[self.stale(outer, inner)])
         others = self.found.inner[self._inners[self._outers[outer] : self._outers[outer + 1]]]
         known = others[(self.found.first[others] < began) & (self._acknowledged[others] < began)]
@@ -160,27 +164,27 @@ class Finder:
         yield from self._first(rows, -1)
 
     def _side(self, cluster: int, after: int) -> Iterator[int]:
-        """The rows that show a cluster current both before and after a moment of the other cluster."""
+        """Yield the rows that show a cluster current both before and after a moment of the other cluster."""
         rows = self._of(cluster)
         yield from self._base(rows)
         yield from self._first(rows, after)
 
     def _first(self, rows: IntArray, after: int) -> list[int]:
-        """The row that ends first of those that begin after a rank; none if there is none."""
+        """Return the row that ends first among those that begin after a rank; empty if there is none."""
         later = rows[self.columns.invoke[rows] > after]
         return [int(later[np.argmin(self.columns.ret[later])])] if later.size else []
 
 
 def _grouped(groups: IntArray, number: int) -> tuple[IntArray, IntArray]:
-    """The places of an array, those of one group together in their order, and where each group begins."""
+    """Return the places of an array sorted by group, and where each group begins."""
     places = np.argsort(groups, kind="stable")
     return places, np.searchsorted(groups[places], np.arange(number + 1))
 
 
 def minimal(core: Sequence[Call], calls: Sequence[Call], model: Model) -> list[int]:
-    """Leave out of a core what can be left out; return rows of ``calls``, in the order of invocation.
+    """Leave out of a core the calls that it does not need; return rows of ``calls``, in the order of invocation.
 
-    A write stays while a read of its value stays: a read of what is then never written would be another violation.
+    A write stays as long as a read of its value stays: without it, that read would be a different violation.
     """
     kept = list(core)
     if len(kept) <= MAX_DEFINITION_CALLS:
@@ -195,7 +199,7 @@ def minimal(core: Sequence[Call], calls: Sequence[Call], model: Model) -> list[i
 
 
 def zones_kernel(size: int) -> Any:
-    """The compiled zones if they are loaded, or if there is so much to do that they are worth it; else None."""
+    """Return the compiled zones if they are loaded or ``size`` operations justify loading them; else None."""
     if size < _MIN_TO_LOAD and not COMPILED.ready:
         return None
     from checker.kernels import zones as kernel
@@ -222,13 +226,13 @@ def judge_keys(columns: OperationColumns, _wanted: NDArray[np.bool_], _limits: L
 
 
 def cores(columns: OperationColumns, model: Model) -> Iterator[tuple[int, EngineResult]]:
-    """The results of the keys that are invalid, with their cores."""
+    """Yield the results of the invalid keys, with their cores."""
     prepared = prepare(columns)
     return _cores(columns, prepared, *_by_key(prepared), model)
 
 
 def _by_key(prepared: Prepared) -> tuple[Zones, dict[int, list[tuple[int, int]]]]:
-    """What is wrong on each key that is invalid, as ``groups_of`` says it."""
+    """Return the zones, and the violations of each invalid key as pairs from ``groups_of``."""
     found = zones(prepared.clusters)
     groups: dict[int, list[tuple[int, int]]] = defaultdict(list)
     if not found.valid:
@@ -260,7 +264,7 @@ def _applies(model: Model, calls: Sequence[Call]) -> bool:
 
 
 def _decide(calls: Sequence[Call], model: Model, limits: Limits, proof: bool) -> EngineResult | None:
-    """Decide by zones; None where an unknown initial value may also equal one that is written later."""
+    """Decide by zones; None if an unknown initial value may also equal a value that is written later."""
     result = decide_by_zones(calls, model, limits, proof=proof)
     return None if result.verdict == "invalid" and model.initial is ANY else result
 

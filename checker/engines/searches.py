@@ -1,6 +1,7 @@
-"""The searches as engines, which decide nearly any model; the compiled one also by columns, without an object a call.
+"""Searches as engines, which decide nearly any model.
 
-Operations are judged by columns where only the search can, and only the verdict is asked for.
+The compiled search also works on columns, without an object for each call.  It judges operations by columns if no other
+engine applies and only the verdict is wanted.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from history import Operation
 
 
 def decide_register(calls: Any, limits: Limits) -> EngineResult | None:
-    """Decide one register by its gathered columns; None where the compiled search does not apply."""
+    """Decide one register by its gathered columns; None if the compiled search does not apply."""
     fields = (calls.kind, calls.value, calls.old, calls.invoke, calls.ret)
     return search_numbers(RegisterColumns(*fields, ValueNames(calls.names)), limits)
 
@@ -33,11 +34,11 @@ def decide_register(calls: Any, limits: Limits) -> EngineResult | None:
 def decide_operations(
     operations: Sequence[Operation], model: Model, limits: Limits, proof: bool = False
 ) -> ByColumns | None:
-    """The search's verdict on these operations, without a proof.
+    """Decide operations by the compiled search, without a proof.
 
-    None where the search over calls decides: where a ``proof`` is wanted, short histories, registers of a kind of their
-    own, of which a refused cas is a call too, and operations that are none of the model's, as it also says what is
-    wrong with those.
+    Returns None if the search over calls has to decide.  This concerns short histories, registers (where a refused
+    cas may be a call of its own), operations that the model does not know (calls report what is wrong with them),
+    and every check that asks for a ``proof``.
     """
     if proof or model.one_value or len(operations) <= PLAIN_SEARCH_CALLS:
         return None
@@ -57,7 +58,7 @@ def decide_operations(
 
 
 def _useful(part: list[Operation], model: Model) -> list[Operation]:
-    """``useful`` for operations."""
+    """Drop pending operations whose effects no answer needs, as ``useful`` does for calls."""
     pending = [operation for operation in part if operation.outcome != "ok"]
     if not pending:
         return part
@@ -78,7 +79,7 @@ def _useful(part: list[Operation], model: Model) -> list[Operation]:
 
 
 def _numbers(part: Sequence[Operation], model: Model) -> Numbers | None:
-    """The operations as integers; None if one of them is none of the model's."""
+    """Return the operations as integers; None if the model does not know one of them."""
     value: list[Any] = [operation.value for operation in part]
     result: list[Any] = [operation.result if operation.outcome == "ok" else UNKNOWN for operation in part]
     shapes = Shapes([operation.f for operation in part], value, result)
@@ -94,7 +95,7 @@ def _numbers(part: Sequence[Operation], model: Model) -> Numbers | None:
 
 
 def _applies(model: Model, calls: Sequence[Call]) -> bool:
-    """Any model, but not queues whose items leave at moments that no step of the model shows."""
+    """Accept any model, except queues whose items leave at moments that no step of the model shows."""
     return not is_bag(model) or not takes_over_time(calls)
 
 

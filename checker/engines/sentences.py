@@ -21,7 +21,7 @@ _MAX_NAMED: Final = 6
 
 class _Words(CoreWords):
     def did(self, call: Call, note: str = "") -> str:
-        """Say what a process asked and was answered; ``note`` follows the answer."""
+        """Say what a process did and what it was answered; ``note`` follows the answer."""
         operation = self.op(call)
         verb = f"began to {operation.f}" if call.pending else _PAST.get(operation.f, f"had a {operation.f} of")
         asked = "" if operation.value is None else f" {shown(operation.value)}"
@@ -86,7 +86,7 @@ def _log_order(words: _Words, core: Sequence[Call]) -> Counterexample:
 
 
 def _gone_from_log(words: _Words, before: Call) -> bool:
-    """Check whether the final lists all end before an entry that a call had shown."""
+    """Return whether all final lists end before an entry that a call had shown."""
     shown_by, final = words.op(before), words.scene.final_reads()
     index = shown_by.value if before.f == "get" else shown_by.result
     index = len(index) - 1 if before.f == "list" else index
@@ -192,7 +192,7 @@ class _OfQueue(CoreWords):
         return self._overtaken(due, enqueue) if self.enqueues else self._future(due, enqueue)
 
     def _did(self, call: Call, *more: str) -> str:
-        """``process 3 on n2 dequeued 7 (12.300–12.310 s)``."""
+        """Say what a process did: ``process 3 on n2 dequeued 7 (12.300–12.310 s)``."""
         did = f"enqueued {_item(call.value)}" if call.f == "enqueue" else f"dequeued {_item(call.result)}"
         if call.f == "dequeue" and call.pending:
             did = "began to dequeue"
@@ -201,13 +201,13 @@ class _OfQueue(CoreWords):
         return self.by(call, " ".join([did, *more]))
 
     def _all(self, calls: Iterable[Call]) -> str:
-        """What they did, or the first of them."""
+        """Say what these calls did; name only the first ones if there are many."""
         done = [self._did(call) for call in calls]
         rest = [f"{len(done) - _MAX_NAMED} more"] if len(done) > _MAX_NAMED else []
         return and_listed([*done[:_MAX_NAMED], *rest])
 
     def _dequeued(self, item: Any) -> bool:
-        """Was it ever dequeued?"""
+        """Return whether the item was ever dequeued."""
         answered = (other for other in self.scene.operations if other.f == "dequeue" and other.outcome == "ok")
         return any(freeze(operation.result) == item for operation in answered)
 
@@ -251,7 +251,7 @@ class _OfQueue(CoreWords):
         return "lost-element", f"{said}, and {them} was never dequeued: it is lost, or was overtaken"
 
     def _perhaps(self) -> str:
-        """The pending dequeues that may have taken items, too."""
+        """Name the pending dequeues that may have taken items."""
         return (
             f", and of the dequeues without an answer that can be true only {len(self.takers)} had begun by then "
             f"and may have done so, each for one: {self._all(self.takers)}"
@@ -268,7 +268,7 @@ class _OfQueue(CoreWords):
         )
 
     def _never_empty(self, due: Call) -> tuple[str, str]:
-        """Always one item or another was there."""
+        """Explain that one item or another was in the queue at every moment of the answer."""
         said = f"{self._did(due)}, but at every moment of that something was in it: "
         taken = {call.result: call for call in self.dequeues if call is not due}
         parts = []

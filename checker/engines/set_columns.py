@@ -1,8 +1,8 @@
-"""Sets by columns: the sweep of ``checker.engines.sets`` on arrays, for one object's operations.
+"""Decide sets by columns: the sweep of ``checker.engines.sets`` on arrays, for one object's operations.
 
-It decides sets whose reads grow: each has every element once, and all that smaller ones have.  With the elements in
-the order in which they came to be seen, a read of size s has answered the elements 0 to s-1, in whatever order.
-Other histories, and elements that are no whole numbers or texts, are left to the sweep over calls.
+It decides sets whose reads grow: each read has every element once, and contains all smaller reads.  If the elements are
+numbered in the order in which they were first seen, a read of size s has returned exactly the elements 0 to s-1, in any
+order.  Other histories, and elements that are neither whole numbers nor texts, are left to the sweep over calls.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ _ELEMENTS: Final = frozenset({int, str})
 
 @dataclass(frozen=True, slots=True)
 class SetColumns:
-    """Adds and reads of one set, a row each; ranks are distinct integers.
+    """Adds and reads of one set, one row each; ranks are distinct integers.
 
-    Adds: their ``element`` between ``begun`` and ``ended`` (``NEVER``: pending).  Reads: the ``size`` of what they
-    answered, between ``read_begun`` and ``read_ended``.
+    Adds: their ``element`` between ``begun`` and ``ended`` (``NEVER``: pending).  Reads: the ``size`` of their
+    answers, between ``read_begun`` and ``read_ended``.
     """
 
     element: IntArray
@@ -42,7 +42,7 @@ class SetColumns:
         return self.element.size + self.size.size
 
     def without(self, begun: Iterable[int]) -> SetColumns:
-        """Without the reads that were invoked at these ranks, and with such adds as if they had not returned."""
+        """Drop the reads that were invoked at these ranks, and make the adds invoked there pending."""
         ranks = list(begun)
         lost, kept = np.isin(self.begun, ranks), ~np.isin(self.read_begun, ranks)
         return replace(
@@ -51,14 +51,14 @@ class SetColumns:
         )  # fmt: skip
 
     def again(self, begun: int) -> list[tuple[int, int]]:
-        """When later reads of the same elements as the one that was invoked there began and ended."""
+        """Return the begin and end of later reads with the same elements as the read invoked at this rank."""
         read = self.read_begun == begun
         same = np.isin(self.size, self.size[read]) & (self.read_ended > self.read_ended[read].min(initial=NEVER))
         return list(zip(self.read_begun[same].tolist(), self.read_ended[same].tolist(), strict=True))
 
 
 def set_columns(operations: Sequence[Operation]) -> SetColumns | None:
-    """The operations that take part, by columns; None if they do not fit."""
+    """Convert the operations that take part to columns; None if they do not fit."""
     if not {operation.f for operation in operations} <= {"add", "read"}:
         return None
     adds = [operation for operation in operations if operation.f == "add" and operation.outcome != "fail"]
@@ -78,7 +78,7 @@ def set_columns(operations: Sequence[Operation]) -> SetColumns | None:
 
 
 def _numbered(answers: list[Any]) -> dict[Any, int] | None:
-    """The elements in the order in which they came to be seen; None if the answers do not grow."""
+    """Number the elements in the order in which they were first seen; None if the answers do not grow."""
     if not set(map(type, answers)) <= {list} or not set(map(type, chain.from_iterable(answers))) <= _ELEMENTS:
         return None
     numbers: dict[Any, int] = {}
@@ -89,7 +89,7 @@ def _numbered(answers: list[Any]) -> dict[Any, int] | None:
             return None
         for element in more:
             numbers.setdefault(element, len(numbers))
-        # An element that is there twice leaves numbers short of the answer's length.
+        # If an element occurs twice, there are fewer numbers than elements in the answer.
         if len(numbers) < len(answer):
             return None
         below = answer
@@ -97,7 +97,7 @@ def _numbered(answers: list[Any]) -> dict[Any, int] | None:
 
 
 def _more(answer: list[Any], below: list[Any]) -> Iterable[Any] | None:
-    """What is in the answer, and not in the one before it; None if it lacks some of that, or has something twice."""
+    """Return the elements that the answer has beyond the one before it; None if it lacks or repeats any."""
     if answer[: len(below)] == below:
         return answer[len(below) :]
     elements = set(answer)
@@ -106,10 +106,11 @@ def _more(answer: list[Any], below: list[Any]) -> Iterable[Any] | None:
 
 @dataclass(frozen=True, slots=True)
 class Levels:
-    """The distinct sizes of reads, upwards, and what bounds the time in which the set was like that.
+    """Distinct sizes of reads, ascending, with the bounds on the time in which the set had each size.
 
-    It began at ``start`` at the earliest, and at the latest at the first return, ``first``, of a read of it; at ``end``
-    it still was like that, and by then no add had returned whose element is not in it (the first was at ``unseen``).
+    It had that size from ``start`` at the earliest, and from the first return of such a read, ``first``, at the
+    latest.  It still had it at ``end``.  By then no add of another element may have returned; the first such return
+    is ``unseen``.
     """
 
     size: IntArray
@@ -124,7 +125,7 @@ class Levels:
 
 
 def levels(columns: SetColumns) -> Levels:
-    """The levels of the sweep.  O(n log n)."""
+    """Compute the levels of the sweep.  O(n log n)."""
     begun, ended = _first_of_each(columns.element, columns.begun), _first_of_each(columns.element, columns.ended)
     size, level = np.unique(columns.size, return_inverse=True)
     first, last = np.full(size.size, NEVER, np.int64), np.full(size.size, -1, np.int64)
@@ -137,14 +138,14 @@ def levels(columns: SetColumns) -> Levels:
 
 
 def _first_of_each(element: IntArray, ranks: IntArray) -> IntArray:
-    """The least rank of each element's adds."""
+    """Return the least rank among the adds of each element."""
     first = np.full(int(element.max(initial=-1)) + 1, NEVER, np.int64)
     np.minimum.at(first, element, ranks)
     return first
 
 
 def contradiction(columns: SetColumns, found: Levels) -> Contradiction | None:
-    """Find the first contradiction on the sweep's way upwards; None if there is none."""
+    """Find the first contradiction in ascending order of size; None if there is none."""
     wrong = np.flatnonzero((found.start > found.first) | (found.end >= found.unseen))
     if not wrong.size:
         return None
@@ -153,7 +154,7 @@ def contradiction(columns: SetColumns, found: Levels) -> Contradiction | None:
     early = int(columns.read_begun[columns.read_ended == found.first[at]][0])
     if found.start[at] > found.first[at]:
         late = int(found.start[at])
-        # That one of the two reads lacks what had been acknowledged before says more, with less.
+        # A read that lacks an acknowledged element says more with fewer operations.
         for read in (early, late):
             had = columns.size[columns.read_begun == read]
             lost = (columns.element >= had.min(initial=NEVER)) & (columns.ended < read)
@@ -165,14 +166,17 @@ def contradiction(columns: SetColumns, found: Levels) -> Contradiction | None:
 
 
 def _between(columns: SetColumns, late: int, size: int) -> list[int]:
-    """The first add of what a read of this size has seen and a later read, if it is one, has not."""
+    """Return the first add of an element that a read of this size saw and a later read lacks, if ``late`` is a read."""
     missed = columns.size[columns.read_begun == late]
     between = (columns.element < size) & (columns.element >= missed.min(initial=size))
     return [int(columns.begun[between].min())] if missed.size else []
 
 
 def linearization(columns: SetColumns, found: Levels) -> IntArray:
-    """The linearization as rows, the adds' then the reads': all as early as their level allows."""
+    """Return the linearization as row numbers; adds are numbered first, then reads.
+
+    Every row takes effect as early as its level allows.
+    """
     above = np.searchsorted(found.size, columns.element, side="right")
     adds = np.flatnonzero((above < found.size.size) | (columns.ended != NEVER))
     above, level = above[adds], np.searchsorted(found.size, columns.size)
@@ -185,9 +189,10 @@ def linearization(columns: SetColumns, found: Levels) -> IntArray:
 
 
 def is_set_linearization(order: IntArray, columns: SetColumns) -> bool:
-    """``definition.is_linearization`` for rows of columns: legal, complete, and true to the order of time.
+    """Return whether this order of rows is legal, complete, and true to real time.
 
-    It shares nothing with the sweep, and says of each row what the definition says of a call.
+    The counterpart of ``definition.is_linearization`` for columns.  It shares nothing with the sweep, and states
+    for each row what the definition states for a call.
     """
     adds = columns.element.size
     begun = np.concatenate([columns.begun, columns.read_begun])
@@ -195,7 +200,7 @@ def is_set_linearization(order: IntArray, columns: SetColumns) -> bool:
     if not keeps_time(order, begun, ended):
         return False
     adding = order < adds
-    # A read has seen the elements below its size: so many must be there by then, and none beyond them.
+    # A read saw exactly the elements below its size: that many must be there by then, and none above them.
     element = np.where(adding, columns.element[np.where(adding, order, 0)] if adds else -1, -1)
     fresh = np.zeros(order.size, np.bool_)
     fresh[np.unique(element, return_index=True)[1]] = True
@@ -206,7 +211,7 @@ def is_set_linearization(order: IntArray, columns: SetColumns) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class SetProof:
-    """What shows the verdict on a set (``core.engine.ColumnProof``)."""
+    """Proof of the verdict on a set (``core.engine.ColumnProof``)."""
 
     columns: SetColumns
     found: Levels
@@ -216,7 +221,7 @@ class SetProof:
         return order.size if is_set_linearization(order, self.columns) else None
 
     def contradictions(self, gone: Collection[int]) -> Sequence[Contradiction]:
-        """One at a time: the first on the sweep's way upwards."""
+        """Return the first contradiction in ascending order of size, if any; one at a time."""
         rest = self.columns.without(gone) if gone else self.columns
         wrong = contradiction(rest, levels(rest) if gone else self.found)
         return () if wrong is None else (wrong,)

@@ -1,8 +1,8 @@
-"""Sets that only grow, with reads of everything: one sweep over the distinct reads.
+"""Decide sets that only grow, with reads of all elements: one sweep over the distinct reads.
 
-All reads must form a chain by inclusion: levels S_1 < S_2 < ….  A level begins at the earliest at the greatest of the
-invocations of the adds in it and the end of the level before; it must have begun by the first return of its reads; it
-lasts until the latest invocation of its reads; and by then no add may have returned whose element is not in it.
+All reads must form a chain by inclusion: levels S_1 < S_2 < …. The earliest begin of a level is the latest of the
+invocations of its adds and the end of the level before.  The level must have begun by the first return of its reads,
+and lasts until the latest invocation of its reads.  By then no add of an element outside the level may have returned.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def decide_by_set_sweep(calls: Sequence[Call], limits: Limits, *, proof: bool = 
 
 
 def _repeating(calls: Sequence[Call], limits: Limits) -> Call | None:
-    """The first read to return that holds an element twice, which no state of a set explains."""
+    """Return the first read to return that has an element twice, which no state of a set explains."""
     reads = (call for call in limits.paced(calls, ENGINE) if call.f == "read" and call.result)
     return min((call for call in reads if len(set(call.result)) < len(call.result)), key=lambda c: c.ret, default=None)
 
@@ -83,7 +83,10 @@ def _invalid(core: Sequence[Call], kind: str) -> EngineResult:
 
 
 def _gravest(core: Sequence[Call], done: dict[Any, Call]) -> EngineResult:
-    """A read inversion, unless one of its reads lacks what had been acknowledged before: that says more, with less."""
+    """Report a read inversion, or a lost element if one of the reads lacks an acknowledged one.
+
+    A lost element says more with fewer operations.
+    """
     for read in (call for call in core if call.f == "read"):
         held = frozenset(read.result or ())
         lost = [add for add in done.values() if add.ret < read.invoke and add.value not in held]
@@ -98,7 +101,7 @@ def _incomparable(one: _Level, two: _Level, began: dict[Any, Call]) -> list[Call
 
 
 def _sweep(calls: Sequence[Call], levels: list[_Level], began: dict[Any, Call], done: dict[Any, Call]) -> EngineResult:
-    """Walk the levels upwards; ``why`` is the call whose invocation holds the current moment back."""
+    """Visit the levels in ascending order; ``why`` is the call whose invocation holds back the current moment."""
     moment, why = -1, None
     below: frozenset[Any] = frozenset()
     waiting = sorted(done.values(), key=lambda call: call.ret)
@@ -126,7 +129,7 @@ def _sweep(calls: Sequence[Call], levels: list[_Level], began: dict[Any, Call], 
 
 
 def _missing(level: _Level, why: Call, levels: list[_Level], began: dict[Any, Call]) -> list[Call]:
-    """The add that is in the early read of ``level``, but not in the later read ``why``."""
+    """Return the add whose element is in the early read of ``level`` but not in the later read ``why``."""
     if why.f == "read":
         missed = level.elements - frozenset(why.result or ())
         return [min((began[item] for item in missed), key=lambda call: call.invoke)]
@@ -136,7 +139,7 @@ def _missing(level: _Level, why: Call, levels: list[_Level], began: dict[Any, Ca
 
 
 def _order(calls: Sequence[Call], levels: list[_Level], starts: list[int]) -> list[Call]:
-    """Adds from the end of the level before theirs on, reads from the beginning of theirs on."""
+    """Order adds from the end of the level before theirs on, and reads from the beginning of their level on."""
     keyed: list[tuple[tuple[int, int, bool, int], Call]] = []
     above: dict[Any, tuple[int, int]] = {}
     end = -1

@@ -1,4 +1,4 @@
-"""Registers of which a value was read that was never written, which no search is needed to refute."""
+"""Refute registers with a read of a value that was never written; this needs no search."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from history.readers.columns import OperationColumns
 from history.records.verdicts import MAX_EXPLAINED
 
 ENGINE: Final = "values"
-#: The kind of what was read, and written by no operation that may have had an effect.
+#: Kind of a read whose value was written by no operation that may have had an effect.
 NEVER_WRITTEN: Final = "never-written"
 _OF_REGISTERS: Final = only("read", "write", "cas")
 
@@ -44,7 +44,7 @@ def each_alone(calls: Sequence[Call]) -> EngineResult:
 
 
 def never_written(columns: OperationColumns, rows: IntArray) -> IntArray:
-    """Find one read, the first to return, of each value that was never written, by columns."""
+    """Find, by columns, the first read to return each value that was never written."""
     distinct, value = dense_ids(columns.value[rows])
     reads = columns.kind[rows] == READ
     written = np.zeros(distinct.size, np.bool_)

@@ -1,16 +1,18 @@
-"""Registers whose values are written once each: zones, in linear time, all keys in one pass.
+"""Decide registers whose values are written once each by zones, in linear time, all keys in one pass.
 
 Source: Gibbons and Korach (1997); Golab, Li and Shah (2011).  The *cluster* of a value is its write and its ok reads.
-With ``f`` the least return and ``s`` the greatest invocation in a cluster, the value must be current at f and at s if
-f < s (a *forward* zone [f, s]); else it needs one moment in its *backward* zone [s, f].  A history is linearizable iff
+Let ``f`` be the least return and ``s`` the greatest invocation in a cluster.  If f < s, the value must be current at f
+and at s (a *forward* zone [f, s]); otherwise it needs one moment in its *backward* zone [s, f].  A history is
+linearizable iff
 
 1. no cluster has f before the invocation of its write,
 2. no two forward zones intersect,
 3. no backward zone lies inside a forward zone.
 
-Necessity: a value occupies one contiguous stretch of time, which holds a moment at or before f and one at or after s.
-Sufficiency: put each forward cluster exactly on its zone; every backward zone then has a moment outside all of them.
-A pending write returns never: it is left out if it was not read, and else its f is its first reader's return.
+Necessity: a value occupies one contiguous stretch of time, which contains a moment at or before f and one at or after
+s.  Sufficiency: put each forward cluster exactly on its zone; every backward zone then has a moment outside all of
+them.  A pending write never returns: it is left out if it was not read, and otherwise its f is its first reader's
+return.
 """
 
 from __future__ import annotations
@@ -29,14 +31,15 @@ ENGINE: Final = "zones"
 
 @dataclass(frozen=True, slots=True)
 class ClusterColumns:
-    """Calls of one or many registers, one row a call; all arrays have the same length n.
+    """Calls of one or many registers, one row per call; all arrays have the same length n.
 
-    No ``RegisterColumns``: all keys are one history here, and a cluster, a value of one key, stands for the value.
+    This is not ``RegisterColumns``: all keys are one history here, and a cluster, which is a value of one key,
+    takes the place of the value.
 
     Ranks are distinct integers from 0 to ``events`` - 1, the keys one after the other.  Clusters 0 to K-1 are the
-    initial values of the K keys, which are "written" at the ranks ``starts``, each before all of its key's calls.
-    ``write`` marks writes; ``ret`` is ``NEVER`` for a pending write.  A cluster has at most one write, and an initial
-    one none.
+    initial values of the K keys.  They are "written" at the ranks ``starts``, each before all calls on its key.
+    ``write`` marks writes; ``ret`` is ``NEVER`` for a pending write.  A cluster has at most one write, and an
+    initial one has none.
     """
 
     cluster: IntArray
@@ -50,11 +53,11 @@ class ClusterColumns:
 
 @dataclass(frozen=True, slots=True)
 class Zones:
-    """The contradictions found: clusters that contradict themselves, and pairs that contradict each other.
+    """Contradictions: clusters that contradict themselves, and pairs that contradict each other.
 
-    ``phantom``: read but never written; ``future``: read before the write began; ``outer`` and ``inner``: the value
-    ``outer[i]`` had to be current over a stretch in which ``inner[i]`` was current too, by their ``first`` (f) and
-    ``last`` (s), in the order of the inner one's f.
+    ``phantom``: read but never written; ``future``: read before the write began.  ``outer`` and ``inner``: the
+    value ``outer[i]`` had to be current over a stretch in which ``inner[i]`` was current as well.  ``first`` (f)
+    and ``last`` (s) show that, and the pairs are in the order of the inner one's f.
     """
 
     first: IntArray
@@ -96,12 +99,12 @@ def _bounds(columns: ClusterColumns) -> tuple[IntArray, IntArray]:
 def _conflicts(
     first: IntArray, last: IntArray, written: IntArray, columns: ClusterColumns
 ) -> tuple[IntArray, IntArray]:
-    """Pairs of clusters, by a running maximum of s over forward zones in the order of f."""
+    """Return pairs of clusters, by a running maximum of s over forward zones in the order of f."""
     sound = (written >= 0) & (first != NEVER) & (last >= 0) & (first >= written)
     forward = np.flatnonzero(sound & (first < last))
     backward = np.flatnonzero(sound & (first > last))
     reach = _reach(first[forward], last[forward], columns.events)
-    # Ranks grow from key to key, so the reach of an earlier key never comes up to a later one.
+    # Ranks grow from key to key, so the reach of one key never extends to the next.
     forward = forward[forward >= columns.starts.size]
     clash = forward[reach[first[forward]] > first[forward]]
     nested = backward[reach[last[backward]] > first[backward]]
@@ -113,7 +116,7 @@ def _conflicts(
 
 
 def _reach(first: IntArray, last: IntArray, events: int) -> IntArray:
-    """reach[t]: the greatest s of all zones with f < t, or -1."""
+    """Return for each rank t the greatest s of all zones with f < t, or -1."""
     reach = np.full(events + 2, -1, np.int64)
     reach[first + 1] = last
     np.maximum.accumulate(reach, out=reach)
@@ -121,7 +124,7 @@ def _reach(first: IntArray, last: IntArray, events: int) -> IntArray:
 
 
 def crossing(first: IntArray, last: IntArray) -> tuple[IntArray, IntArray]:
-    """Pairs of zones that break rules 2 or 3, for zones with any bounds: (places of outer ones, of inner ones).
+    """Return the pairs of zones that break rule 2 or 3, as two columns: outer zones, inner zones.
 
     ``first`` and ``last`` may be any integers; a zone with f = ``NEVER`` is left out.  O(n log n).
     """
@@ -131,7 +134,7 @@ def crossing(first: IntArray, last: IntArray) -> tuple[IntArray, IntArray]:
         return order, order
     reach = np.maximum.accumulate(last[order])
     owner = np.maximum.accumulate(np.where(last[order] == reach, np.arange(order.size), 0))
-    # For each zone: how many forward zones begin before its own beginning.
+    # For each zone: the number of forward zones that begin before it.
     ahead = np.searchsorted(first[order], np.minimum(first, last), side="left")
     inner = np.flatnonzero((ahead > 0) & (first != NEVER))
     inner = inner[reach[ahead[inner] - 1] > first[inner]]
@@ -147,11 +150,11 @@ def _cluster_at(ranks: IntArray, columns: ClusterColumns) -> IntArray:
 
 
 def linearization(columns: ClusterColumns, found: Zones) -> IntArray:
-    """The rows of a valid history in an order that is a linearization: the proof of sufficiency, carried out.
+    """Return the rows of a valid history in the order of a linearization, as the proof of sufficiency builds it.
 
-    Forward clusters stand on their zones: the write at f, a read at the later of f and its own invocation.  A backward
-    cluster stands at the first moment of its zone that no forward zone covers.  Pending writes that were not read are
-    left out.  O(n log n).
+    The write of a forward cluster takes effect at f, a read at the later of f and its own invocation.  A backward
+    cluster takes effect at the first moment of its zone that no forward zone covers.  Pending writes that were not
+    read are left out.  O(n log n).
     """
     first, last = found.first, found.last
     moment = np.where(first < last, first, _free_moment(first, last, columns))
@@ -168,7 +171,7 @@ def linearization(columns: ClusterColumns, found: Zones) -> IntArray:
 
 
 def _free_moment(first: IntArray, last: IntArray, columns: ClusterColumns) -> IntArray:
-    """For backward clusters: s, or the end of the forward zone that covers s."""
+    """Return a free moment for each backward cluster: s, or the end of the forward zone that covers s."""
     forward = (first < last) & (first != NEVER)
     reach = _reach(first[forward], last[forward], columns.events)
     inside = np.clip(last, 0, columns.events + 1)

@@ -1,8 +1,8 @@
-"""Whole histories of registers by columns: all keys in one pass of the zones.
+"""Decide whole histories of registers by columns: all keys in one pass of the zones.
 
-Ranks go key after key, with one place in front of each key for its initial value; a cluster is a pair of key and
-value.  Then the zones decide every key at once, because ranks of different keys never mix.  Keys whose values repeat,
-and keys with cas, go one by one to the engine that fits them.  Source: locality (Herlihy and Wing 1990).
+Ranks run key after key, with one place before each key for its initial value; a cluster is a pair of key and value.
+The zones then decide every key at once, because ranks of different keys never mix.  Keys whose values repeat, and keys
+with cas, go one by one to the engine that suits them.  Source: locality (Herlihy and Wing 1990).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from history.readers.columns import OperationColumns
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """The rows that take part, ranked and clustered.
+    """Rows that take part, ranked and clustered.
 
     ``rows`` are rows of the operation columns; ``simple`` marks the keys that the zones can decide.
     """
@@ -37,24 +37,24 @@ class Prepared:
 
 
 def takes_part(columns: OperationColumns) -> NDArray[np.bool_]:
-    """Which rows a check rests on: not ``fail``, and of the reads only those that are ok."""
+    """Return which rows matter to a check: all that did not fail, except reads that are not ok."""
     part: NDArray[np.bool_] = (columns.outcome == OK) | ((columns.outcome != FAIL) & (columns.kind != READ))
     return part
 
 
 def fields_of_keys(columns: OperationColumns) -> list[NDArray[Any]]:
-    """The columns that compiled passes over all keys need."""
+    """Return the columns that compiled passes over all keys need."""
     return contiguous((columns.kind, columns.outcome, columns.value, columns.key, columns.invoke, columns.ret))
 
 
 def contiguous(fields: Iterable[NDArray[Any]]) -> list[NDArray[Any]]:
-    """Copy arrays that have gaps or are read-only: the code is compiled for plain ones."""
+    """Copy arrays that have gaps or are read-only, because the code is compiled for plain ones."""
     return [field if field.flags.carray else np.array(field) for field in fields]
 
 
 @dataclass(frozen=True, slots=True)
 class ValueNames:
-    """The values in words, by their ids."""
+    """Values in words, by their ids."""
 
     names: IntArray
 
@@ -85,7 +85,7 @@ def prepare(columns: OperationColumns) -> Prepared:
 
 
 def _ranked(key: IntArray, keys: int, invoke: IntArray, ret: IntArray) -> tuple[IntArray, IntArray, IntArray, int]:
-    """(invocations, returns, the initial values' ranks, number of ranks)."""
+    """Return (invocations, returns, the initial values' ranks, number of ranks)."""
     done = ret != NEVER
     if keys <= 1:
         events = int(max(invoke.max(initial=-1), ret[done].max(initial=-1))) + 2
@@ -105,7 +105,10 @@ def _ranked(key: IntArray, keys: int, invoke: IntArray, ret: IntArray) -> tuple[
 
 
 def _clustered(value: IntArray, key: IntArray, keys: int) -> tuple[IntArray, int]:
-    """A number for each (key, value), 0 to K-1 for the absent values of the K keys; and how many numbers there are."""
+    """Number each (key, value); return the numbers, and how many there are.
+
+    0 to K-1 are the absent values of the K keys.
+    """
     there = value != ABSENT
     low = int(value[there].min(initial=0))
     span = int(value[there].max(initial=0)) - low + 1
@@ -121,7 +124,10 @@ def _clustered(value: IntArray, key: IntArray, keys: int) -> tuple[IntArray, int
 
 
 def dense_ids(values: IntArray) -> tuple[IntArray, IntArray]:
-    """(the distinct values in order, the place of each value among them), without a sort where they lie close."""
+    """Return the distinct values in order, and the place of each value among them.
+
+    Values that lie close together need no sort.
+    """
     there = values != ABSENT
     low = int(values[there].min(initial=0)) - 1
     span = int(values[there].max(initial=0)) - low + 1
@@ -138,7 +144,7 @@ def dense_ids(values: IntArray) -> tuple[IntArray, IntArray]:
 
 
 class Rows(Sequence[Operation]):
-    """The operations of some columns, made one by one when they are asked for."""
+    """Operations of some columns, each made when it is needed."""
 
     def __init__(self, columns: OperationColumns) -> None:
         self.columns = columns
@@ -160,7 +166,7 @@ class Rows(Sequence[Operation]):
 
 
 def calls_at(columns: OperationColumns, rows: IntArray) -> list[Call]:
-    """The calls in these rows; their sources are the rows."""
+    """Return the calls in these rows; their sources are the rows."""
 
     def thing(number: int) -> int | None:
         return None if number == ABSENT else number
@@ -188,7 +194,7 @@ def calls_at(columns: OperationColumns, rows: IntArray) -> list[Call]:
 
 
 def writes_beside(columns: OperationColumns, rows: IntArray, values: Sequence[Any], start: int, end: int) -> IntArray:
-    """Of each of the values the write that returned last before ``start``, and the first that began after ``end``."""
+    """Return for each value its last write to return before ``start``, and its first to begin after ``end``."""
     asked = [ABSENT if value is None else value for value in values]
     writes = rows[(columns.kind[rows] == WRITE) & np.isin(columns.value[rows], asked)]
     early = writes[(columns.outcome[writes] == OK) & (columns.ret[writes] < start)]

@@ -1,1 +1,1 @@
-"""Explain a violation: a sentence, linearization points, a report for a terminal."""
+"""Explain a violation: a sentence, linearization points, and a report for a terminal."""

@@ -1,4 +1,4 @@
-"""All operations on one key of columns, for sentences about a few of them that refer to others."""
+"""Scene of one key in columns, for sentences about a few operations that refer to others."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from history.readers.columns import OperationColumns
 
 
 class ColumnScene(Scene):
-    """The scene of one key, looked up in the columns instead of in a list of operations."""
+    """Scene of one key that searches the columns instead of a list of operations."""
 
     def __init__(self, columns: OperationColumns, model: Model, key: int) -> None:
         self.columns, self.number = columns, key
         super().__init__(Rows(columns), model, columns.keys[key])
 
     def _collect(self) -> None:
-        """Nothing to collect: the columns are searched when a sentence asks."""
+        """Collect nothing: the columns are searched when a sentence needs them."""
 
     def _rows(self, value: Any) -> Any:
         number = ABSENT if value is None else value
@@ -56,7 +56,7 @@ class ColumnScene(Scene):
     def failed_write(self, value: Any) -> Any:
         columns = self.columns
         failed = self._rows(thaw(value)) & (columns.kind != READ) & (columns.outcome == FAIL)
-        # Of a refused cas, which is a read, ``old`` is what it did not swap in; of a read it is absent.
+        # A refused cas is a read whose ``old`` is the value that it did not swap in; other reads have none.
         refused = (columns.old == value) & (columns.kind == READ) & (columns.key == self.number)
         rows = np.flatnonzero(failed | (refused if value is not None else False))
         return columns.operation(int(rows[0])) if rows.size else None

@@ -18,15 +18,15 @@ from checker.engines.counter_sums import Wrong
 from checker.search.jit import search
 from history import Counterexample, Linearization, Operation
 
-#: What was done to the counter where an answer is too low, and what would have made it so; the other way round if not.
+#: What was done to the counter if an answer is too low, and what could explain it; reversed if it is too high.
 _DONE: Final = ("added to", "taken away from")
 _MAX_LISTED: Final = 6
-#: Memory for finding out what a read could have answered.
+#: Memory in bytes for finding out what a read could have answered.
 _SEARCH_BYTES: Final = 1 << 20
 
 
 def explain_counter(one: Shown, scene: Scene) -> Counterexample:
-    """Explain one violation of a counter; the read that completes it is the one that cannot be placed."""
+    """Explain one violation of a counter; the read that completed it is the suspect."""
     read = latest_read(one)
     legal: tuple[float, ...] = ()
     if isinstance(one, Part):
@@ -51,7 +51,7 @@ def _explain_part(part: Part, read: Call, legal: Sequence[float], scene: Scene) 
 
 
 def _stretches(numbers: Sequence[float]) -> list[tuple[float, float]]:
-    """Ranges of consecutive integers, from the least to the greatest."""
+    """Return ranges of consecutive integers, in ascending order."""
     found: list[tuple[float, float]] = []
     for number in sorted(numbers):
         if found and number == found[-1][1] + 1 and type(number) is int:
@@ -67,7 +67,10 @@ def _stretch(ends: tuple[float, float]) -> str:
 
 
 class _Asked(Model):
-    """A counter of which one read, ``asked``, answers any sum and leaves it in the state; ``end`` is never possible."""
+    """Counter with one read, ``asked``, that may answer any sum and stores its answer in the state.
+
+    ``end`` is never possible.
+    """
 
     def __init__(self, model: Model) -> None:
         self.model = model
@@ -87,9 +90,9 @@ class _Asked(Model):
 
 
 def possible_answers(part: Part, read: Call) -> tuple[float, ...]:
-    """All answers that ``read`` could have had beside the others, ascending; none if that is too much to find out.
+    """Return all answers that ``read`` could have had with the other calls, ascending; none if that takes too much.
 
-    One search finds them: nothing can be in order until an end that is not possible, so it comes to all states there.
+    One search finds them all: no order reaches the impossible ``end``, so the search visits every state before it.
     """
     others = [replace(call, f="asked", result=None) if call is read else call for call in part.core]
     end = Call("end", None, None, read.ret + 1, read.ret + 2, read.source)
@@ -126,11 +129,11 @@ class _Sentences(CoreWords):
         return _did(self, before).replace(" read ", " had read ", 1)
 
     def _most(self) -> str:
-        """The greatest sum that speaks for the answer, in words."""
+        """Say how much may have moved the counter towards the answer."""
         return f"at most {self.wrong.against}" if self.wrong.against else "nothing"
 
     def _sure(self, when: str) -> str:
-        """The sum that the answer must show and does not, in words."""
+        """Say how much the answer must include but does not."""
         wrong = self.wrong
         known = sum(abs(call.value) for call in wrong.adds)
         beside = "the one operation" if len(wrong.adds) == 1 else f"the {len(wrong.adds)} operations"
@@ -151,7 +154,11 @@ class _Sentences(CoreWords):
         return "lost-write", f"{why}, and no read ever returned {shown_so}: a lost add"
 
     def _lost_or(self, kind: str, name: str) -> tuple[str, str]:
-        """Return kind and name, or those of a loss where the final reads are short of it, too, and nothing undid it."""
+        """Return kind and name, or those of a lost add.
+
+        An add is lost if the final reads fall short of the bound as well, and no add of the opposite sign was
+        made.
+        """
         final, wrong = self.scene.final_reads(), self.wrong
         began = self.scene.operations[wrong.read.source].invoke_index
         bound = self._least()
@@ -162,7 +169,7 @@ class _Sentences(CoreWords):
         return kind, name
 
     def _least(self) -> int:
-        """Return the least that the counter can have been then; if the answer is too high, the most."""
+        """Return the least that the counter can have been then or, if the answer is too high, the most."""
         before = self.wrong.before
         return (0 if before is None else before.result) + self.sign * (self.wrong.sure - self.wrong.against)
 
@@ -183,7 +190,7 @@ class _Sentences(CoreWords):
         return f"{self.name} was at {'least' if wrong.low else 'most'} {bound} then, for {why}"
 
     def _made_of(self, adds: Sequence[Operation]) -> str:
-        """Add up what the most is made of: `` (2 acknowledged adds that sum to 8)``."""
+        """Say which adds the most consists of: `` (2 acknowledged adds that sum to 8)``."""
         parts, total = [], 0
         for outcome, one_add, adds_of in (
             ("ok", "acknowledged add", "acknowledged adds"),
@@ -200,7 +207,7 @@ class _Sentences(CoreWords):
         return f" ({' and '.join(parts)})" if parts and total == self.wrong.against else ""
 
     def _beyond(self) -> tuple[str, str]:
-        """Explain an answer beyond all that was added or taken away."""
+        """Explain an answer beyond everything that was added or taken away."""
         wrong = self.wrong
         towards = [one for one in self.scene.operations if one.f == "add" and self.sign * one.value < 0]
         asked = abs(wrong.read.result)

@@ -1,4 +1,4 @@
-"""Explain an invalid result: its violations, each as a counterexample with a sentence."""
+"""Explain an invalid result: each violation becomes a counterexample with a sentence."""
 
 from __future__ import annotations
 
@@ -40,12 +40,12 @@ from checker.explain.points import with_points
 from history import Counterexample, KeyVerdict, Operation
 from history.records.verdicts import MAX_COUNTEREXAMPLES, KindCount, count_kinds
 
-#: Memory for deciding whether a core needs to be told what its processes did before.
+#: Memory in bytes for deciding whether a core depends on what its processes did before.
 _JUDGE_BYTES: Final = 4 << 20
 
 
 class Violations(Protocol):
-    """How many violations were found, those without a core (kind, source), and what is not known of them."""
+    """Number of violations found, those without a core (kind, source), and what is not known about them."""
 
     @property
     def count(self) -> int: ...
@@ -59,9 +59,9 @@ class Violations(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """The counterexamples that are shown, the number of violations, in all and by kind, and a note.
+    """Counterexamples to show, and the number of violations in total and by kind.
 
-    With ``more`` there may be others.
+    ``reason`` says what is not known; ``more``: there may be other violations.
     """
 
     examples: tuple[Counterexample, ...]
@@ -74,7 +74,7 @@ class Explanation:
     def of(
         cls, examples: Iterable[Counterexample], found: Violations, result: EngineResult, scene: Scene
     ) -> Explanation:
-        """Show the earliest examples, and count them all by kind, with what has none."""
+        """Keep the earliest examples, and count all violations by kind, including those without an example."""
         explained = tuple(examples)
         dated = [(example.kind, example.completed_at) for example in explained]
         dated += [(kind, scene.operations[source].ended) for kind, source in found.beyond]
@@ -84,7 +84,7 @@ class Explanation:
 
 
 def unexplained(result: EngineResult) -> Explanation:
-    """Only the verdict, and at least one violation if there is any."""
+    """Return an explanation with only the verdict, and at least one violation if it is invalid."""
     count = max(result.violations, result.verdict == "invalid")
     return Explanation((), count, result.reason, count_kinds((), count), result.more or count > 0)
 
@@ -92,7 +92,7 @@ def unexplained(result: EngineResult) -> Explanation:
 def key_verdict(
     key: str | int | None, result: EngineResult, operations: int, explained: Explanation, limits: Limits
 ) -> KeyVerdict:
-    """The verdict on one key, with the size of its certificate."""
+    """Return the verdict on one key, with the size of its certificate."""
     order = None if result.order is None else len(result.order)
     return KeyVerdict(
         key=key,
@@ -110,7 +110,10 @@ def key_verdict(
 
 
 def explain(result: EngineResult, calls: Sequence[Call], scene: Scene, limits: Limits) -> Explanation:
-    """Make the counterexamples of a result, each verified by the definition.  Raises CertificateError."""
+    """Make the counterexamples of a result.
+
+    Each is verified by the definition.  Raises CertificateError if one is linearizable.
+    """
     find = _FINDERS.get(result.engine) or _FINDERS.get(scene.model.encoding)
     found = find(result, calls, scene, limits) if find is not None and result.verdict == "invalid" else None
     if found is None:
@@ -120,7 +123,10 @@ def explain(result: EngineResult, calls: Sequence[Call], scene: Scene, limits: L
 
 
 def _find_by_process(result: EngineResult, calls: Sequence[Call], scene: Scene, limits: Limits) -> Findings | None:
-    """Find all violations by what the processes did; None where one is no violation without knowing that."""
+    """Find all violations in terms of what each process did before.
+
+    Returns None if the model does not allow that, or if a core is no violation without that knowledge.
+    """
     same = scene.model.by_process(scene.operations) if result.verdict == "invalid" else None
     if same is None or (anywhere := from_any_state(scene.model, calls)) is None:
         return None
@@ -137,7 +143,7 @@ def _find_by_process(result: EngineResult, calls: Sequence[Call], scene: Scene, 
 def explain_columns(
     found: ByColumns, operations: Sequence[Operation], scene: Scene, limits: Limits
 ) -> Explanation | None:
-    """Make the counterexamples of an invalid verdict by columns; None if calls have to make them."""
+    """Make the counterexamples of an invalid verdict by columns; None if that needs calls."""
     title, model, proof = found.result.engine, scene.model, found.proof
     findings = None if proof is None else find_by_columns(title, proof, operations, model, limits)
     if findings is None:
@@ -149,14 +155,17 @@ def explain_columns(
 def with_legal_answers(
     found: Explanation, calls: Callable[[], Sequence[Call]], scene: Scene, limits: Limits
 ) -> Explanation:
-    """Add what each blamed operation could have been answered, as long as there is time; calls are made only then."""
+    """Add the legal answers of each blamed operation, if there is time.
+
+    ``calls`` is called only in that case.
+    """
     if limits.over() or not any(example.linearization for example in found.examples):
         return found
     return replace(found, examples=with_answers(found.examples, calls(), scene))
 
 
 def explain_findings(found: Findings, result: EngineResult, scene: Scene) -> Explanation:
-    """Explain what was found.  Raises CertificateError for a finding that is linearizable."""
+    """Explain the findings.  Raises CertificateError if one is linearizable."""
     for finding in found.held:
         if has_linearization(finding, scene.model):
             raise _false(result)
@@ -195,7 +204,7 @@ def _counter(result: EngineResult, calls: Sequence[Call], scene: Scene, limits: 
 
 
 def _one_register(result: EngineResult, calls: Sequence[Call], scene: Scene, limits: Limits) -> Explanation | None:
-    """Transactions of which one of several registers alone is wrong."""
+    """Explain transactions that are wrong on single registers; None if there are no such violations."""
     found = find_in_single_registers(calls, limits)
     if found is None:
         return None
@@ -215,5 +224,6 @@ def _false(result: EngineResult) -> CertificateError:
 
 _Find: TypeAlias = Callable[[EngineResult, Sequence[Call], Scene, Limits], Explanation | None]
 
-#: Engines, or else encodings, whose violations are found in another way than by ``find_all``; None: not these.
+#: By engine, or else by encoding: functions that find violations instead of ``find_all``.  They return None if they
+#: cannot.
 _FINDERS: Final[Mapping[str | None, _Find]] = {KV.title: _kv, "sums": _counter, "rows": _one_register}

@@ -1,4 +1,4 @@
-"""The sentence for a counterexample of any model: what the object could be, and what was answered instead."""
+"""Explain a counterexample of any model: what the object could be, and what was answered instead."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from checker.search.jit import search
 from history import Counterexample, Linearization, Operation
 
 _MAX_LISTED: Final = 6
-#: Memory for finding out which answer of a large core is the strange one.
+#: Memory in bytes for finding out which answer of a large core is wrong.
 _SEARCH_BYTES: Final = 4 << 20
 _ANSWERED_WITH_NULL: Final = ("dequeue", "get")
 
@@ -23,14 +23,17 @@ _ANSWERED_WITH_NULL: Final = ("dequeue", "get")
 def explain_generic(
     core: Sequence[Call], scene: Scene, result: EngineResult, under: Model | None = None
 ) -> Counterexample:
-    """Explain the core by the first return in it that no order of the calls explains, ``under`` another model."""
+    """Explain a core by its first return that no order of the calls explains.
+
+    ``under`` is the model that the core contradicts, if it is not the scene's own.
+    """
     operations = tuple(scene.operations[call.source] for call in core)
     clock = Clock.of(operations)
     found = search(core, under or scene.model, Limits(lambda: 0.0, memory=_SEARCH_BYTES))
     last = found.last if found.last is not None else result.last
     due = next((call for call in core if call.ret == last), core[-1])
     operation = scene.operations[due.source]
-    # What the whole history allows says more than what these few operations do.
+    # The states that the whole history allows say more than those of these few operations.
     same = result.states and result.last == due.ret
     states = result.states if same and not isinstance(under, AnyState) else found.states or result.states
     named = [*states[:_MAX_LISTED], *["others"] * (len(states) > _MAX_LISTED)]
@@ -50,7 +53,10 @@ def explain_generic(
 
 
 def answered(operation: Operation, call: Call) -> str:
-    """``read 7``, ``swapped 7 for 8``, ``had its cas of 7 to 8 refused``, ``did dequeue and was answered 3``."""
+    """Say what an operation did or was answered.
+
+    ``read 7``, ``swapped 7 for 8``, ``had its cas of 7 to 8 refused``, ``did dequeue and was answered 3``.
+    """
     if operation.refused:
         return f"{refused_by(operation)} {shown(operation.seen)}"
     if call.f == "read":

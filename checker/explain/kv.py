@@ -17,7 +17,7 @@ _MAX_SHOWN: Final = 40
 
 
 def elided(string: str) -> str:
-    """A string as it is shown in a sentence: of a long one the end, which distinguishes it."""
+    """Return a string as sentences show it: only the end of a long one, which distinguishes it."""
     return shown(string if len(string) <= _MAX_SHOWN else "…" + string[-_MAX_SHOWN:])
 
 
@@ -27,7 +27,7 @@ class _Sentences(CoreWords):
         self.pieces = pieces
         self.gets = [call for call in self.core if call.f == "get"]
         self.makers = [call for call in self.core if call.f != "get"]
-        # Strings are long: each is taken apart once.
+        # Strings are long, so each is split only once.
         self.parts = {get.source: frozenset(pieces.split(get.result or START) or ()) for get in self.gets}
 
     def counterexample(self, kind: str | None) -> Counterexample:
@@ -87,7 +87,7 @@ class _Sentences(CoreWords):
         return self._missed() or ("not-linearizable", "no order of these operations explains what was got")
 
     def _missed(self) -> tuple[str, str] | None:
-        """A put or append that was acknowledged before a get began that does not show it."""
+        """Explain a get that misses a put or append acknowledged before the get began."""
         for maker in self.makers:
             late = [get for get in self.gets if maker.ret < get.invoke and maker.value not in self.parts[get.source]]
             if late:
@@ -103,5 +103,5 @@ class _Sentences(CoreWords):
 
 
 def explain_kv(core: Sequence[Call], scene: Scene, result: EngineResult, pieces: Pieces) -> Counterexample:
-    """Explain a core of strings, in a history of these pieces."""
+    """Explain a core of strings from a history of these pieces."""
     return _Sentences(core, scene, pieces).counterexample(result.kind)

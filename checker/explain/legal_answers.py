@@ -1,10 +1,10 @@
-"""Every answer that an operation could have had: beside all that had happened to its object until it returned.
+"""Find every answer that an operation could have had, given everything on its object until it returned.
 
-The orders of all operations are followed from return to return, as the search of Lowe does it (``checker.search.jit``),
-but by each of the answers that the model allows the operation in question.  What returned later may have taken effect
-by then, or not.  An answer is named if some order leads to it and on to the operation's return.
+The orders of all operations are followed from return to return, as in Lowe's search (``checker.search.jit``), but with
+each of the answers that the model allows the operation in question.  Calls that returned later may have taken effect by
+then, or not.  An answer is legal if some order with it reaches the operation's return.
 
-Where every value of a register is written once, no order is followed: each answer is tried, and the zones decide.
+If every value of a register is written once, no orders are followed: each answer is tried, and the zones decide.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from checker.engines.zones import zones
 from history import Counterexample
 from history.records.verdicts import MAX_COUNTEREXAMPLES
 
-#: At most this many steps are tried for one operation; those of a large state count for several.
+#: At most this many steps are tried for one operation; a step from a large state counts several times.
 MAX_STEPS: Final = 100_000
-#: So many rows of columns are looked at in the time of a step.
+#: Number of rows of columns that the zones visit in the time of one step.
 _ROWS_A_STEP: Final = 500
 
 TOO_MANY: Final = "there are too many orders to try them all"
@@ -45,7 +45,7 @@ class Answers:
 
 @dataclass(frozen=True, slots=True)
 class _At:
-    """A place in some order: which open calls are done, the state then, and what the suspect was answered."""
+    """Place in some order: which open calls are done, the state, and the answer of the suspect."""
 
     done: frozenset[int]
     state: State
@@ -53,9 +53,9 @@ class _At:
 
 
 def with_answers(examples: Sequence[Counterexample], calls: Sequence[Call], scene: Scene) -> tuple[Counterexample, ...]:
-    """Add to each counterexample that blames one operation every answer that this one could have had.
+    """Add to each counterexample that blames one operation every answer that this operation could have had.
 
-    Operations that others blame count as if they had not been answered.
+    Operations that other counterexamples blame count as unanswered.
     """
     blamed = {suspect.invoke_index for example in examples for suspect in example.suspects}
     by_index = {call.invoke: call for call in calls}
@@ -68,7 +68,10 @@ def with_answers(examples: Sequence[Counterexample], calls: Sequence[Call], scen
 
 
 def _unanswered(call: Call, scene: Scene) -> Call | None:
-    """The call as if its answer had been lost; a cas that was refused, or so it was answered, may have swapped then."""
+    """Return the call as if its answer had been lost.
+
+    A cas that was reported as refused may then have swapped.
+    """
     return call_of(replace(scene.operations[call.source], outcome="info"), call.source, scene.model)
 
 
@@ -91,7 +94,7 @@ def _with_answers(
 
 
 def answers_of(suspect: Call, calls: Sequence[Call], model: Model) -> Answers:
-    """List the answers of a call, which is one of the ``calls``, beside what they had done until it returned."""
+    """List the answers that a call could have had, given the other ``calls`` up to its return."""
     mine = [call if call.ret <= suspect.ret else call.made_pending() for call in calls if call.invoke < suspect.ret]
     mine = without_useless(mine, model)
     if suspect.f == "read" and model.initial is not ANY and ZONES.applies(model, mine):
@@ -126,11 +129,11 @@ def answers_of(suspect: Call, calls: Sequence[Call], model: Model) -> Answers:
 
 
 def _taken(at: _At, place: int, call: Call, model: Model, *, is_suspect: bool) -> list[_At] | None:
-    """The places after a call, the suspect by each of its answers; None where its answers cannot be listed."""
+    """Return the places after a call, one for each answer of a suspect; None if these cannot be listed."""
     possible = model.answers(at.state, call.f, call.value) if is_suspect else (call.result,)
     if possible is None:
         return None
-    # What it was answered may be one of them in another order, as of a set.
+    # The actual answer may equal one of these in another order, as for a set.
     possible = dict.fromkeys((call.result, *possible))
     places = ((answer, model.step(at.state, call.f, call.value, answer)) for answer in possible)
     return [
@@ -141,13 +144,14 @@ def _taken(at: _At, place: int, call: Call, model: Model, *, is_suspect: bool) -
 
 
 def _answers_by_zones(place: int, mine: Sequence[Call], model: Model) -> Answers:
-    """The answers of a read, by its place, of a register whose values are written once each."""
+    """List the answers of the read at ``place`` in a register whose values are written once each."""
     columns = cluster_columns(ranked(mine), model.initial)
     others = np.arange(len(mine)) != place
     rest = {name: getattr(columns, name)[others] for name in ("cluster", "write", "invoke", "ret")}
     if not zones(replace(columns, **rest)).valid:
         return Answers(why=NO_ORDER)
-    # What had been written by the time at which a later write began that was over before the read is overwritten.
+    # A value is overwritten if its write returned before another write began, and that one returned before the read
+    # began.
     over = columns.write & (columns.ret < columns.invoke[place])
     last = columns.invoke[over].max(initial=0)
     rows = np.flatnonzero(columns.write & (columns.ret > last)).tolist()

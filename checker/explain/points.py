@@ -1,4 +1,4 @@
-"""Linearization points of a counterexample: moments at which all operations but the suspects may take effect."""
+"""Find linearization points of a counterexample: moments at which all calls but the suspects may take effect."""
 
 from __future__ import annotations
 
@@ -11,12 +11,15 @@ from checker.core.definition import linearizable, linearization
 from checker.core.model import ANY, UNKNOWN, Model, State
 from history import Counterexample, Linearization, Operation, Point
 
-#: Above this many operations, none is singled out: leaving out each in turn would take too long.
+#: Above this many operations, no suspect is named, because leaving out each in turn would take too long.
 _MAX_OPERATIONS: Final = 9
 
 
 def with_points(example: Counterexample, core: Sequence[Call], model: Model) -> Counterexample:
-    """Add the linearization of all operations but the suspects to a counterexample of a register, made of this core."""
+    """Add the linearization of all operations but the suspects to a register's counterexample.
+
+    ``core`` is the core that the counterexample shows.
+    """
     if not model.one_value or len(example.operations) > _MAX_OPERATIONS:
         return example
     places = {one.invoke_index: place for place, one in enumerate(example.operations)}
@@ -36,10 +39,10 @@ def with_points(example: Counterexample, core: Sequence[Call], model: Model) -> 
 
 
 def _without_suspects(calls: Sequence[Call], model: Model) -> tuple[list[Call], list[Call]] | None:
-    """(suspects, linearization of the others); the latest read is tried first.  None if no single call is to blame.
+    """Return the suspects and a linearization of the other calls; None if no single call is to blame.
 
-    Every other read without which the rest fits as well is as suspicious: these few operations do not show which of
-    them is wrong.
+    The latest read is tried first.  Every other read whose removal makes the rest fit is just as suspicious,
+    because these few operations do not show which of them is wrong.
     """
     if (order := linearization(calls, model)) is not None:
         return [], order
@@ -57,7 +60,7 @@ def _without_suspects(calls: Sequence[Call], model: Model) -> tuple[list[Call], 
 
 
 def _legal_results(suspect: Call, calls: Sequence[Call], model: Model) -> tuple[Any, ...]:
-    """The results that a read could have had beside the other calls."""
+    """Return the results that a read could have had with the other calls."""
     if suspect.f != "read":
         return ()
     rest = [call for call in calls if call is not suspect]
@@ -68,12 +71,12 @@ def _legal_results(suspect: Call, calls: Sequence[Call], model: Model) -> tuple[
 
 
 def _initial(order: Sequence[Call], model: Model) -> State:
-    """The state before the first call: an unknown one is what that call asks for."""
+    """Return the state before the first call; if it is unknown, the state that this call needs."""
     return asked_by(order[0]) if model.initial is ANY and order else model.initial
 
 
 def _points(order: Sequence[Call], operations: Sequence[Operation], model: Model) -> tuple[Point, ...]:
-    """A moment in each call, in their order, in the middle of the room that the later ones leave."""
+    """Choose a moment for each call, in their order, in the middle of the room that later calls leave."""
     points: list[Point] = []
     state = model.initial
     now = min((operation.invoked for operation in operations), default=0)

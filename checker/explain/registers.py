@@ -16,13 +16,13 @@ from history import Counterexample, Operation
 from history.codes import NEVER
 from history.records.text import and_listed
 
-#: Two CAS operations, and what made the value that both of them replaced.
+#: Two CAS operations, and the call that made the value that both replaced.
 _CAS_ALONE: Final = 3
 
 
 @dataclass(frozen=True, slots=True)
 class _Cluster:
-    """One value in a core: its calls, by their roles."""
+    """Calls on one value of a core, by their roles."""
 
     value: Any
     initial: bool
@@ -32,10 +32,10 @@ class _Cluster:
 
 
 def explain(core: Sequence[Call], scene: Scene) -> Counterexample | None:
-    """The counterexample for a core of a register with unique values; None if the core is of another shape.
+    """Return the counterexample for a core of a register with unique values; None if the core has another shape.
 
-    A CAS is explained as a read of the old and a write of the new value, as long as that is contradiction enough; that
-    the two happen at one moment only matters when two of them replace the same value.
+    A CAS is explained as a read of the old value and a write of the new one, if that is enough for a contradiction.
+    That the two happen at one moment matters only if two CAS operations replace the same value.
     """
     if not scene.model.one_value or any(call.f not in ("read", "write", "cas") for call in core):
         return None
@@ -60,7 +60,7 @@ def _wrong_refusal(operation: Operation, scene: Scene) -> Counterexample:
 
 
 def _parts(core: Sequence[Call]) -> list[Call]:
-    """The core as reads and writes, with every CAS as one of each; ranks stay distinct."""
+    """Split the core into reads and writes, every CAS into one of each; ranks stay distinct."""
     parts = []
     for call in core:
         first = replace(call, invoke=2 * call.invoke, ret=NEVER if call.pending else 2 * call.ret)
@@ -75,7 +75,7 @@ def _parts(core: Sequence[Call]) -> list[Call]:
 
 
 def _double_cas(core: Sequence[Call], scene: Scene) -> Counterexample | None:
-    """Two CAS operations, both ok, replaced one value that was there once."""
+    """Explain two acknowledged CAS operations that replaced one value that existed only once."""
     takers: dict[Any, list[Call]] = {}
     for call in core:
         if call.f == "cas" and not call.pending:
@@ -138,7 +138,7 @@ class _Sentences(CoreWords):
         return self.by(call, f"{self._verb(call, 'past')} {value}")
 
     def _verb(self, call: Call, form: str) -> str:
-        """The verb of the call: it read or wrote its value, replaced it or wrote it by a CAS, or was refused by it."""
+        """Return the verb of the call: it read or wrote its value, swapped it in or out, or was refused by it."""
         operation = self.scene.recorded(call)
         if not operation.refused:
             return _VERBS[call.f, operation.f == "cas"][form]
@@ -186,7 +186,7 @@ class _Sentences(CoreWords):
         )
 
     def _seen_by(self, cluster: _Cluster) -> str:
-        """How it is known that the value had been current by the cluster's first return."""
+        """Say why the value must have been current by the cluster's first return."""
         value = shown(thaw(cluster.value))
         if cluster.first is None:
             return f"{self.name} was {value} at the start"
@@ -208,7 +208,7 @@ class _Sentences(CoreWords):
         )
 
     def _between(self, outer: _Cluster, inner: _Cluster) -> Counterexample:
-        """The inner value was current at some moment between two at which the outer one was."""
+        """Explain that the inner value was current between two moments at which the outer one was."""
         assert inner.first is not None
         said = f"{self._seen_by(outer)}, and was so again {self._seen_again(outer)}. In between, "
         value = shown(thaw(inner.value))
@@ -242,7 +242,10 @@ class _Sentences(CoreWords):
         return "lost-write", f"{missed}, which no read ever returned, nor anything that was written after it"
 
     def _both(self, outer: _Cluster, inner: _Cluster) -> Counterexample:
-        """Each of two values was current both before and after the moment of the inner one's first return."""
+        """Explain two values that would have to be current at the same moment.
+
+        Each was current both before and after the first return of the inner one.
+        """
         assert inner.first is not None
         moment = self.clock.at(self.op(inner.first).returned)
         kind, name = self._contradiction(outer, inner)
@@ -253,13 +256,17 @@ class _Sentences(CoreWords):
         )
 
     def _contradiction(self, outer: _Cluster, inner: _Cluster) -> tuple[str, str]:
-        """Two sides only where each took a write of its own and read it back; else one of the answers is old."""
+        """Return the kind of a contradiction between two values, and how to phrase it.
+
+        It is a split brain only if each side read back a write of its own; otherwise one of the answers is
+        stale.
+        """
         sides = [{self.op(call).node for call in cluster.calls} for cluster in (outer, inner)]
         wrote = all(any(call.f == "write" for call in cluster.calls) for cluster in (outer, inner))
         if wrote and None not in sides[0] | sides[1] and sides[0].isdisjoint(sides[1]):
             names = [and_listed(sorted(str(node) for node in side)) for side in sides]
             return "split-brain", f"{names[0]} went on with {self._value(outer)}, {names[1]} with {self._value(inner)}"
-        # Was it a read that shows that one of the values had been current?
+        # Whether it was a read that showed one of the values to be current.
         read_first = any(cluster.first is not None and cluster.first.f == "read" for cluster in (outer, inner))
         kind = "read-inversion" if read_first else "stale-read"
         if outer.initial:

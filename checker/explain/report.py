@@ -1,4 +1,4 @@
-"""A report for a terminal: verdict, sentences, certificate, engine and time."""
+"""Report for a terminal: verdict, sentences, certificate, engine and time."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from history import Counterexample, KeyVerdict
 from history.records.caveats import violations_text
 from history.records.text import and_listed, counted
 
-#: A counterexample as text of so many columns.
+#: Draws a counterexample as text of a number of columns.
 Draw: TypeAlias = Callable[[Counterexample, int], str]
 _MAX_SHOWN: Final = 3
 _MAX_LISTED: Final = 20
 
 
 def render(report: Report, *, width: int = 100, draw: Draw | None = None) -> str:
-    """The whole report as lines of at most ``width`` columns; the keys that are not valid first.
+    """Return the whole report as lines of at most ``width`` columns, keys that are not valid first.
 
-    Counterexamples are drawn by ``draw``, such as ``reports.text.text_diagram.draw``.
+    ``draw`` draws the counterexamples, for example ``reports.text.text_diagram.draw``.
     """
     bad = [key for key in report.keys if key.verdict != "valid"]
     good = [key for key in report.keys if key.verdict == "valid"]
@@ -43,14 +43,14 @@ def render(report: Report, *, width: int = 100, draw: Draw | None = None) -> str
 
 
 def _levels(key: KeyVerdict) -> str:
-    """The isolation levels that transactions keep, by the strongest ones."""
+    """Name the strongest isolation levels that the transactions keep."""
     if not key.levels:
         return "no isolation level holds"
     return f"what holds: {and_listed(key.levels)}, and all weaker levels"
 
 
 def _linearizations(keys: list[KeyVerdict]) -> str:
-    """What was proven: an order that the definition accepts, or nothing that is kept."""
+    """Say how many linearizations the definition verified, and why some are missing."""
     proven = [key.certificate for key in keys if key.certificate is not None]
     large = sum(key.certificate is None and key.operations > MAX_PROVEN_OPERATIONS for key in keys)
     absent = [f"none is kept of more than {MAX_PROVEN_OPERATIONS} operations"] if large else []
