@@ -1,18 +1,19 @@
 """The value-timeline automaton, compiled: does a register whose values repeat have a linearization?
 
 Source: just-in-time linearization (Lowe, "Testing for linearizability", 2017) with reductions for reads and writes;
-``checker.engines.automaton`` has the argument for each.  The events are gone through in order, with the set of all
-configurations that explain those before: what the value may be, and which open calls have happened.  No configuration
-changes when a call begins.  When one returns, each configuration becomes at most two:
+``checker.engines.automaton`` has the argument for each.  The automaton visits the events in order, with the set of all
+configurations that explain the events so far: what the value may be, and which open calls have happened.  No
+configuration changes when a call begins.  When a call returns, each configuration becomes at most two:
 
 * the value stays, if the call has happened, or may have happened for an instant before the last change (``_stay``);
 * the value changes to the call's own, now (``_change``).
 
-Of two that are alike the one that has done more with less stays (``_add``).  When none is left, no order explains the
-history up to this event.  What is open and has the present value counts as done without being marked.
+Of two configurations with the same value, the one that has done more at less cost stays (``_add``).  When none is left,
+no order explains the history up to this event.  Open calls with the present value count as done without being marked.
 
-Where many writes are pending, most configurations differ in which of them they spent, to no end.  With ``thrift`` only
-how many they spent is compared; ``pruned`` says that this left something out, and a dead end then proves nothing.
+If many writes are pending, most configurations differ only in which of them they spent, without end.  With ``thrift``,
+only the number that they spent is compared.  ``pruned`` says that this left something out, and a dead end then proves
+nothing.
 """
 
 from __future__ import annotations
@@ -29,10 +30,10 @@ from history.compiled import compiled_loop, step
 
 #: Values of ``status``.
 RUNNING, DEAD, TOO_WIDE, TOO_MANY_SLOTS, TOO_MANY_PENDING = range(5)
-#: Where the automaton is: an array of one row.  ``count`` configurations are on the ``side`` that is read, ``peak`` at
-#: most so far; ``reads`` and ``writes`` are the slots of open ones, ``free`` the others; so many ``columns`` of counts
-#: are taken.  While a return is being worked on, ``next`` is the configuration that comes next (else -1), and ``fresh``
-#: are on the other side.  ``work`` is what the last call of ``advance`` spent.
+#: Progress of the automaton: an array of one row.  ``count`` configurations are on the ``side`` to read; ``peak`` is
+#: the greatest count so far.  ``reads`` and ``writes`` are the slots of open calls, ``free`` the other slots.
+#: ``columns`` is the number of columns of counts in use.  While a return is being processed, ``next`` is the next
+#: configuration (else -1), and ``fresh`` is the number on the other side.  ``work`` is what the last ``advance`` spent.
 PROGRESS: Final = np.dtype([(name, np.int64) for name in (
     "count", "side", "peak", "reads", "writes", "free", "columns", "next", "fresh", "thrift", "pruned",
     "status", "work",
@@ -40,11 +41,11 @@ PROGRESS: Final = np.dtype([(name, np.int64) for name in (
 
 
 class History(NamedTuple):
-    """The history as the automaton reads it.
+    """History as the automaton reads it.
 
-    By event: ``code``, the call that begins, or the complement of the one that returns.  By call: ``write``, ``value``,
-    ``ret``.  By value: the return of its ``last_read``, and where its pending writes begin in ``pending``, which holds
-    their invocations in order.
+    By event: ``code``, the call that begins, or the complement of the call that returns.  By call: ``write``,
+    ``value``, ``ret``.  By value: the return of its ``last_read``, and where its pending writes begin in
+    ``pending``, which has their invocations in order.
     """
 
     code: NDArray[np.int64]
@@ -57,9 +58,9 @@ class History(NamedTuple):
 
 
 class Open(NamedTuple):
-    """What is open: slots of calls, by value the open reads and writes as masks of slots, and the pending writes.
+    """Open calls: their slots, the open reads and writes of each value as masks of slots, and the pending writes.
 
-    ``column_of`` is a value's column of counts; ``available`` by column how many writes are pending.
+    ``column_of`` is a value's column of counts; ``available`` is the number of pending writes in each column.
     """
 
     slot_of: NDArray[np.int8]
@@ -72,9 +73,9 @@ class Open(NamedTuple):
 
 
 class Configurations(NamedTuple):
-    """Two sides of configurations, one that is read and one that is written: ``rows`` of CONFIGURATION.
+    """Two sides of configurations, one to read and one to write: ``rows`` of CONFIGURATION.
 
-    ``pending_spent`` says how many pending writes of each column were spent.
+    ``pending_spent`` is the number of pending writes spent from each column.
     """
 
     rows: NDArray[np.void]
@@ -89,7 +90,7 @@ class Side(NamedTuple):
 
 
 class Automaton(NamedTuple):
-    """Everything that ``advance`` works on; ``row`` holds the pending writes that the configuration in hand spent."""
+    """State of the automaton; ``row`` has the pending writes that the current configuration spent."""
 
     history: History
     opened: Open
@@ -99,10 +100,10 @@ class Automaton(NamedTuple):
 
 
 class Configuration(NamedTuple):
-    """One way to explain the events so far; all but ``value`` and ``changed_at`` are masks of slots.
+    """One way to explain the events so far; all fields but ``value`` and ``changed_at`` are masks of slots.
 
-    The open writes that were ``spent``, the open reads that are ``satisfied``, the calls that were ``open_then``, when
-    the value last changed, and the event of that change.
+    ``spent``: the open writes that are spent; ``satisfied``: the open reads that are satisfied; ``open_then``: the
+    calls that were open at the last change of the value; ``changed_at``: the event of that change.
     """
 
     value: np.int64
@@ -112,12 +113,12 @@ class Configuration(NamedTuple):
     changed_at: np.int64
 
 
-#: A ``Configuration`` in memory.  As a record it has one address; arrays by field would have five.
+#: A ``Configuration`` in memory: a record has one address, while an array per field would have five.
 CONFIGURATION: Final = np.dtype([(name, np.int64) for name in Configuration._fields])
 
 
 class Return(NamedTuple):
-    """A call that returns: its value, its slot as a bit, the event, and the slots that are open after it."""
+    """A call that returns: its value, its slot as a bit, the event, and the slots that stay open after it."""
 
     is_write: np.bool_
     value: np.int64
@@ -128,10 +129,10 @@ class Return(NamedTuple):
 
 @compiled_loop
 def advance(automaton, begin, budget):  # type: ignore[no-untyped-def]
-    """Go through events from ``begin`` until the end, a dead end, a limit, or ``budget`` units of work.
+    """Process events from ``begin`` until the end, a dead end, a limit, or ``budget`` units of work.
 
-    Returns the event that comes next (or the one that nothing explains, with ``status`` set).  With TOO_WIDE nothing
-    has happened at that event: it may be tried again with more room.
+    Returns the next event (or the one that nothing explains, with ``status`` set).  TOO_WIDE leaves that event as
+    it was: it may be retried with more room.
     """
     code, progress = automaton.history.code, automaton.progress[0]
     progress.status, progress.work = RUNNING, 0
@@ -150,7 +151,7 @@ def advance(automaton, begin, budget):  # type: ignore[no-untyped-def]
 
 @step
 def _begin_call(automaton, call, event):  # type: ignore[no-untyped-def]
-    """Give the call a slot, or count it as pending; False where there is no room for it."""
+    """Give the call a slot, or count it as pending; return False if there is no room for it."""
     history, opened, progress = automaton.history, automaton.opened, automaton.progress[0]
     value = history.value[call]
     if history.ret[call] == NEVER:
@@ -177,7 +178,10 @@ def _begin_call(automaton, call, event):  # type: ignore[no-untyped-def]
 
 @step
 def _return_call(automaton, call, event, budget):  # type: ignore[no-untyped-def]
-    """Leave only configurations in which the call has happened; False if it is not done yet, or cannot be done."""
+    """Keep only configurations in which the call has happened.
+
+    Returns False if the budget ran out first, there was no room, or no configuration is left.
+    """
     history, opened, progress = automaton.history, automaton.opened, automaton.progress[0]
     bit = np.int64(1) << np.int64(opened.slot_of[call])
     still_open = (progress.reads | progress.writes) & ~bit
@@ -210,7 +214,10 @@ def _return_call(automaton, call, event, budget):  # type: ignore[no-untyped-def
 
 @step
 def _is_done_everywhere(automaton, returning):  # type: ignore[no-untyped-def]
-    """Has the call happened in all configurations?  Then its slot is cleared in them; else a new side is begun."""
+    """Return whether the call has happened in all configurations.
+
+    If it has, clears its slot in them; otherwise starts a new side.
+    """
     progress = automaton.progress[0]
     rows, bit, done = _side(automaton, progress.side).rows, returning.bit, True
     for place in range(progress.count):
@@ -234,14 +241,17 @@ def _is_done_everywhere(automaton, returning):  # type: ignore[no-untyped-def]
 
 @step
 def _side(automaton, which):  # type: ignore[no-untyped-def]
-    """One of the two sides, as arrays of their own: indexing both axes for each configuration would cost much more."""
+    """Return one of the two sides as separate arrays.
+
+    Indexing both axes for each configuration would cost much more.
+    """
     configs = automaton.configurations
     return Side(configs.rows[which], configs.pending_spent[which])
 
 
 @step
 def _take(now, place, row):  # type: ignore[no-untyped-def]
-    """The configuration at a place, and in ``row`` the pending writes that it spent."""
+    """Return the configuration at a place, and copy the pending writes that it spent to ``row``."""
     for column in range(row.size):
         row[column] = now.pending_spent[place, column]
     held = now.rows[place]
@@ -250,9 +260,10 @@ def _take(now, place, row):  # type: ignore[no-untyped-def]
 
 @step
 def _stay(automaton, returning, before):  # type: ignore[no-untyped-def]
-    """(can the call have happened without a change now, the configuration then, the column of a pending write used).
+    """Let the call have happened without a change now.
 
-    Where it happened just before the last change, so did open reads of its value.
+    Returns (whether that is possible, the configuration after it, the column of a pending write used).  If the call
+    happened just before the last change, so did open reads of its value.
     """
     history, opened = automaton.history, automaton.opened
     value, bit = returning.value, returning.bit
@@ -261,10 +272,10 @@ def _stay(automaton, returning, before):  # type: ignore[no-untyped-def]
         if before.spent & bit != 0:
             return True, before, NO_COLUMN
         if before.value == value:
-            # Written once more: as good as before, and all that is open has seen a change.
+            # The value is written once more: nothing is lost, and all open calls have seen a change.
             after = Configuration(value, before.spent, before.satisfied, returning.still_open, returning.event)
             return True, after, NO_COLUMN
-        # Current for an instant before the last change; no other open call can use this write any more.
+        # The value was current for an instant before the last change; no other open call can use this write.
         after = Configuration(before.value, before.spent, satisfied, before.open_then, before.changed_at)
         return before.open_then & bit != 0, after, NO_COLUMN
     if before.value == value or before.satisfied & bit != 0:
@@ -282,7 +293,10 @@ def _stay(automaton, returning, before):  # type: ignore[no-untyped-def]
 
 @step
 def _change(automaton, returning, before):  # type: ignore[no-untyped-def]
-    """(can the value change to the call's own now, the configuration then, the column of a pending write used)."""
+    """Change the value to the call's own now.
+
+    Returns (whether that is possible, the configuration after it, the column of a pending write used).
+    """
     opened = automaton.opened
     value, bit = returning.value, returning.bit
     satisfied = before.satisfied | opened.reads_of[before.value] | opened.reads_of[value]
@@ -301,7 +315,10 @@ def _change(automaton, returning, before):  # type: ignore[no-untyped-def]
 
 @step
 def _add(automaton, later, keep, after, column):  # type: ignore[no-untyped-def]
-    """Add a configuration, unless one there is as good; those that it betters go.  False if there is no room."""
+    """Add a configuration, unless one that is as good is there; remove those that it makes redundant.
+
+    Returns False if there is no room.
+    """
     opened, row, progress = automaton.opened, automaton.row, automaton.progress[0]
     value, spent = after.value, after.spent & keep
     satisfied = (after.satisfied | opened.reads_of[value]) & keep
@@ -337,7 +354,7 @@ def _add(automaton, later, keep, after, column):  # type: ignore[no-untyped-def]
 
 @step
 def _compare(automaton, later, place, found):  # type: ignore[no-untyped-def]
-    """(is the configuration at a place as good as the one that was found, is it the other way round?)"""
+    """Return whether the configuration at ``place`` is as good as ``found``, and the other way round."""
     held = later.rows[place]
     if held.value != found.value:
         return False, False
@@ -361,7 +378,7 @@ def _move(later, source, target):  # type: ignore[no-untyped-def]
 
 @step
 def _close_call(automaton, returning):  # type: ignore[no-untyped-def]
-    """Give the slot of a call that has returned back, and the column of a value that will not be read any more."""
+    """Free the slot of a call that has returned, and the column of a value that is not read any more."""
     history, opened, progress = automaton.history, automaton.opened, automaton.progress[0]
     value, bit = returning.value, returning.bit
     if returning.is_write:

@@ -1,7 +1,7 @@
 """Chains of CAS operations, compiled: does a register whose new values are unique have a linearization?
 
-Each value was made by one call, and a CAS links the value it takes away to the one it sets: the values form chains,
-which begin at plain writes.  A chain is one long zone; ``checker.engines.cas_chains`` has the argument.
+Each value was made by one call, and a CAS links the value that it replaces to the new one.  So the values form chains
+that begin with plain writes.  A chain is one long zone; ``checker.engines.cas_chains`` has the argument.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ VALID, INVALID, REPEATED = range(3)
 
 @compiled_part
 def _makers(kind, value, maker):  # type: ignore[no-untyped-def]
-    """Find the call that made each value; False if one was made twice, or the initial one at all."""
+    """Find the call that made each value; return False if a value was made twice, or the initial one at all."""
     for call in range(kind.size):
         if kind[call] != READ:
             if value[call] == 0 or maker[value[call]] >= 0:
@@ -27,10 +27,10 @@ def _makers(kind, value, maker):  # type: ignore[no-untyped-def]
 
 @compiled_part
 def _link(kind, value, old, ret, maker, counts, following):  # type: ignore[no-untyped-def]
-    """Mark the values that count, and link each to the one that a CAS put in its place.
+    """Mark the values that count, and link each to the value that a CAS replaced it by.
 
-    Pending calls count if their value was read, or taken away by a CAS that counts.  False if a value that was asked
-    for was never made, or if two CAS operations took the same one away.
+    Pending calls count if their value was read, or replaced by a CAS that counts.  Returns False if a needed value
+    was never made, or if two CAS operations replaced the same value.
     """
     wanted, size = np.empty(kind.size + 1, np.int64), 0
     counts[0] = True
@@ -59,7 +59,7 @@ def _link(kind, value, old, ret, maker, counts, following):  # type: ignore[no-u
 
 @compiled_part
 def _walk(root, following, begun, ended, last_read, earliest, latest):  # type: ignore[no-untyped-def]
-    """(f, s, how many values there are) of a chain; f is -2 if it contradicts itself."""
+    """Return (f, s, number of values) of a chain; f is -2 if the chain contradicts itself."""
     reach, before, length, x = np.int64(-1), np.int64(-1), 0, root
     while x >= 0:
         reach = max(reach, before, begun[x])
@@ -67,7 +67,7 @@ def _walk(root, following, begun, ended, last_read, earliest, latest):  # type: 
         before = last_read[x]
         length += 1
         x = following[x]
-    # The least end of what comes later bounds what comes earlier: found from behind, by going over the chain again.
+    # The least end of later values bounds the earlier ones, so walk the chain again and accumulate from behind.
     x, place = root, 0
     while x >= 0:
         latest[place] = ended[x]
@@ -83,7 +83,7 @@ def _walk(root, following, begun, ended, last_read, earliest, latest):  # type: 
 
 @compiled_part
 def _spans(kind, value, invoke, ret, maker, counts):  # type: ignore[no-untyped-def]
-    """(by value where it begins, its least return, the greatest invocation of a read); -1 if there is none."""
+    """Return for each value its begin, its least return, and its greatest invocation of a read; -1 for none."""
     begun, ended = np.full(counts.size, -1, np.int64), np.full(counts.size, -1, np.int64)
     last_read = np.full(counts.size, -1, np.int64)
     for x in range(1, counts.size):
@@ -98,7 +98,10 @@ def _spans(kind, value, invoke, ret, maker, counts):  # type: ignore[no-untyped-
 
 @compiled_part
 def _overlap(at, first, last):  # type: ignore[no-untyped-def]
-    """Do two forward zones overlap, or does one hold a backward zone?  ``at`` are the zones by where they begin."""
+    """Return whether two forward zones overlap, or a forward zone contains a backward one.
+
+    ``at`` has the zones by the rank at which they begin.
+    """
     reach = last[0]
     for moment in range(at.size):
         x = at[moment]
@@ -112,7 +115,10 @@ def _overlap(at, first, last):  # type: ignore[no-untyped-def]
 
 @compiled
 def judge_chains(kind, value, old, invoke, ret, values):  # type: ignore[no-untyped-def]
-    """VALID, INVALID, or REPEATED if new values are not unique; the arguments are as in ``RegisterColumns``."""
+    """Return VALID or INVALID; REPEATED if new values are not unique.
+
+    The arguments are as in ``RegisterColumns``.
+    """
     maker = np.full(values, -1, np.int64)
     if not _makers(kind, value, maker):
         return REPEATED
@@ -132,5 +138,5 @@ def judge_chains(kind, value, old, invoke, ret, values):  # type: ignore[no-unty
             left -= length
             if x and first[x] != NEVER:
                 at[min(first[x], last[x])] = x
-    # What no chain has reached goes round in a circle.
+    # Values that no chain has reached form a circle.
     return INVALID if left or _overlap(at, first, last) else VALID

@@ -1,6 +1,6 @@
 """Encode operations for the compiled engines: choose the calls that matter, number their values, rank their events.
 
-Everything is linear in the history where its values and places lie close (counting sort), else it sorts.
+Everything takes linear time (counting sort) if values and places lie close together; otherwise it sorts.
 """
 
 from __future__ import annotations
@@ -17,13 +17,15 @@ _WIDE: Final = 1 << 61
 
 
 class Gathered(NamedTuple):
-    """The calls on one object, one row a call, in the order of the invocations.
+    """Calls on one object, one row per call, in the order of their invocations.
 
-    ``kind`` as in the operations; ``value`` and ``old`` are ids in the order of the values, 0 for the absent one, named
-    by ``names``; ``invoke`` and ``ret`` are dense ranks, ``NEVER`` for pending calls; ``row`` is the operation's row.
-    ``code`` is by rank: the call that begins, or the complement of the one that returns.  ``written`` says by id
-    whether the value was written (or swapped in by a CAS).  A named tuple, as compiled code makes no dataclass;
-    ``RegisterColumns`` and ``TimelineColumns`` are made of its arrays without copying them.
+    ``kind`` is as in the operations.  ``value`` and ``old`` are ids in the order of the values, 0 for the absent
+    one; ``names`` has the values by id.  ``invoke`` and ``ret`` are dense ranks, ``NEVER`` for pending calls;
+    ``row`` is the operation's row.  ``code`` has for each rank the call that begins, or the complement of the call
+    that returns.  ``written`` says for each id whether the value was written (or swapped in by a CAS).
+
+    This is a named tuple because compiled code cannot make dataclasses; ``RegisterColumns`` and ``TimelineColumns``
+    take its arrays without copying them.
     """
 
     kind: NDArray[np.int8]
@@ -39,7 +41,7 @@ class Gathered(NamedTuple):
 
 @step
 def takes_part(kind, outcome):  # type: ignore[no-untyped-def]
-    """Can the operation matter?  Neither one that failed nor a read that has not returned does."""
+    """Return whether the operation matters: failed operations and reads without an answer do not."""
     return outcome == OK or (outcome != FAIL and kind != READ)
 
 
@@ -66,7 +68,10 @@ def _numbered_by_table(value, low, span):  # type: ignore[no-untyped-def]
 
 @compiled_part
 def _numbered(value, low, span):  # type: ignore[no-untyped-def]
-    """Replace values by ids; returns the values by id.  By a table where they lie close, else by sorting."""
+    """Replace values by ids; return the values by id.
+
+    Uses a table if the values lie close together, and sorts otherwise.
+    """
     if span <= 8 * value.size + 1024:
         return _numbered_by_table(value, low, span)
     order = np.argsort(value)
@@ -82,7 +87,7 @@ def _numbered(value, low, span):  # type: ignore[no-untyped-def]
 
 @compiled_part
 def _extent(kind, outcome, value, old, invoke, ret):  # type: ignore[no-untyped-def]
-    """(how many calls, how many events, the last place, the least and greatest value, is there a CAS?)"""
+    """Return (number of calls, number of events, last place, least value, greatest value, whether there is a CAS)."""
     size, events, last, low, high, has_cas = 0, 0, np.int64(-1), np.int64(_WIDE), np.int64(-_WIDE), False
     for row in range(kind.size):
         if not takes_part(kind[row], outcome[row]):
@@ -104,7 +109,7 @@ def _extent(kind, outcome, value, old, invoke, ret):  # type: ignore[no-untyped-
 
 @compiled_part
 def _select(kind, outcome, value, old, size, has_cas):  # type: ignore[no-untyped-def]
-    """(the kinds of the calls that take part, their rows, their values and then, with ``has_cas``, the old ones)."""
+    """Return kinds, rows and values of the calls that take part; with ``has_cas``, old values follow the values."""
     kinds, rows = np.empty(size, np.int8), np.empty(size, np.int64)
     values = np.empty(2 * size if has_cas else size, np.int64)
     call = 0
@@ -120,7 +125,7 @@ def _select(kind, outcome, value, old, size, has_cas):  # type: ignore[no-untype
 
 @compiled_part
 def _in_order(rows, outcome, invoke, ret, events, last):  # type: ignore[no-untyped-def]
-    """The events by rank: the call that begins, or the complement of the one that returns."""
+    """Return for each rank the call that begins, or the complement of the call that returns."""
     code = np.empty(events, np.int64)
     event = 0
     if last < 8 * events + 1024:
@@ -150,7 +155,7 @@ def _in_order(rows, outcome, invoke, ret, events, last):  # type: ignore[no-unty
 
 @compiled
 def gather(kind, outcome, value, old, invoke, ret):  # type: ignore[no-untyped-def]
-    """The calls of one object, by columns as those of the operations."""
+    """Return the calls on one object from the columns of its operations."""
     size, events, last, low, high, has_cas = _extent(kind, outcome, value, old, invoke, ret)
     kinds, rows, values = _select(kind, outcome, value, old, size, has_cas)
     close = low >= -_WIDE and high <= _WIDE
@@ -172,7 +177,10 @@ def gather(kind, outcome, value, old, invoke, ret):  # type: ignore[no-untyped-d
 
 @compiled
 def order_of_values(write, value, invoke, ret, values):  # type: ignore[no-untyped-def]
-    """(by value the return of its last read, where its pending writes begin, the invocations of all of those)."""
+    """Return the last read's return, the begin of the pending writes, and the invocations of all pending writes.
+
+    The first two are columns by value.
+    """
     last_read, starts = np.full(values, -1, np.int64), np.zeros(values + 1, np.int64)
     for call in range(value.size):
         if not write[call]:

@@ -39,11 +39,12 @@ _PATIENCE: Final = 100_000
 
 
 class Keyed(NamedTuple):
-    """The calls of all keys, key by key, each key's in the order of their invocations.
+    """Calls on all keys, key by key, each key's in the order of their invocations.
 
-    ``starts`` is where a key's calls begin, ``events`` where its events do; the other columns are those of
-    ``automaton.History``, with calls, ranks and value ids of each key from 0 on.  ``values`` is how many values
-    a key has, 0 if it is none for the automaton.  A named tuple, as compiled code makes no dataclass.
+    ``starts`` is where a key's calls begin, ``events`` where its events do.  The other columns are those of
+    ``automaton.History``, with each key's calls, ranks and value ids counted from 0.  ``values`` is a key's number
+    of values, 0 if the automaton cannot decide it.  This is a named tuple because compiled code cannot make
+    dataclasses.
     """
 
     starts: NDArray[np.int64]
@@ -58,7 +59,7 @@ class Keyed(NamedTuple):
 
 @compiled_part
 def _counted(kind, outcome, value, key, invoke, ret, wanted):  # type: ignore[no-untyped-def]
-    """(how many calls and how many events come before each key, the least and greatest value, the last place)."""
+    """Return (calls before each key, events before each key, least value, greatest value, last place)."""
     starts, events = np.zeros(wanted.size + 1, np.int64), np.zeros(wanted.size + 1, np.int64)
     low, high, top = np.int64(_FAR), np.int64(-_FAR), np.int64(-1)
     for row in range(kind.size):
@@ -77,9 +78,9 @@ def _counted(kind, outcome, value, key, invoke, ret, wanted):  # type: ignore[no
 
 @compiled_part
 def _numbered(starts, value, write, odd, low, span):  # type: ignore[no-untyped-def]
-    """Replace values by ids, each key's own from 0 on (the absent one); returns how many each key has.
+    """Replace values by each key's own ids from 0 (the absent one) on; return each key's number of ids.
 
-    0 for keys that are ``odd``, and for those on which a value was read that was never written.
+    That is 0 for keys that are ``odd``, and for those with a read of a value that was never written.
     """
     values = np.ones(odd.size, np.int64)
     owner, number = np.full(span, -1, np.int64), np.zeros(span, np.int64)
@@ -104,7 +105,7 @@ def _numbered(starts, value, write, odd, low, span):  # type: ignore[no-untyped-
 
 @compiled
 def arrange_keys(kind, outcome, value, key, invoke, ret, wanted):  # type: ignore[no-untyped-def]
-    """The calls on the ``wanted`` keys as ``Keyed``; None where their values lie too far apart."""
+    """Return the calls on the ``wanted`` keys as ``Keyed``; None if their values lie too far apart."""
     starts, events, low, high, top = _counted(kind, outcome, value, key, invoke, ret, wanted)
     size = starts[-1]
     if low < -_FAR or high > _FAR or high - low >= 8 * kind.size + 1024:
@@ -141,9 +142,9 @@ def arrange_keys(kind, outcome, value, key, invoke, ret, wanted):  # type: ignor
 
 @compiled
 def judge_keys(keyed, begin, budget, state):  # type: ignore[no-untyped-def]
-    """Go on from key ``begin`` until the ``budget`` (in units of work) is spent; returns the key that comes next.
+    """Judge keys from ``begin`` on until the ``budget`` (in units of work) is spent; return the next key.
 
-    ``state`` becomes VALID or INVALID for keys that are, and OPEN for those about which more is to be said.
+    ``state`` becomes VALID or INVALID for decided keys, and OPEN for keys that are left to others.
     """
     opened = _room_for_open_calls(keyed, begin)
     rows = np.zeros((2, _WIDTH), CONFIGURATION)
@@ -163,7 +164,7 @@ def judge_keys(keyed, begin, budget, state):  # type: ignore[no-untyped-def]
             history = History(code, write, value, ret, last_read, pending_from, pending)
             fresh = np.zeros(1, PROGRESS)
             _start(opened, few, fresh, values)
-            # Two calls, as without columns of pending writes there is less to be compiled into the second.
+            # Two calls, because without columns of pending writes less has to be compiled into the second one.
             if pending.size:
                 event = advance(Automaton(history, opened, many, row, fresh), 0, _PATIENCE)
             else:
@@ -180,7 +181,7 @@ def judge_keys(keyed, begin, budget, state):  # type: ignore[no-untyped-def]
 
 @compiled_part
 def _room_for_open_calls(keyed, begin):  # type: ignore[no-untyped-def]
-    """Room enough for any key from ``begin`` on."""
+    """Make enough room for any key from ``begin`` on."""
     most, calls = 1, 0
     for key in range(begin, keyed.values.size):
         most, calls = max(most, keyed.values[key]), max(calls, keyed.starts[key + 1] - keyed.starts[key])
@@ -197,7 +198,7 @@ def _room_for_open_calls(keyed, begin):  # type: ignore[no-untyped-def]
 
 @step
 def _start(opened, configs, fresh, values):  # type: ignore[no-untyped-def]
-    """Nothing is open, and the only configuration is the absent value."""
+    """Reset to no open calls and a single configuration, in which the value is absent."""
     progress = fresh[0]
     for value in range(values):
         opened.reads_of[value], opened.writes_of[value], opened.column_of[value] = 0, 0, NO_COLUMN
@@ -210,7 +211,7 @@ def _start(opened, configs, fresh, values):  # type: ignore[no-untyped-def]
 
 @compiled_part
 def _for_automaton(kind, outcome, key, state):  # type: ignore[no-untyped-def]
-    """The keys that are REPEATED and have no CAS."""
+    """Return which keys are REPEATED and have no CAS."""
     wanted = state == REPEATED
     if wanted.any():
         for row in range(kind.size):
@@ -221,10 +222,11 @@ def _for_automaton(kind, outcome, key, state):  # type: ignore[no-untyped-def]
 
 @compiled
 def judge_all(kind, outcome, value, key, invoke, ret, keys, budget):  # type: ignore[no-untyped-def]
-    """(by key the verdict of the zones or else the automaton, how many calls it has, a bit for each verdict), or None.
+    """Judge all keys by the zones, and the remaining ones by the automaton.
 
-    REPEATED stays for keys about which more is to be said, and for those that the ``budget`` (in units of work of the
-    automaton) was not enough for.  None where values and keys do not lie close.
+    Returns (the verdict on each key, each key's number of calls, a mask of the verdicts that occur), or None if
+    values and keys do not lie close together.  Keys stay REPEATED if they are left to others, or if the ``budget``
+    (in units of work of the automaton) ran out before them.
     """
     judged = judge(kind, outcome, value, key, invoke, ret, keys)
     if judged is None:

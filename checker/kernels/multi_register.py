@@ -1,7 +1,7 @@
-"""Transactions on several registers, compiled: a state is a row of numbers, and rows are numbered by a hash table.
+"""Transactions on several registers, compiled: a state is a row of numbers, and a hash table numbers the rows.
 
-A transaction asks for what some registers hold and sets others.  The hash of a row is a sum over its registers, so that
-a transaction changes it by what it sets (as Zobrist's hashes do).
+A transaction requires the contents of some registers and sets others.  The hash of a row is a sum over its registers,
+so a transaction changes it only by what it sets (as in Zobrist's hashes).
 """
 
 from __future__ import annotations
@@ -17,11 +17,12 @@ _HASH: Final = 0x9E3779B97F4A7C15
 
 
 class Rows(NamedTuple):
-    """States that are rows of numbers, one a register: ``cells``, and their ``hashes``, by which ``ids`` finds them.
+    """States and parts of transactions.
 
-    And the parts of transactions: what one asks for is from ``start`` to ``middle``, what it sets from there to the
-    next one's start.  A part is the ``item`` that the register at this ``place`` has to be, or becomes; -1 is what none
-    ever is.
+    A state is a row of ``cells``, one for each register; ``ids`` finds it by its entry in ``hashes``.  What a
+    transaction requires is from ``start`` to ``middle``, and what it sets from there to the next transaction's
+    start.  Each part is the ``item`` that the register at this ``place`` must hold, or gets; no register ever holds
+    -1.
     """
 
     cells: NDArray[np.int32]
@@ -38,10 +39,10 @@ NO_ROWS: Final = Rows(np.zeros((0, 0), np.int32), np.zeros(0, np.uint64), *np.ze
 
 @compiled
 def number_transactions(writes, place, item, lengths, pending):  # type: ignore[no-untyped-def]
-    """(the number of each transaction, those that are alike have one; and their parts).
+    """Number the transactions, equal ones alike; return the numbers, and their parts.
 
-    By step: does it write, the register's ``place``, and the ``item``.
-    What a transaction reads of its own it must have written so; what a pending one read is not known.
+    By step: whether it writes, the register's ``place``, and the ``item``.  If a transaction reads a register after
+    writing it, it must read what it wrote.  What a pending transaction read is not known.
     """
     size = lengths.size
     start, middle = np.zeros(size + 1, np.int32), np.zeros(size, np.int32)
@@ -52,7 +53,7 @@ def number_transactions(writes, place, item, lengths, pending):  # type: ignore[
         first, end = np.int64(start[made]), begin + lengths[op]
         asks = first if pending[op] else _put_reads(writes, place, item, begin, end, where, what, first)
         if asks < 0:
-            # It can never happen: no register holds -1.
+            # It requires -1, which no register holds, so it can never happen.
             where[first], what[first] = 0, -1
             asks = sets = first + 1
         else:
@@ -67,7 +68,10 @@ def number_transactions(writes, place, item, lengths, pending):  # type: ignore[
 
 @step
 def _put_reads(writes, place, item, begin, end, where, what, first):  # type: ignore[no-untyped-def]
-    """Write from ``first`` on what the steps ask for; returns where that ends, -1 if they contradict themselves."""
+    """Store from ``first`` on what the steps require; return where that ends.
+
+    Returns -1 if the steps contradict each other.
+    """
     asks = first
     for at in range(begin, end):
         if writes[at]:
@@ -89,7 +93,7 @@ def _put_reads(writes, place, item, begin, end, where, what, first):  # type: ig
 
 @step
 def _put_writes(writes, place, item, begin, end, where, what, first):  # type: ignore[no-untyped-def]
-    """Write from ``first`` on what the steps set, the last of each register; returns where that ends."""
+    """Store from ``first`` on the last item that the steps set in each register; return where that ends."""
     sets = first
     for at in range(begin, end):
         if writes[at]:
@@ -103,7 +107,7 @@ def _put_writes(writes, place, item, begin, end, where, what, first):  # type: i
 
 @compiled_part
 def _same(made, start, middle, where, what, table):  # type: ignore[no-untyped-def]
-    """The number of the first transaction that is like the last; it enters the ``table`` if that is itself."""
+    """Return the number of the first transaction equal to the last one; enter it into ``table`` if it is new."""
     asks, size = middle[made] - start[made], start[made + 1] - start[made]
     hashed = np.uint64(asks)
     for part in range(start[made], start[made + 1]):
@@ -126,20 +130,20 @@ def _same(made, start, middle, where, what, table):  # type: ignore[no-untyped-d
 
 @step
 def home(hashed, table):  # type: ignore[no-untyped-def]
-    """Where in a table whose size is a power of two the search for a hash begins."""
+    """Return where the search for a hash begins in a table whose size is a power of two."""
     return np.int64((hashed ^ (hashed >> np.uint64(32))) & np.uint64(table.size - 1))
 
 
 @step
 def _weight(place, item):  # type: ignore[no-untyped-def]
-    """What an item at a place adds to the hash of a row; nothing if the register is absent."""
+    """Return what an item at a place adds to the hash of a row: 0 if the register is absent."""
     h = np.uint64(item) * np.uint64(0xBF58476D1CE4E5B9) ^ np.uint64(place) * np.uint64(_HASH)
     return (h ^ (h >> np.uint64(29))) * np.uint64(item)
 
 
 @step
 def holds(rows, state, txn):  # type: ignore[no-untyped-def]
-    """Is the row what the transaction asks for?"""
+    """Return whether the row holds what the transaction requires."""
     holds = True
     for part in range(rows.start[txn], rows.middle[txn]):
         holds &= rows.cells[state, rows.place[part]] == rows.item[part]
@@ -148,7 +152,7 @@ def holds(rows, state, txn):  # type: ignore[no-untyped-def]
 
 @step
 def becomes(rows, state, txn, made):  # type: ignore[no-untyped-def]
-    """The state after a transaction; ``made``, for which there is room, if it is a new one."""
+    """Return the state after a transaction; a new state is stored as ``made``, for which there must be room."""
     cells, hashes, ids = rows.cells, rows.hashes, rows.ids
     hashed = hashes[state]
     for register in range(cells.shape[1]):
@@ -172,7 +176,7 @@ def becomes(rows, state, txn, made):  # type: ignore[no-untyped-def]
 
 @compiled
 def rehash_states(made, hashes, ids):  # type: ignore[no-untyped-def]
-    """Fill a larger table of the states' hashes."""
+    """Fill a larger table with the states' hashes."""
     for state in range(made):
         at = home(hashes[state], ids)
         while ids[at] >= 0:

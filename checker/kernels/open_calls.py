@@ -1,4 +1,4 @@
-"""The calls that are open at each return, compiled, for the search that looks ahead (``checker.search.lookahead``)."""
+"""Calls that are open at each return, compiled, for the search that looks ahead (``checker.search.lookahead``)."""
 
 from __future__ import annotations
 
@@ -9,9 +9,11 @@ from history.compiled import compiled
 
 @compiled
 def open_calls(owner, is_return, ret, is_read):  # type: ignore[no-untyped-def]
-    """(the reads, how many were invoked before each return, the writes that are open at each, where they start).
+    """Return the open calls at each return.
 
-    Only calls that return take part, ``ret`` is their rank.  Of the writes the first to return comes first.
+    The result is (reads, number of reads invoked before each return, open writes at each return, where those
+    begin).  Only calls that return take part; ``ret`` is the rank of their return.  The writes are in the order of
+    their returns.
     """
     reads, writes, now = np.empty(ret.size, np.int64), np.empty(4 * ret.size, np.int64), np.empty(64, np.int64)
     reads_at, writes_at = np.zeros(ret.size, np.int64), np.zeros(ret.size + 1, np.int64)

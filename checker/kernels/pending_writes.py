@@ -1,7 +1,7 @@
-"""Pending writes of the automaton, compiled: they never return, so they are counted by value and have no slots.
+"""Pending writes of the automaton, compiled: they never return, so they have no slots and are counted by value.
 
-A value that is still to be read has a column of counts while it has pending writes: how many there are, and how
-many each configuration spent.
+While a value has pending writes and is still to be read, it has a column of counts: the number of these writes, and how
+many of them each configuration spent.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ NO_COLUMN: Final = -1
 
 @step
 def count_pending(automaton, value):  # type: ignore[no-untyped-def]
-    """Count one more pending write of the value; False if there is no column left for it."""
+    """Count one more pending write of the value; return False if there is no column left for it."""
     opened, progress = automaton.opened, automaton.progress[0]
     pending_spent = automaton.configurations.pending_spent
     if opened.column_of[value] < 0:
@@ -33,7 +33,7 @@ def count_pending(automaton, value):  # type: ignore[no-untyped-def]
 
 @step
 def begun_by(history, value, count, event):  # type: ignore[no-untyped-def]
-    """How many of a value's ``count`` pending writes had begun by an event."""
+    """Return how many of a value's ``count`` pending writes had begun by an event."""
     start = history.pending_from[value]
     while count and history.pending[start + count - 1] > event:
         count -= 1
@@ -42,7 +42,7 @@ def begun_by(history, value, count, event):  # type: ignore[no-untyped-def]
 
 @step
 def compare_pending(automaton, pending_spent, place):  # type: ignore[no-untyped-def]
-    """Compare pending writes spent: (did it spend at most those in ``row``, is it the other way round)?"""
+    """Return whether the configuration at ``place`` spent at most what ``row`` did, and the other way round."""
     row, progress = automaton.row, automaton.progress[0]
     less, more, theirs, ours = True, True, 0, 0
     for column in range(row.size):
@@ -61,7 +61,10 @@ def compare_pending(automaton, pending_spent, place):  # type: ignore[no-untyped
 
 @step
 def give_column_back(automaton, value):  # type: ignore[no-untyped-def]
-    """The value will not be read any more: how many of its pending writes are spent does not matter."""
+    """Free the column of a value that is not read any more.
+
+    How many of its pending writes are spent no longer matters.
+    """
     opened, progress = automaton.opened, automaton.progress[0]
     column = opened.column_of[value]
     for place in range(progress.count):

@@ -1,14 +1,13 @@
 """Just-in-time linearization, compiled, for objects whose states are small integers.
 
 Source: Lowe, "Testing for linearizability" (2017), after Wing and Gong (1993); ``checker.search.jit`` is the same
-search in plain Python.  It goes through the returns in order, depth first, and linearizes as late as possible: when a
-call returns that has not been linearized, open calls are, one after the other, until that one is (``explore``).  Reads
-that are legal are linearized at once.  A configuration that was met before is not gone into again (``_remember``).
+search in plain Python.  It visits the returns in order, depth first, and linearizes as late as possible.  When a call
+returns that has not been linearized, open calls are linearized one after the other until that call is (``explore``).
+Legal reads are linearized at once.  A configuration that was reached before is not explored again (``_remember``).
 
-A configuration takes 28 bytes whatever the history's length: the return that comes next, the open calls that are
-linearized (a bit a slot), the pending calls that are, the state, and the configuration that it came from.
-Registers need no table of transitions; other models bring one, which the driver fills in when the search asks for what
-is not in it.
+A configuration takes 28 bytes whatever the history's length: the next return, the linearized open calls (a bit per
+slot), the linearized pending calls, the state, and the configuration that it came from.  Registers need no table of
+transitions.  Other models bring one, and the driver fills it in when the search needs a missing transition.
 """
 
 from __future__ import annotations
@@ -47,9 +46,10 @@ from history.compiled import compiled_loop, step
 def explore(search, initial, budget):  # type: ignore[no-untyped-def]
     """Expand configurations until one explains everything, none is left, or the budget is spent.
 
-    ``initial`` is the state in which the first one starts.  On the stack are steps that are yet to be taken, from a
-    configuration by a call; one is made only when its turn comes.  A step for which a transition is not known stays.
-    As asking is dear, a table is not looked into before that, either.
+    ``initial`` is the state of the first configuration.  The stack has the steps that are still to be taken, each
+    from a configuration by a call; the next configuration is made only when the step's turn comes.  A step with an
+    unknown transition stays on the stack.  Asking for transitions is expensive, so the table is not consulted
+    before that turn either.
     """
     progress, returns = search.progress[0], search.events.returns
     progress.status = RUNNING
@@ -79,7 +79,7 @@ def explore(search, initial, budget):  # type: ignore[no-untyped-def]
             search.nodes.stack[progress.stack], search.nodes.steps[progress.stack] = node, NOTHING
             progress.stack += 1
             return
-        # What is pushed last is tried first: the open call that returns first, and pending ones after all others.
+        # The last one pushed is tried first: the open call that returns first.  Pending calls come after all others.
         _push_pending(search, node, configuration)
         _push_open(search, node, configuration)
     if progress.stack == 0:
@@ -88,7 +88,7 @@ def explore(search, initial, budget):  # type: ignore[no-untyped-def]
 
 @step
 def _is_full(search):  # type: ignore[no-untyped-def]
-    """Might there be no room for what one more step makes?"""
+    """Return whether one more step might need more room than there is."""
     nodes, progress, states = search.nodes, search.progress[0], search.rows.cells.shape[0]
     if states > 0 and progress.states == states:
         return True
@@ -99,7 +99,10 @@ def _is_full(search):  # type: ignore[no-untyped-def]
 
 @step
 def _next_step(search, initial):  # type: ignore[no-untyped-def]
-    """(the node on top of the stack, the call to be taken, the configuration), or the start; it stays on the stack."""
+    """Return the node on top of the stack, the call to take, and the configuration; or the start.
+
+    The step stays on the stack.
+    """
     nodes, top = search.nodes, search.progress[0].stack - 1
     if top < 0:
         none = np.int64(0)
@@ -111,7 +114,10 @@ def _next_step(search, initial):  # type: ignore[no-untyped-def]
 
 @step
 def _linearize(search, before, taken):  # type: ignore[no-untyped-def]
-    """(is the step's call legal, the configuration after it); where the table does not say, it is asked for."""
+    """Return whether the step's call is legal, and the configuration after it.
+
+    If the table lacks the transition, asks for it.
+    """
     if taken == NOTHING:
         return True, before
     call = np.int64(taken if taken >= 0 else search.events.waiting[FIRST_WAITING - taken])
@@ -129,7 +135,7 @@ def _linearize(search, before, taken):  # type: ignore[no-untyped-def]
 
 @step
 def _state_after(search, state, call):  # type: ignore[no-untyped-def]
-    """The state after a call that may happen; of a table ILLEGAL or NOT_KNOWN."""
+    """Return the state after a call that may happen; with a table, possibly ILLEGAL or NOT_KNOWN."""
     calls, progress = search.calls, search.progress[0]
     kind, value = calls.kind[call], calls.value[call]
     if kind >= TXN:
@@ -145,10 +151,10 @@ def _state_after(search, state, call):  # type: ignore[no-untyped-def]
 
 @step
 def _pass_returns(search, configuration, budget):  # type: ignore[no-untyped-def]
-    """Go on to the first return of a call that is not linearized; reads that are legal are, at once.
+    """Go on to the first return of a call that is not linearized; linearize legal reads on the way.
 
-    Returns (can it lead to the end, the configuration there, how many returns were passed: one more than ``budget`` at
-    most).  It ends early where a transition is not known.
+    Returns (whether the end can be reached, the configuration there, the number of returns passed, at most
+    ``budget`` + 1).  Stops early at an unknown transition.
     """
     events, ceiling = search.events, search.calls.ceiling
     passed, looked_at, possible = 0, np.int64(0), True
@@ -172,7 +178,10 @@ def _pass_returns(search, configuration, budget):  # type: ignore[no-untyped-def
 
 @step
 def _linearize_reads(search, configuration, looked_at):  # type: ignore[no-untyped-def]
-    """(can all reads still happen, what is linearized with those that are legal); not those ``looked_at`` already."""
+    """Return whether all open reads can still happen, and what is linearized including the legal ones.
+
+    Skips reads that were ``looked_at`` before.
+    """
     calls, progress = search.calls, search.progress[0]
     state, done, possible = configuration.state, configuration.done, True
     left = progress.open & progress.reading & ~(done | looked_at)
@@ -183,7 +192,7 @@ def _linearize_reads(search, configuration, looked_at):  # type: ignore[no-untyp
         value = calls.value[call]
         if calls.kind[call] == READ:
             legal = value == state
-            # What only rises will not be so little again.
+            # A state that only rises never comes back to a smaller value.
             if value < state and calls.ceiling.size > 0:
                 possible = False
         elif calls.kind[call] == TXN_READ:
@@ -202,7 +211,7 @@ def _linearize_reads(search, configuration, looked_at):  # type: ignore[no-untyp
 
 @step
 def _ask(search, configuration, call, taken):  # type: ignore[no-untyped-def]
-    """Say which transition is not known, and of which configuration; is it by the call that is taken, or by a read?"""
+    """Record which transition is unknown, at which configuration, and whether by the taken call or by a read."""
     progress = search.progress[0]
     progress.status = ASKING
     progress.asked_event, progress.asked_state = configuration.event, configuration.state
@@ -212,7 +221,7 @@ def _ask(search, configuration, call, taken):  # type: ignore[no-untyped-def]
 
 @step
 def _remember(search, configuration, parent):  # type: ignore[no-untyped-def]
-    """The number of a new configuration; -1 if it was met before."""
+    """Store a new configuration and return its number; -1 if it was reached before."""
     nodes, progress = search.nodes, search.progress[0]
     event, done, pending, state = configuration
     hashes, last = nodes.hashes, np.uint64(nodes.hashes.size - 1)
@@ -238,7 +247,7 @@ def _remember(search, configuration, parent):  # type: ignore[no-untyped-def]
 
 @step
 def _push_pending(search, node, configuration):  # type: ignore[no-untyped-def]
-    """The pending calls that have begun, of those that are alike the first one."""
+    """Push the pending calls that have begun; of equal ones only the first."""
     events, calls, nodes, progress = search.events, search.calls, search.nodes, search.progress[0]
     bottom = top = progress.stack
     moment = events.returns[configuration.event]
@@ -259,11 +268,11 @@ def _push_pending(search, node, configuration):  # type: ignore[no-untyped-def]
 
 @step
 def _push_open(search, node, configuration):  # type: ignore[no-untyped-def]
-    """The open calls by their returns, the first to return on top; of those that are alike only that one."""
+    """Push the open calls, the first to return on top; of equal ones only that one."""
     calls, nodes, progress = search.calls, search.nodes, search.progress[0]
     kind, ret, steps, state = calls.kind, calls.ret, nodes.steps, configuration.state
     bottom = top = progress.stack
-    # Reads that are legal were taken; only an unknown state becomes another by one.
+    # Legal reads are linearized already.  A read changes the state only if it is unknown.
     left = progress.open & ~configuration.done & (-1 if state == ANY_STATE else ~progress.reading)
     while left:
         low = left & -left
@@ -293,7 +302,10 @@ def _push_open(search, node, configuration):  # type: ignore[no-untyped-def]
 
 @step
 def _precondition_holds(calls, call, state):  # type: ignore[no-untyped-def]
-    """Is the state one in which the call can happen?  Only a CAS asks for one: its old value, or an unknown state."""
+    """Return whether the call can happen in the state.
+
+    Only a CAS requires anything: its old value, or an unknown state.
+    """
     return calls.kind[call] != CAS or state == calls.old[call] or state == ANY_STATE
 
 

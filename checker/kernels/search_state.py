@@ -1,7 +1,7 @@
-"""What the just-in-time search works on, compiled: events and calls, configurations and their hashes, transitions.
+"""Data of the just-in-time search, compiled: events and calls, configurations and their hashes, transitions.
 
-A call has a slot while it is open: a bit of a mask, which others use after it.  The search goes back and forth between
-returns; the table of open slots follows it (``travel``).
+A call has a slot while it is open: a bit of a mask, which later calls reuse.  The search moves back and forth between
+returns, and the table of open slots follows it (``travel``).
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ READS: Final = (READ, TABLE_READ, TXN_READ)
 #: Values of ``status``.
 RUNNING, FOUND, EXHAUSTED, ASKING, FULL = range(5)
 ANY_STATE: Final = -2
-#: No state after a call: it is illegal, or the table does not say.
+#: Instead of a state after a call: the call is illegal, or the table lacks the transition.
 ILLEGAL, NOT_KNOWN = -1, -3
 #: At most this many steps are put on the stack at once.
 MAX_PUSHED: Final = 130
-#: A step that takes no call; pending calls from here.
+#: A step that takes no call; steps by pending calls count down from the second one.
 NOTHING, FIRST_WAITING = -1, -2
 NO_NODE: Final = -1
-#: Where the search is: an array of one row.  ``at`` is the event up to which ``slot_op`` holds what is open, ``open``
-#: the slots that are taken before it and ``reading`` those of reads; so many ``nodes`` were made, ``stack`` steps are
-#: to be taken, ``states`` of transactions are known; ``deepest`` is the farthest return, ``goal`` the configuration
-#: that explains everything.  With ASKING the rest is the question: the configuration, the class of the call, and the
-#: call, NOTHING if a read was only looked at.
+#: Progress of the search: an array of one row.  ``at`` is the event up to which ``slot_op`` has the open calls;
+#: ``open`` are the slots in use before it, and ``reading`` those of reads.  ``nodes`` is the number of configurations,
+#: ``stack`` that of steps to take, ``states`` that of known states of transactions.  ``deepest`` is the farthest
+#: return, ``goal`` the configuration that explains everything.  With ASKING, the other fields are the question: the
+#: configuration, the class of the call, and the call (NOTHING if it is a read that no step takes).
 PROGRESS: Final = np.dtype([(name, np.int64) for name in (
     "at", "open", "reading", "nodes", "stack", "states", "deepest", "goal", "status",
     "asked_event", "asked_done", "asked_pending", "asked_state", "asked_class", "asked_call",
@@ -41,10 +41,10 @@ PROGRESS: Final = np.dtype([(name, np.int64) for name in (
 
 
 class Events(NamedTuple):
-    """The order of the history's events, by rank and by call.
+    """Order of the history's events, by rank and by call.
 
-    By rank: ``owner``, the call, and whether this ``is_return``.  By return: its rank in ``returns``.  By pending call:
-    the call in ``waiting``, and its rank in ``waiting_at``.  By call: ``slot_of``, -1 for pending ones.
+    By rank: the ``owner`` call, and whether this ``is_return``.  By return: its rank in ``returns``.  By pending
+    call: the call in ``waiting``, and its rank in ``waiting_at``.  By call: ``slot_of``, -1 for pending ones.
     """
 
     owner: NDArray[np.int64]
@@ -56,12 +56,12 @@ class Events(NamedTuple):
 
 
 class Calls(NamedTuple):
-    """What the calls do, and the ranks of their returns.
+    """Kinds and values of the calls, and the ranks of their returns.
 
-    ``old`` is the call's class where a ``table`` is used (see ``enter``), ``value`` the number of a transaction in
-    ``Rows``.  Where states are numbers that no call makes less, ``ceiling`` says of each return beyond which number a
-    later read forbids to go; else it is empty.  Not ``RegisterColumns``: any model is searched, and compiled code takes
-    no dataclass.
+    ``old`` is the call's class if a ``table`` is used (see ``enter``); ``value`` is the number of a transaction in
+    ``Rows``.  If states are numbers that never decrease, ``ceiling`` has for each return the greatest number that
+    later reads still allow; otherwise it is empty.  This is not ``RegisterColumns``: any model can be searched, and
+    compiled code takes no dataclasses.
     """
 
     kind: NDArray[np.int8]
@@ -73,10 +73,10 @@ class Calls(NamedTuple):
 
 
 class Nodes(NamedTuple):
-    """The configurations, a table of where they are by their hashes, and a stack of steps to be taken.
+    """Configurations, a hash table that finds them, and a stack of steps to take.
 
-    A step is taken from the configuration in ``stack`` by the call in ``steps``; of a pending one its number below
-    ``FIRST_WAITING`` stands there.
+    A step is taken from the configuration in ``stack`` by the call in ``steps``; a pending call is stored as
+    ``FIRST_WAITING`` minus its number.
     """
 
     event: NDArray[np.int32]
@@ -90,7 +90,7 @@ class Nodes(NamedTuple):
 
 
 class Search(NamedTuple):
-    """Everything that ``explore`` works on; ``slot_op`` is by slot the call that has it."""
+    """State of the search; ``slot_op`` has for each slot the call that uses it."""
 
     events: Events
     calls: Calls
@@ -101,7 +101,7 @@ class Search(NamedTuple):
 
 
 class Configuration(NamedTuple):
-    """What is linearized before return number ``event``: open calls by slot, pending ones by number; and the state."""
+    """Calls linearized before return number ``event`` (open ones by slot, pending ones by number), and the state."""
 
     event: np.int64
     done: np.int64
@@ -111,7 +111,7 @@ class Configuration(NamedTuple):
 
 @compiled
 def arrange(invoke, ret):  # type: ignore[no-untyped-def]
-    """(the events of calls by their dense ranks, do the slots suffice?)."""
+    """Return the events of calls from their dense ranks, and whether the slots suffice."""
     waits = 0
     for call in range(ret.size):
         waits += ret[call] == NEVER
@@ -138,7 +138,7 @@ def arrange(invoke, ret):  # type: ignore[no-untyped-def]
 
 @step
 def travel(search, event):  # type: ignore[no-untyped-def]
-    """Bring the table of open slots to the moment just before a return, backwards or forwards."""
+    """Move the table of open slots to the moment just before a return, backwards or forwards."""
     events, kinds, progress = search.events, search.calls.kind, search.progress[0]
     if event == events.returns.size:
         return
@@ -163,13 +163,13 @@ def travel(search, event):  # type: ignore[no-untyped-def]
 
 @step
 def due(events, event):  # type: ignore[no-untyped-def]
-    """The slot of the call that returns, as a bit."""
+    """Return the slot of the call that returns, as a bit."""
     return np.int64(1) << events.slot_of[events.owner[events.returns[event]]]
 
 
 @step
 def look_up(table, state, class_):  # type: ignore[no-untyped-def]
-    """The state after a call of that class, ILLEGAL, or NOT_KNOWN."""
+    """Return the state after a call of that class, ILLEGAL, or NOT_KNOWN."""
     key = state << 32 | class_
     place = _place(table, key)
     return table[place, 1] if table[place, 0] == key else np.int64(NOT_KNOWN)
@@ -177,7 +177,7 @@ def look_up(table, state, class_):  # type: ignore[no-untyped-def]
 
 @step
 def _place(table, key):  # type: ignore[no-untyped-def]
-    """Where the key is in the table, or would be."""
+    """Return where the key is in the table, or where it would be."""
     last = np.uint64(table.shape[0] - 1)
     h = np.uint64(key) * np.uint64(0x9E3779B97F4A7C15)
     place = (h ^ (h >> np.uint64(32))) & last
@@ -188,9 +188,10 @@ def _place(table, key):  # type: ignore[no-untyped-def]
 
 @compiled
 def enter(rows, table):  # type: ignore[no-untyped-def]
-    """Enter transitions: their state above their class, in the upper half of the bits, and the state after it or -1.
+    """Enter transitions into the table, each a key and the state after it, or -1.
 
-    The table's size is a power of two; free places have -1 for a key.
+    A key has the state in its upper half of bits and the class in the lower.  The table's size is a power of two;
+    free places have the key -1.
     """
     for row in range(rows.shape[0]):
         place = _place(table, rows[row, 0])
@@ -209,7 +210,7 @@ def hashed(event, done, pending, state):  # type: ignore[no-untyped-def]
 
 @compiled
 def rehash(made, nodes):  # type: ignore[no-untyped-def]
-    """Fill a larger table of hashes."""
+    """Fill a larger table with the hashes of the configurations."""
     hashes, last = nodes.hashes, np.uint64(nodes.hashes.size - 1)
     for node in range(made):
         place = hashed(nodes.event[node], nodes.done[node], nodes.pending[node], nodes.state[node]) & last

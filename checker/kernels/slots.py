@@ -1,4 +1,4 @@
-"""Slots for open calls, compiled: a call has a bit of a mask while it is open, which others use after it."""
+"""Slots for open calls, compiled: an open call has a bit of a mask, which later calls reuse."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from history.codes import NEVER
 from history.compiled import compiled
 
 SLOTS: Final = 62
-#: The powers of two differ modulo 67: the place of a single bit without a loop.
+#: The powers of two differ modulo 67, so this finds the place of a single bit without a loop.
 PLACE: Final = np.array([next((p for p in range(66) if pow(2, p, 67) == r), 0) for r in range(67)], np.int64)
 
 
 @compiled
 def give_slots(owner, is_return, ret, slots):  # type: ignore[no-untyped-def]
-    """A slot for each call that returns, -1 for pending ones; False if 62 slots do not suffice."""
+    """Give each call that returns a slot, and pending ones -1; return False if 62 slots do not suffice."""
     free = np.arange(SLOTS - 1, -1, -1)
     left = SLOTS
     for event in range(owner.size):
@@ -36,7 +36,7 @@ def give_slots(owner, is_return, ret, slots):  # type: ignore[no-untyped-def]
 
 @compiled
 def earliest(mask, slot_ret):  # type: ignore[no-untyped-def]
-    """Of the slots in the mask the one that returns first, as a bit; 0 if there is none."""
+    """Return the slot in the mask whose call returns first, as a bit; 0 if the mask is empty."""
     if mask & (mask - 1) == 0:
         return mask
     best, bit = NEVER, 0

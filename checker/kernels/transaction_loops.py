@@ -1,7 +1,7 @@
-"""The loops of the transactional checker, in plain Python: run as they are on few steps, compiled on many.
+"""Loops of the transactional checker in plain Python, which run as they are on few steps and compiled on many.
 
-None calls another, so that each runs either way (``checker.kernels.transactions`` compiles them).  Node ``v`` of a
-graph is the transaction in row ``v``; from ``n`` on nodes are helpers, which stand for no transaction.
+No loop calls another, so that each runs either way (``checker.kernels.transactions`` compiles them).  Node ``v`` of a
+graph is the transaction in row ``v``; nodes from ``n`` on are helpers, which stand for no transaction.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from history.codes import OK, READ, WRITE
 
 Array: TypeAlias = Any
 
-# Kinds of edges.  CONT leads out of a helper, and a way through helpers counts as the edge that it began with; the last
-# three count only from a level on: read committed, the session levels, the strict levels.
+# Kinds of edges.  CONT leads out of a helper, and a path through helpers counts as the edge that it began with.  The
+# last three count only at and above a level: read committed, the session levels, the strict levels.
 WW: Final = 0
 WR: Final = 1
 RW: Final = 2
@@ -34,7 +34,7 @@ _MIX: Final = 0x85EBCA6B
 def index_writes(kind: Array, key: Array, value: Array) -> Any:
     """Make a hash table of the writing steps by key and value.
 
-    (The table, and two steps that write the same; -1, -1 if there are none.)
+    Returns (the table, and two steps that write the same; -1, -1 if there are none).
     """
     writes = 0
     for step in range(kind.size):
@@ -59,7 +59,7 @@ def index_writes(kind: Array, key: Array, value: Array) -> Any:
 
 
 def find_writes(table: Array, key: Array, value: Array, wanted_key: Array, wanted_value: Array) -> Any:
-    """The step that writes each wanted value to its key; -1 where none does."""
+    """Return the step that writes each wanted value to its key; -1 if no step does."""
     found = np.empty(wanted_key.size, np.int32)
     mask = table.size - 1
     for row in range(wanted_key.size):
@@ -72,7 +72,7 @@ def find_writes(table: Array, key: Array, value: Array, wanted_key: Array, wante
 
 
 def link_steps(first: Array, key: Array, keys: int) -> Any:
-    """The step before each on the same key in the same transaction; -1 for the first one."""
+    """Return for each step the one before it on the same key in the same transaction; -1 for the first."""
     previous = np.full(key.size, -1, np.int32)
     latest = np.full(keys, -1, np.int32)
     for row in range(first.size - 1):
@@ -88,13 +88,14 @@ def external_reads(
     first: Array, outcome: Array, kind: Array, key: Array, value: Array, begin: Array, length: Array, elements: Array,
     previous: Array, keys: int,
 ) -> Any:  # fmt: skip
-    """What each read of an ok transaction saw of others: the list without the own appends at its end.
+    """Find the external part of each read of an ok transaction: the list without its own appends at the end.
 
-    A read through own appends proves no installed version: a store that buffers writes shows T1 [1] and T2 [2], and
-    then installs [1, 2].
+    A read of a transaction's own appends proves no installed version: a store that buffers writes shows T1 [1] and
+    T2 [2], and then installs [1, 2].
 
-    (The length of that part, -1 for anything but a read of an ok transaction; steps that contradict an earlier step of
-    their own transaction; the step of the longest such part of each key, -1 if nothing was read of it.)
+    Returns (the length of that part, -1 for anything but a read of an ok transaction; whether the step contradicts
+    an earlier step of its transaction; for each key the step with the longest such part, -1 if the key was not
+    read).
     """
     external = np.full(kind.size, -1, np.int32)
     contradicts = np.zeros(kind.size, np.bool_)
@@ -109,7 +110,7 @@ def external_reads(
             at = previous[step]
             while at >= 0:
                 if kind[at] == READ:
-                    # What was appended before that read was looked for when it was stripped.
+                    # Appends before that read were checked when that read was stripped.
                     if seen < 0:
                         seen = at
                 elif size > 0 and elements[begin[step] + size - 1] == value[at]:
@@ -127,7 +128,7 @@ def external_reads(
 
 
 def prefixes(kind: Array, key: Array, begin: Array, elements: Array, external: Array, longest: Array) -> Any:
-    """Which external parts are no prefix of the longest one of their key."""
+    """Return which external parts are not a prefix of the longest one of their key."""
     differs = np.zeros(kind.size, np.bool_)
     for step in range(kind.size):
         size = external[step]
@@ -145,13 +146,12 @@ def own_order(
     first: Array, kind: Array, key: Array, previous: Array, external: Array, contradicts: Array, position: Array,
     sizes: Array,
 ) -> Any:  # fmt: skip
-    """What the order of a key says of the appends of one transaction to it.
+    """Compare the appends of each transaction with the order of their key.
 
-    By step: an append that does not stand right behind the one before it of its transaction; one that an earlier read
-    of its transaction has seen; a read that saw an append of its transaction twice, at the end and before; an append
-    that no other of its transaction to the key follows; and the first append of a transaction to a key, if no read
-    shows any of them.  ``position`` is a step's place in the order of its key, -1: in none; ``sizes`` are the orders'
-    lengths.
+    Returns by step: an append that does not directly follow its transaction's previous one; one that an earlier
+    read of its transaction has seen; a read that saw an append of its transaction twice, at the end and before; a
+    transaction's last append to a key; and its first append to a key if no read shows any of them.  ``position`` is
+    a step's place in the order of its key, -1 for none; ``sizes`` are the lengths of the orders.
     """
     torn, early, twice = np.zeros(kind.size, np.bool_), np.zeros(kind.size, np.bool_), np.zeros(kind.size, np.bool_)
     final, hidden = kind == WRITE, np.zeros(kind.size, np.bool_)
@@ -187,10 +187,10 @@ def own_order(
 
 
 def tail_edges(reader_start: Array, readers: Array, tail_start: Array, tail: Array, nodes: int) -> Any:
-    """Edges from each reader of a key's last version to each writer that comes after it, but not to itself.
+    """Make edges from each reader of a key's last version to each later writer, except to itself.
 
-    (From, to, kind, the number of nodes.)  Where the product is large the writers hang on two chains of helpers, of
-    all up to one and of all from one on; so a reader among them goes around itself.
+    Returns (from, to, kind, number of nodes).  If the product is large, the writers hang on two chains of helpers:
+    of all up to one, and of all from one on.  A reader among the writers uses both to avoid itself.
     """
     size = 0
     for key in range(reader_start.size - 1):
@@ -224,7 +224,7 @@ def tail_edges(reader_start: Array, readers: Array, tail_start: Array, tail: Arr
                         source[made], target[made], kind[made] = reader, tail[at], RW
                         made += 1
                 continue
-            # The writers of a key are in the order of their rows.
+            # The writers of a key are sorted by their rows.
             left, right = low, high
             while left < right:
                 middle = (left + right) // 2
@@ -243,11 +243,12 @@ def tail_edges(reader_start: Array, readers: Array, tail_start: Array, tail: Arr
 
 
 def register_reads(first: Array, outcome: Array, kind: Array, value: Array, previous: Array) -> Any:
-    """What a transaction does to each key of registers.
+    """Find what each transaction does to each register.
 
-    By step: is it a read of an ok transaction before it writes to the key; does it contradict an earlier step of its
-    transaction; and the first step of the transaction on the key.  By that first step: the last write of the
-    transaction to the key, and its first and last read before it wrote; -1 for none.
+    Returns by step: whether it is a read of an ok transaction before that transaction writes to the key; whether it
+    contradicts an earlier step of its transaction; and the first step of the transaction on the key.  Returns by
+    that first step: the last write of the transaction to the key, and its first and last read before it wrote; -1
+    for none.
     """
     external, contradicts = np.zeros(kind.size, np.bool_), np.zeros(kind.size, np.bool_)
     begin, wrote = np.empty(kind.size, np.int32), np.full(kind.size, -1, np.int32)
@@ -273,11 +274,11 @@ def realtime_versions(
     start: Array, earlier: Array, seen: Array, later: Array, wanted: Array, key: Array, writer: Array, first: int,
     nodes: int,
 ) -> Any:  # fmt: skip
-    """Edges from each version to the writers of those that were seen first after it was: (from, to, nodes).
+    """Make edges from each version to the writers of versions that were first seen later: (from, to, nodes).
 
-    ``earlier`` are versions by key (from ``start`` on) and by when they were ``seen``; ``later`` those that are
-    ``wanted`` to come after what was seen before that.  A chain of helpers collects all up to one.  A version does not
-    come after itself: beyond its own place only the next few are taken.
+    ``earlier`` are versions by key (from ``start`` on) and by when they were ``seen``.  ``later`` are versions that
+    must come after everything seen before ``wanted``.  A chain of helpers collects all versions up to one.  A
+    version does not come after itself, so beyond its own place only the next few versions get edges.
     """
     size = earlier.size
     source, target = np.empty(2 * size + 5 * later.size, np.int32), np.empty(2 * size + 5 * later.size, np.int32)
@@ -311,7 +312,7 @@ def realtime_versions(
 
 
 def session_edges(process: Array, processes: int, outcome: Array, committed: Array) -> Any:
-    """From the last ok transaction of a process to its next committed one: (from, to)."""
+    """Make edges from the last ok transaction of a process to its next committed one: (from, to)."""
     source, target = np.empty(process.size, np.int32), np.empty(process.size, np.int32)
     last = np.full(processes, -1, np.int32)
     made = 0
@@ -327,10 +328,10 @@ def session_edges(process: Array, processes: int, outcome: Array, committed: Arr
 
 
 def realtime_edges(invoked: Array, returned: Array, by_return: Array, committed: Array, nodes: int) -> Any:
-    """From each ok transaction to all committed ones that were invoked after it returned: (from, to, nodes).
+    """Make edges from each ok transaction to all committed ones invoked after it returned: (from, to, nodes).
 
-    A chain of barriers, one for each run of returns between two invocations, has three edges a transaction, whatever
-    the concurrency.  ``by_return`` are the rows of ok transactions in the order of their returns.
+    A chain of barriers, one for each run of returns between two invocations, needs three edges per transaction,
+    whatever the concurrency.  ``by_return`` are the rows of ok transactions in the order of their returns.
     """
     size = invoked.size
     source, target = np.empty(3 * size, np.int32), np.empty(3 * size, np.int32)
@@ -338,7 +339,7 @@ def realtime_edges(invoked: Array, returned: Array, by_return: Array, committed:
     for row in range(size):
         if not committed[row]:
             continue
-        # Strictly less: equal stamps are no order.
+        # Strictly less: equal times say nothing about the order.
         while at < by_return.size and returned[by_return[at]] < invoked[row]:
             if not is_open:
                 if barrier >= 0:
@@ -357,7 +358,7 @@ def realtime_edges(invoked: Array, returned: Array, by_return: Array, committed:
 
 
 def adjacency(source: Array, target: Array, kind: Array, nodes: int) -> Any:
-    """The edges in the order of their sources: (where those of each node begin, targets, kinds)."""
+    """Sort the edges by source; return (where those of each node begin, targets, kinds)."""
     start = np.zeros(nodes + 1, np.int32)
     for edge in range(source.size):
         start[source[edge] + 1] += 1
@@ -373,13 +374,13 @@ def adjacency(source: Array, target: Array, kind: Array, nodes: int) -> Any:
 
 
 def components(start: Array, targets: Array, kinds: Array, counts: Array, group: Array, layered: bool) -> Any:
-    """Number the strongly connected components by Tarjan's algorithm: by node, -1 for a node that is one by itself.
+    """Number the strongly connected components by Tarjan's algorithm; -1 for a node that is alone in its own.
 
     Only edges whose kind ``counts`` are followed, and only between nodes of one ``group``; -1 is no group.
 
-    ``layered``: each node is two, ``2 * v`` and ``2 * v + 1``.  An edge rw leads from the first of its source to the
-    second of its target, what counts as the edge before stays where it is, and all others lead to the first.  A cycle
-    of that graph has no two neighbouring rw.
+    ``layered``: each node becomes two, ``2 * v`` and ``2 * v + 1``.  An rw edge leads from the first of its source
+    to the second of its target, an edge out of a helper stays in the layer, and all other edges lead to the first.
+    So no cycle of that graph has two neighbouring rw edges.
     """
     nodes = start.size - 1
     layers = 2 if layered else 1
@@ -454,18 +455,18 @@ def shortest_path(
     start: Array, targets: Array, kinds: Array, counts: Array, component: Array, layers: int, neighbours: bool,
     origin: int, goal: int, real: int, avoid: int, most: int,
 ) -> Any:  # fmt: skip
-    """The way from one node to another inside their component that passes the fewest transactions.
+    """Find the path from one node to another inside their component that passes the fewest transactions.
 
-    Helpers (nodes from ``real`` on) cost nothing.  With two ``layers`` the nodes are those of ``components``, and with
-    ``neighbours`` an edge rw also leads out of the second one.  ``avoid`` is a node that it does not pass (-1: none).
-    Returns the nodes and the kinds of the edges between them; none if there is no way that passes ``most`` transactions
-    behind the first node, or fewer.
+    Helpers (nodes from ``real`` on) cost nothing.  With two ``layers``, the nodes are those of ``components``; with
+    ``neighbours``, an rw edge may also leave the second layer.  ``avoid`` is a node that the path must not pass
+    (-1: none).  Returns the nodes and the kinds of the edges between them; both are empty if every path passes more
+    than ``most`` transactions after the first node.
     """
     size = (start.size - 1) * layers
     nothing = np.zeros(0, np.int32)
     before, by = np.full(size, -1, np.int32), np.zeros(size, np.int8)
     distance = np.full(size, 2147483647, np.int32)
-    # A node enters twice at most: at its distance, and once more by a way that is shorter by one.
+    # A node enters at most twice: at one distance, and once more by a path that is shorter by one.
     queue = np.empty(4 * size + 2, np.int32)
     head, end = 2 * size, 2 * size
     queue[end] = origin

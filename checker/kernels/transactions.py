@@ -1,4 +1,4 @@
-"""The loops of ``transaction_loops``, compiled."""
+"""Compiled versions of the loops in ``transaction_loops``."""
 
 from __future__ import annotations
 

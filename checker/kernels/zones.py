@@ -1,9 +1,9 @@
 """The zones of many registers, compiled: one pass over the operations and one over the events.
 
 Source: Gibbons and Korach, "Testing shared memories" (1997), for histories whose values are written once each.  The
-operations on a value are a cluster, and its zone goes from the first return to the last invocation, forward if that
-order is the order of time.  A register is linearizable if no read comes before its write, no two forward zones overlap,
-and no backward zone lies inside a forward one; ``checker.engines.zones`` has the argument, and the counterexamples.
+operations on a value are a cluster.  Its zone lies between the first return and the last invocation; it is forward if
+the return comes first.  A register is linearizable if no read comes before its write, no two forward zones overlap, and
+no backward zone lies inside a forward one.  ``checker.engines.zones`` has the argument, and the counterexamples.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from history.compiled import compiled, compiled_part
 
 VALID, INVALID, REPEATED = range(3)
 _FAR: Final = 1 << 61
-#: Ranks take 32 bits; this one is NEVER.
+#: Ranks take 32 bits; this one stands for NEVER.
 _NEVER: Final = (1 << 31) - 1
 #: Columns of the table of clusters: least return, greatest invocation, invocation of the write, key.
 _FIRST, _LAST, _WRITTEN, _KEY = range(4)
@@ -26,7 +26,7 @@ _FIRST, _LAST, _WRITTEN, _KEY = range(4)
 
 @compiled_part
 def _extent(kind, outcome, value, invoke, ret):  # type: ignore[no-untyped-def]
-    """(the least value, the greatest one, the last place in the history) of what takes part."""
+    """Return (least value, greatest value, last place in the history) of the operations that take part."""
     low, high, top = np.int64(_FAR), np.int64(-_FAR), np.int64(-1)
     for row in range(kind.size):
         if not takes_part(kind[row], outcome[row]):
@@ -41,10 +41,10 @@ def _extent(kind, outcome, value, invoke, ret):  # type: ignore[no-untyped-def]
 
 @compiled_part
 def _clusters(kind, outcome, value, key, invoke, ret, low, stride, table, state, counts):  # type: ignore[no-untyped-def]
-    """Fill the table: a row a value and key, those of the absent values first.
+    """Fill the table with one row for each value and key; the rows of absent values come first.
 
-    With a ``stride`` of 0 all keys share the rows; returns False if two of them want the same.  Ends early if there is
-    nothing left to do.
+    With a ``stride`` of 0, all keys share the rows, and False means that two keys need the same one.  Stops early
+    if there is nothing left to do.
     """
     keys = state.size
     for cluster in range(table.shape[0]):
@@ -75,7 +75,7 @@ def _clusters(kind, outcome, value, key, invoke, ret, low, stride, table, state,
 
 @compiled_part
 def _mark(table, state, at):  # type: ignore[no-untyped-def]
-    """Put clusters where their zones begin, and say which keys contradict themselves within one cluster."""
+    """Store clusters at the begin of their zones, and mark keys with a cluster that contradicts itself."""
     for cluster in range(state.size, table.shape[0]):
         first, last, k = table[cluster, _FIRST], table[cluster, _LAST], table[cluster, _KEY]
         if k < 0:
@@ -89,7 +89,7 @@ def _mark(table, state, at):  # type: ignore[no-untyped-def]
 
 @compiled_part
 def _sweep(table, state, at):  # type: ignore[no-untyped-def]
-    """Go through the beginnings of zones in order: ``reach`` is how far the forward zones of a key have come."""
+    """Visit the begins of zones in order; ``reach`` is how far the forward zones of each key extend so far."""
     reach = np.empty(state.size, np.int64)
     for k in range(state.size):
         reach[k] = table[k, _LAST]
@@ -105,10 +105,10 @@ def _sweep(table, state, at):  # type: ignore[no-untyped-def]
 
 @compiled
 def judge(kind, outcome, value, key, invoke, ret, keys):  # type: ignore[no-untyped-def]
-    """(by key VALID, INVALID or REPEATED, how many calls each has), or None.
+    """Return for each key VALID, INVALID or REPEATED, and its number of calls.
 
-    The arguments are columns of operations, and how many keys there are.  None where values and keys do not lie close,
-    and for 2^31 events and more.
+    The arguments are columns of operations, and the number of keys.  Returns None if values and keys do not lie
+    close together, and for 2^31 events or more.
     """
     low, high, top = _extent(kind, outcome, value, invoke, ret)
     room = 8 * kind.size + 1024
