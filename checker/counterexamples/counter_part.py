@@ -48,6 +48,7 @@ def since(calls: Sequence[Call], start: Call | None, until: int) -> list[Call]:
         return kept
     kept = [call for call in kept if call.ret > start.invoke and (call.f == "add" or call.invoke > start.ret)]
     first = min([start.invoke, *(call.invoke for call in kept)])
+    # An add of the read's answer before everything else stands for the history up to the read.
     known = Call("add", start.result, None, first - 2, first - 1, start.source)
     return [known, *(call if call.invoke > start.ret else call.made_pending() for call in kept)]
 

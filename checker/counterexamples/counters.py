@@ -40,7 +40,10 @@ class InCounter:
 
 
 def find_in_counter(result: EngineResult, calls: Sequence[Call], limits: Limits) -> InCounter:
-    """Find all violations of an invalid history; those after the first may take as long as the check took."""
+    """Find all violations of an invalid history.
+
+    After the first one, the search may take as long as the check took.
+    """
     more, whole = limits.extended(), are_whole(calls)
     parts, again = list[Shown](), result
     left = list(calls)

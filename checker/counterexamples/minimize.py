@@ -203,7 +203,7 @@ def _reduced(core: list[Call], model: Model, judged: Judged, limits: Limits) -> 
 
 
 class _Removal:
-    """Leaves out calls one by one; if there are very many, in batches first.
+    """Removal of calls, one by one; if there are very many, in batches first.
 
     If the rest is linearizable without a call, that call need not be tried again.  Later attempts leave out even
     more, which keeps a linearizable history linearizable.  So each call is decided only once, unless a call that
@@ -256,6 +256,7 @@ def _smallest_part(core: list[Call], model: Model, contradicts: Judged) -> list[
     parts = np.arange(1 << len(core))
     wrong = np.array([contradicts(_part(core, part)) for part in parts.tolist()])
     for part in sorted(parts.tolist(), key=int.bit_count):
+        # Sound only if the removal makes no part a contradiction that was none before.
         kept = _part(core, part)
         if wrong[part] and not (wrong[parts & part] & ~wrong).any() and not _misses(kept, core, model):
             return kept

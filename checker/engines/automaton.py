@@ -79,7 +79,7 @@ class TimelineColumns:
 
 @dataclass(frozen=True, slots=True)
 class Timeline:
-    """Unexplained events in order, ``dead``, and the value ids that were possible before the first of them."""
+    """Unexplained events of a register in order, ``dead``, and the value ids possible before the first of them."""
 
     dead: tuple[int, ...]
     states: tuple[int, ...]
@@ -212,7 +212,7 @@ def timeline_columns(
 
 
 def decide_by_automaton(calls: Sequence[Call], model: Model, limits: Limits) -> EngineResult:
-    """Decide one register with reads and writes only; an unknown initial value may be any value."""
+    """Decide whether one register, only read and written, is linearizable; it may start with any value if unknown."""
     dense = ranked(list(limits.paced(calls, ENGINE)))
     ids: dict[Any, int] = {model.initial: 0}
     value = [ids.setdefault(call.value if call.f == "write" else call.result, len(ids)) for call in dense]
@@ -251,7 +251,7 @@ def result_of(found: Timeline, columns: TimelineColumns, names: Any) -> EngineRe
 
 
 def decide_register(calls: Any, limits: Limits) -> EngineResult | None:
-    """Decide one register by its gathered columns; None if it has a CAS."""
+    """Decide whether one register in gathered columns is linearizable; None if it has a CAS."""
     if calls.kind.max() > WRITE:
         return None
     columns = TimelineColumns(calls.kind == WRITE, calls.value, calls.invoke, calls.ret, calls.code, calls.names.size)

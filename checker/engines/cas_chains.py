@@ -76,7 +76,10 @@ class _Clash:
 
 
 def decide_by_chains(calls: Sequence[Call], model: Model, limits: Limits, *, proof: bool = True) -> EngineResult:
-    """Decide a cas register whose new values are unique; with ``proof``, give an order if it is valid."""
+    """Decide whether a cas register whose new values are unique is linearizable.
+
+    With ``proof``, a valid result has an order.
+    """
     links = _Links(_collect(calls, limits), model.initial)
     starts = _start_values(links)
     bad = _bad_value(links)
@@ -250,7 +253,7 @@ def _order(calls: Sequence[Call], chains: Sequence[list[Any]], bounds: Sequence[
 
 
 def decide_register(calls: Any, _limits: Limits) -> EngineResult | None:
-    """Decide one register by its gathered columns; None if a value is produced twice."""
+    """Decide whether one register in gathered columns is linearizable; None if a value is produced twice."""
     from checker.kernels import cas_chains as kernel
 
     found = kernel.judge_chains(calls.kind, calls.value, calls.old, calls.invoke, calls.ret, len(calls.names))

@@ -132,7 +132,7 @@ def refute(calls: Sequence[Call]) -> EngineResult | None:
 
 
 class Evidence:
-    """Finds the adds and reads that show that an answer is wrong."""
+    """Search for the adds and reads of a history that show that an answer is wrong."""
 
     def __init__(self, calls: Sequence[Call]) -> None:
         adds = (call for call in calls if call.f == "add" and call.value)

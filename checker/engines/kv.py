@@ -309,7 +309,10 @@ def read_values(calls: Sequence[Call], pieces: Pieces, limits: Limits) -> tuple[
 
 
 def decide_by_kv_chains(calls: Sequence[Call], limits: Limits, *, proof: bool = True) -> EngineResult | None:
-    """Decide one object of strings, or None if the gets do not show how the strings came about."""
+    """Decide whether one object of strings is linearizable.
+
+    Returns None if the gets do not show how the strings came about.
+    """
     pieces = pieces_of(calls)
     if pieces is None:
         return None

@@ -76,7 +76,7 @@ class _Entries:
 
 
 def decide_by_log_sweep(calls: Sequence[Call], limits: Limits, *, proof: bool = True) -> EngineResult:
-    """Decide one log whose values are appended once each."""
+    """Decide whether one log, whose values are appended once each, is linearizable."""
     try:
         filled, seen = _agree(calls, limits)
         return _sweep(calls, filled, seen, limits, proof=proof)

@@ -44,7 +44,7 @@ _ByItem: TypeAlias = Mapping[Any, list[Call]]
 
 
 def decide_bag(calls: Sequence[Call], model: Model, limits: Limits) -> EngineResult:
-    """Decide one queue without an order; a ``TotalQueue`` may deliver a value again."""
+    """Decide whether one queue without an order is linearizable; a ``TotalQueue`` may deliver a value again."""
     enqueues: defaultdict[Any, list[Call]] = defaultdict(list)
     taken: defaultdict[Any, list[Call]] = defaultdict(list)
     for call in limits.paced(calls, BAG):
@@ -156,7 +156,7 @@ def _fits(calls: Sequence[Call], drain: Call, missed: Sequence[Call]) -> bool:
 
 
 def explain_bag(core: Sequence[Call], scene: Scene, result: EngineResult) -> Counterexample:  # noqa: ARG001
-    """Explain a queue's core."""
+    """Explain a violation of a queue without an order, given as a minimal core."""
     words = CoreWords(core, scene)
     enqueues = [call for call in words.core if call.f == "enqueue"]
     takers = [call for call in words.core if call.f != "enqueue"]
@@ -193,7 +193,10 @@ def _item(value: Any) -> str:
 
 
 def decide_ids(calls: Sequence[Call], limits: Limits) -> EngineResult:
-    """Decide identifiers: a core is the first two times that one was given out."""
+    """Decide whether all identifiers are unique.
+
+    A violation is an identifier that was given out more than once, shown by its first two times.
+    """
     given: defaultdict[Any, list[Call]] = defaultdict(list)
     for call in limits.paced(calls, IDS):
         if not call.pending:
@@ -208,7 +211,7 @@ def decide_ids(calls: Sequence[Call], limits: Limits) -> EngineResult:
 
 
 def explain_ids(core: Sequence[Call], scene: Scene, result: EngineResult) -> Counterexample:  # noqa: ARG001
-    """Explain two equal identifiers."""
+    """Explain that one identifier was given out twice."""
     words = CoreWords(core, scene)
     said = ", and ".join(words.by(call, f"was given {_item(call.result)}") for call in words.core)
     return words.example("duplicate", f"{said}: an identifier that was given out before is not unique.", words.core[-1])

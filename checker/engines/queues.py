@@ -117,7 +117,7 @@ class _Queue:
 
 
 def decide_by_queue_sweep(calls: Sequence[Call], limits: Limits, *, proof: bool = True) -> EngineResult | None:
-    """Decide one queue; None if an item was enqueued twice or equals null."""
+    """Decide whether one FIFO queue is linearizable; None if an item was enqueued twice or equals null."""
     enqueues = [call for call in limits.paced(calls, ENGINE) if call.f == "enqueue"]
     dequeues = [call for call in calls if call.f == "dequeue"]
     columns = columns_of(enqueues, dequeues) if len(enqueues) + len(dequeues) == len(calls) else None

@@ -33,9 +33,10 @@ def values_written_once(calls: Sequence[Call], initial: Any) -> bool:
 
 
 def decide_by_zones(calls: Sequence[Call], model: Model, limits: Limits, *, proof: bool = True) -> EngineResult:
-    """Decide one register whose values are written once each (see ``values_written_once``).
+    """Decide whether one register, whose values are written once each, is linearizable.
 
-    If the initial value is ``ANY``, it is assumed to be the first value that was read but never written.
+    See ``values_written_once`` for the condition.  If the initial value is ``ANY``, it is assumed to be the first
+    value that was read but never written.
     """
     dense = ranked(list(limits.paced(calls, ENGINE)))
     initial = model.initial if model.initial is not ANY else _unwritten(dense)
@@ -91,7 +92,7 @@ def groups_of(found: Zones) -> Iterator[tuple[int, int]]:
 
 
 class Finder:
-    """Finds the rows that show a violation: each cluster's write, its f, and the first contradicting answer."""
+    """Lookup of the rows that show a violation: each cluster's write, its f, and the first contradicting answer."""
 
     def __init__(self, columns: ClusterColumns, found: Zones) -> None:
         self.columns, self.found = columns, found

@@ -26,7 +26,7 @@ from history import Operation
 
 
 def decide_register(calls: Any, limits: Limits) -> EngineResult | None:
-    """Decide one register by its gathered columns; None if the compiled search does not apply."""
+    """Decide whether one register in gathered columns is linearizable; None if the search does not apply."""
     fields = (calls.kind, calls.value, calls.old, calls.invoke, calls.ret)
     return search_numbers(RegisterColumns(*fields, ValueNames(calls.names)), limits)
 
@@ -34,7 +34,7 @@ def decide_register(calls: Any, limits: Limits) -> EngineResult | None:
 def decide_operations(
     operations: Sequence[Operation], model: Model, limits: Limits, proof: bool = False
 ) -> ByColumns | None:
-    """Decide operations by the compiled search, without a proof.
+    """Decide by the compiled search whether operations are linearizable, without a proof.
 
     Returns None if the search over calls has to decide.  This concerns short histories, registers (where a refused
     cas may be a call of its own), operations that the model does not know (calls report what is wrong with them),
@@ -74,7 +74,7 @@ def _useful(part: list[Operation], model: Model) -> list[Operation]:
             if asked.isdisjoint(model.made(one.f, value, UNKNOWN)):
                 dropped.add(id(one))
     except (ModelError, RecursionError, TypeError, ValueError):
-        return part  # none of the model's, which the search over calls says
+        return part  # the search over calls reports what is wrong with these
     return [operation for operation in part if id(operation) not in dropped]
 
 

@@ -33,7 +33,7 @@ class _Words(CoreWords):
 
 
 def explain_log(core: Sequence[Call], scene: Scene, result: EngineResult) -> Counterexample:
-    """Explain a log's core."""
+    """Explain a violation of a log, given as a minimal core."""
     words = _Words(core, scene)
     name, kind = scene.name, result.kind
     if kind == "never-written":
@@ -97,7 +97,7 @@ def _gone_from_log(words: _Words, before: Call) -> bool:
 
 
 def explain_set(core: Sequence[Call], scene: Scene, result: EngineResult) -> Counterexample:
-    """Explain a set's core."""
+    """Explain a violation of a set, given as a minimal core."""
     words = _Words(core, scene)
     kind = result.kind or "not-linearizable"
     if kind == "never-written":
@@ -164,7 +164,7 @@ def _no_order(words: _Words, reads: Sequence[Call], adds: Sequence[Call]) -> str
 
 
 def explain_queue(core: Sequence[Call], scene: Scene, _result: EngineResult) -> Counterexample:
-    """Explain a queue's core."""
+    """Explain a violation of a FIFO queue, given as a minimal core."""
     return _OfQueue(core, scene).explain()
 
 

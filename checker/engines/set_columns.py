@@ -125,7 +125,7 @@ class Levels:
 
 
 def levels(columns: SetColumns) -> Levels:
-    """Compute the levels of the sweep.  O(n log n)."""
+    """Compute the bounds on when the set had each size that a read shows.  O(n log n)."""
     begun, ended = _first_of_each(columns.element, columns.begun), _first_of_each(columns.element, columns.ended)
     size, level = np.unique(columns.size, return_inverse=True)
     first, last = np.full(size.size, NEVER, np.int64), np.full(size.size, -1, np.int64)

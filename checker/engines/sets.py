@@ -39,7 +39,7 @@ class _Level:
 
 
 def decide_by_set_sweep(calls: Sequence[Call], limits: Limits, *, proof: bool = True) -> EngineResult:
-    """Decide one set."""
+    """Decide whether one set that only grows is linearizable."""
     began: dict[Any, Call] = {}
     done: dict[Any, Call] = {}
     for call in limits.paced(calls, ENGINE):

@@ -74,7 +74,7 @@ class Zones:
 
 
 def zones(columns: ClusterColumns) -> Zones:
-    """Decide all registers at once.  O(n + events), no sort."""
+    """Find the contradictions of all registers at once.  O(n + events), no sort."""
     written = np.full(columns.clusters, -1, np.int64)
     written[columns.cluster[columns.write]] = columns.invoke[columns.write]
     keys = columns.starts.size

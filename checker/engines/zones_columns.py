@@ -66,7 +66,10 @@ class ValueNames:
 
 
 def prepare(columns: OperationColumns) -> Prepared:
-    """Rank by (key, event) and give every (key, value) a cluster.  O(n) for one key, else one stable sort by key."""
+    """Rank the operations that take part by (key, event), and give every (key, value) a cluster.
+
+    O(n) for one key, otherwise one stable sort by key.
+    """
     rows = np.flatnonzero(takes_part(columns))
     key, keys = columns.key[rows], len(columns.keys)
     invoke, ret = columns.invoke[rows], np.where(columns.outcome[rows] == OK, columns.ret[rows], NEVER)

@@ -82,7 +82,7 @@ def _with_answers(
     if suspect is None or suspect.pending or example.linearization is None:
         return example
     if scene.operations[suspect.source].f != suspect.f:
-        return example  # a refused cas counts as a read, and what it could have been answered is not what a read could
+        return example  # a refused cas counts as a read, but a read's answers are not those of a cas
     others = [call for call in doubted if call.source != suspect.source]
     found = answers_of(suspect, sorted([*known, *others, suspect], key=lambda call: call.invoke), scene.model)
     named = replace(example.linearization, unnamed=found.why)

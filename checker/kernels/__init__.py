@@ -1,4 +1,4 @@
-"""Compiled code (numba), each file the inner loop of the engine or search that its docstring names.
+"""Compiled code (numba): each module is the inner loop of the engine or search that its docstring names.
 
 =====================  =========================================================================================
 ``encode``             chooses the calls that matter, numbers their values, ranks their events

@@ -1,4 +1,4 @@
-"""The value-timeline automaton, compiled: does a register whose values repeat have a linearization?
+"""Compiled value-timeline automaton, which decides registers whose values repeat.
 
 Source: just-in-time linearization (Lowe, "Testing for linearizability", 2017) with reductions for reads and writes;
 ``checker.engines.automaton`` has the argument for each.  The automaton visits the events in order, with the set of all
@@ -322,6 +322,7 @@ def _add(automaton, later, keep, after, column):  # type: ignore[no-untyped-def]
     opened, row, progress = automaton.opened, automaton.row, automaton.progress[0]
     value, spent = after.value, after.spent & keep
     satisfied = (after.satisfied | opened.reads_of[value]) & keep
+    # Set the bits of calls for which the last change no longer matters, so that more configurations are redundant.
     open_then = ((after.open_then | opened.writes_of[value]) & keep) | satisfied | spent
     found = Configuration(value, spent, satisfied, open_then, after.changed_at)
     if column != NO_COLUMN:

@@ -1,4 +1,4 @@
-"""Chains of CAS operations, compiled: does a register whose new values are unique have a linearization?
+"""Compiled chains of CAS operations, which decide registers whose new values are unique.
 
 Each value was made by one call, and a CAS links the value that it replaces to the new one.  So the values form chains
 that begin with plain writes.  A chain is one long zone; ``checker.engines.cas_chains`` has the argument.
@@ -115,7 +115,7 @@ def _overlap(at, first, last):  # type: ignore[no-untyped-def]
 
 @compiled
 def judge_chains(kind, value, old, invoke, ret, values):  # type: ignore[no-untyped-def]
-    """Return VALID or INVALID; REPEATED if new values are not unique.
+    """Judge one register: VALID, INVALID, or REPEATED if its new values are not unique.
 
     The arguments are as in ``RegisterColumns``.
     """

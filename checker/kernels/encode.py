@@ -177,10 +177,7 @@ def gather(kind, outcome, value, old, invoke, ret):  # type: ignore[no-untyped-d
 
 @compiled
 def order_of_values(write, value, invoke, ret, values):  # type: ignore[no-untyped-def]
-    """Return the last read's return, the begin of the pending writes, and the invocations of all pending writes.
-
-    The first two are columns by value.
-    """
+    """Return (by value its last read's return, by value where its pending writes begin, their invocations)."""
     last_read, starts = np.full(values, -1, np.int64), np.zeros(values + 1, np.int64)
     for call in range(value.size):
         if not write[call]:

@@ -374,7 +374,7 @@ def adjacency(source: Array, target: Array, kind: Array, nodes: int) -> Any:
 
 
 def components(start: Array, targets: Array, kinds: Array, counts: Array, group: Array, layered: bool) -> Any:
-    """Number the strongly connected components by Tarjan's algorithm; -1 for a node that is alone in its own.
+    """Number the strongly connected components by Tarjan's algorithm; -1 for a node that is in none with others.
 
     Only edges whose kind ``counts`` are followed, and only between nodes of one ``group``; -1 is no group.
 
@@ -466,6 +466,7 @@ def shortest_path(
     nothing = np.zeros(0, np.int32)
     before, by = np.full(size, -1, np.int32), np.zeros(size, np.int8)
     distance = np.full(size, 2147483647, np.int32)
+    # Breadth-first search with steps of length 0 or 1: free steps go to the front of the queue, all others to its end.
     # A node enters at most twice: at one distance, and once more by a path that is shorter by one.
     queue = np.empty(4 * size + 2, np.int32)
     head, end = 2 * size, 2 * size

@@ -1,4 +1,4 @@
-"""The zones of many registers, compiled: one pass over the operations and one over the events.
+"""Compiled zones of many registers: one pass over the operations and one over the events.
 
 Source: Gibbons and Korach, "Testing shared memories" (1997), for histories whose values are written once each.  The
 operations on a value are a cluster.  Its zone lies between the first return and the last invocation; it is forward if
@@ -105,7 +105,7 @@ def _sweep(table, state, at):  # type: ignore[no-untyped-def]
 
 @compiled
 def judge(kind, outcome, value, key, invoke, ret, keys):  # type: ignore[no-untyped-def]
-    """Return for each key VALID, INVALID or REPEATED, and its number of calls.
+    """Judge each key by the zones: VALID, INVALID or REPEATED; return that and each key's number of calls.
 
     The arguments are columns of operations, and the number of keys.  Returns None if values and keys do not lie
     close together, and for 2^31 events or more.

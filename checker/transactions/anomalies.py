@@ -27,7 +27,7 @@ ABORTED: Final = "either it was aborted, and then T1 read what never was, or its
 
 @dataclass(frozen=True, slots=True)
 class Contradiction:
-    """Contradiction in any order: the rows of its transactions, and a sentence that calls them T1, T2, …"""
+    """Transactions that contradict each other in any order: their rows, and a sentence about T1, T2, …"""
 
     name: str
     rows: tuple[int, ...]
@@ -70,7 +70,7 @@ def loops_for(steps: int) -> ModuleType:
 
 
 class Contradictions:
-    """Counts all contradictions, and keeps the first ones of each name."""
+    """Counter of contradictions that keeps the first ones of each name."""
 
     def __init__(self) -> None:
         self.counts: dict[str, int] = {}
@@ -156,7 +156,7 @@ class Steps:
         return [step for step in range(int(c.first[row]), int(c.first[row + 1])) if c.kind[step] == kind]
 
     def in_order(self, source: int, kind: str) -> Reason:
-        """Return the reason for an edge that a process or real time orders."""
+        """Return the reason for an edge that comes from the order of a process or from real time."""
         if kind == "process":
             return kind, None, f"process {self.columns.process[source]} ran {{0}} and after it {{1}}", ()
         return kind, None, "{0} had returned before {1} was invoked", ()

@@ -25,7 +25,10 @@ _LOST: Final = "it was lost, or it was appended after all of them"
 
 
 class ListAppend:
-    """Dependencies of a history of lists.  Raises FormatError if a value is appended to a key twice."""
+    """Dependencies and contradictions in a history of lists.
+
+    Raises FormatError if a value is appended to a key twice.
+    """
 
     def __init__(self, columns: TransactionColumns) -> None:
         self.columns = c = columns

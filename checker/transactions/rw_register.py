@@ -34,7 +34,10 @@ _REASONS: Final = {
 
 
 class RwRegister:
-    """Dependencies of a history of registers.  Raises FormatError if a value is written to a key twice."""
+    """Dependencies and contradictions in a history of registers.
+
+    Raises FormatError if a value is written to a key twice.
+    """
 
     def __init__(self, columns: TransactionColumns) -> None:
         self.columns = c = columns
