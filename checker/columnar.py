@@ -38,9 +38,9 @@ from history.records.verdicts import MAX_EXPLAINED, WITHOUT_KIND, count_kinds
 #: At most this many operations, and this much work (some milliseconds), are done without leaving compiled code.
 MAX_SHORT: Final = 10_000
 _MAX_SHORT_WORK: Final = 500_000
-#: Before a violation this many operations are looked at first, and then all of them.
+#: To find a core, this many operations before the violation are tried first, and then all of them.
 _TAILS: Final = (120, 4000)
-#: Above this many operations on a key, the answers that one could have had are not looked for.
+#: Above this many operations on a key, legal answers are not searched for.
 _MAX_ANSWERED: Final = 200_000
 _Keys = IntArray | Sequence[int]
 _NONE: Final = np.empty(0, np.int64)
@@ -265,7 +265,7 @@ class _Check:
 
     def _with_cores(self, result: EngineResult, found: Any, rows: IntArray) -> EngineResult:
         """Add the cores of the violations at the result's ``last`` and ``further`` ranks."""
-        # What nothing explains is always a return.
+        # An event that nothing explains is always a return.
         events = np.array([result.last, *result.further])
         ended = rows[~found.code[events]]
         lasts = self.columns.ret[ended].tolist()

@@ -120,6 +120,6 @@ def _with_order(result: EngineResult, calls: Sequence[Call], model: Model, limit
     """Add the linearization to a valid result if the search finds it soon."""
     if result.verdict != "valid":
         return result
-    # The verdict stands; its proof gets as long again, and no more.
+    # The verdict stands; its proof may take as long as the check did, and no longer.
     found = compiled_search(calls, model, replace(limits.extended(), memory=min(limits.memory, _PROOF_BYTES)))
     return replace(result, order=found.order) if found is not None and found.verdict == "valid" else result

@@ -141,7 +141,7 @@ def _misfit(operation: Operation, model: Model) -> str | None:
     return None
 
 
-#: At most this many operations of each function and outcome are looked at.
+#: At most this many operations of each function and outcome are examined.
 _LOOKED_AT: Final = 20
 
 

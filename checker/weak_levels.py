@@ -256,7 +256,7 @@ def _search(operations: Sequence[Operation], initial: Any, limits: Limits) -> _F
         return _Found("valid", _SEARCH)
     kept = list(operations)
     for one in operations:
-        # Without a read, or a write that nobody read, what had an order still has one.
+        # Leaving out a read, or a write that nobody read, keeps every order.
         less = [other for other in kept if other is not one]
         read = any(o.f == "read" and o.key == one.key and freeze(o.result) == freeze(one.value) for o in less)
         if (one.f == "read" or not read) and _has_order(less, initial, limits, most=_MOST_STATES // 100) is False:
@@ -304,7 +304,8 @@ def _has_order(operations: Sequence[Operation], initial: Any, limits: Limits, mo
             for which, (one, before) in enumerate(doubtful)
             if which not in used and (one.process not in number or places[number[one.process]] >= before)
         ]
-        # The last is taken first: in the order of real time, in which most systems take effect, and in doubt the last.
+        # The last one pushed is taken first, so this tries writes in the order of real time, in which most systems
+        # apply them, and those in doubt last.
         for one, session, which in sorted(writes, key=_latest_first):
             after = {**dict(held), one.key: freeze(one.value)}
             moved = places if session is None else (*places[:session], places[session] + 1, *places[session + 1 :])

@@ -184,9 +184,10 @@ class Model:
         return None
 
     def by_process(self, operations: Sequence[Operation]) -> tuple[Model, Sequence[Operation]] | None:  # noqa: ARG002
-        """Another model and operations, place by place, that have the same linearizations; None: there is none.
+        """Return another model and converted operations that have the same linearizations; None if there is none.
 
-        It knows more of the state, so that counterexamples may start later.
+        The operations keep their places.  The other model knows more of the state, so counterexamples may start
+        later.
         """
         return None
 
@@ -290,5 +291,5 @@ class StrictCasRegister(CasRegister):
         return ""
 
     def about(self, f: str, value: Any, result: Any) -> frozenset[Any]:  # noqa: ARG002
-        # An unread write may still be why a cas was refused.
+        # A write that nobody read may still be the reason why a cas was refused.
         return frozenset()

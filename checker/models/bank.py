@@ -83,7 +83,7 @@ class Bank(Model):
                 return ILLEGAL
         if f == "transfer" or result is UNKNOWN:
             return _Open(_present(moved.items()), frozenset(began.items()))
-        # What a read leaves out holds nothing, and now everything is known.
+        # An account that a read leaves out has the balance 0, so all balances are known now.
         left_out = began.keys() - dict(shown).keys()
         return ILLEGAL if any(began[one] + moved.get(one, 0) for one in left_out) else _present(shown)
 

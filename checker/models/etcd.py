@@ -146,7 +146,7 @@ def _holds(store: _Store, key: str, revision: int, version: int) -> bool:
 
 
 def _grant(store: _Store, lease: Any) -> tuple[_Store, Any]:
-    # A client that was told no lease cannot use one.
+    # A client that was not given a lease cannot use one.
     after = replace(store, leases=store.leases | {lease}) if lease else store
     return after, (after.revision,)
 

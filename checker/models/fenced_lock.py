@@ -64,7 +64,7 @@ class FencedLock(Model):
         return _held_by(state, token)
 
     def _first(self, f: str, value: Any, result: Any) -> State:
-        """The state after an operation before which nothing was known."""
+        """Return the state after an operation before which nothing was known."""
         if f == "read":
             return _UNSEEN if result is UNKNOWN else (result, -1 if result is None else result)
         if result is UNKNOWN:

@@ -14,9 +14,9 @@ from typing import Final
 from checker.core.model import ModelError
 from history.schema import hint
 
-# What an anomaly needs beside what the transactions read and wrote.
+# The orders that an anomaly depends on: only what the transactions read and wrote, or sessions or real time as well.
 DATA, PROCESS, REALTIME = range(3)
-#: What the names of anomalies end with, and those of levels begin with.
+#: Suffixes of the names of anomalies, and prefixes of those of levels.
 SUFFIXES: Final = ("", "-process", "-realtime")
 _PREFIXES: Final = ("", "strong-session-", "strong-")
 

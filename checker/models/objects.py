@@ -50,10 +50,11 @@ class Mutex(Model):
         return "granted-twice" if suspect.f == "acquire" else super().kind_of(suspect)
 
     def by_process(self, operations: Sequence[Operation]) -> tuple[Model, Sequence[Operation]] | None:
-        """Name the holder, where every process lets go only what it had taken before.
+        """Name the holder in each operation; None unless every process releases only what it acquired before.
 
-        A linearization takes the lock and lets it go in turn.  If a release came after another process's acquire, its
-        own acquire would stand further ahead, with another one's release after it, and so on without end.
+        A linearization acquires and releases the lock in turn.  If a release followed another process's
+        acquire, its own acquire would stand earlier in the order, followed by another process's release, and so
+        on without end.
         """
         holding: dict[Any, bool | None] = {}
         for one in sorted(operations, key=lambda one: one.invoke_index):

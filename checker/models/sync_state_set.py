@@ -73,7 +73,7 @@ class SyncStateSet(Model):
         match operation.f, operation.value, operation.result:
             case "alter", [master, master_epoch, epoch, [*members]], result:
                 granted = outcome or f" granted as epoch {result}"
-                # What is decisive comes first: drawings have no room for all of it.
+                # The decisive part comes first, because drawings have no room for all of it.
                 expected = f"expected epoch {epoch}, master {master} of epoch {master_epoch}"
                 return f"alter to {members}{granted}: {expected}"
             case "elect", broker, ["elected" | "exists" as how, _, _, [*_], _] if not outcome:

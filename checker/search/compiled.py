@@ -292,6 +292,6 @@ def _invalid(run: _Run) -> EngineResult:
     deepest = int(run.progress["deepest"])
     nodes = int(run.progress["nodes"])
     states = np.unique(run.nodes.state[:nodes][run.nodes.event[:nodes] == deepest])
-    # Where ceilings ended the search, the history is wrong somewhat later, and what the object was then is not known.
+    # If ceilings ended the search, the history becomes wrong somewhat later, at an unknown state of the object.
     named = () if run.ceiling.size else tuple(sorted(run.numbers.describe(int(state)) for state in states))
     return EngineResult("invalid", ENGINE, violations=1, last=int(run.events.returns[deepest]), states=named)

@@ -108,7 +108,7 @@ class Sums:
         self.initial = -int(np.minimum(numbers[~reads], 0).sum())
         self.rising = self.initial == 0
         self.kind = np.where(reads, READ, kernel.ADD).astype(np.int8)
-        # What a read answers below all that can be is no state.
+        # An answer below every possible sum becomes a number that is no state.
         self.value = np.where(reads, np.maximum(-3, numbers + self.initial), numbers)
         self.old = np.zeros(reads.size, np.int64)
 

@@ -21,8 +21,8 @@ _SOON: Final = 0.02
 #: Steps that are taken in vain at most, and for each transition that is learned.
 IDLE: Final = 64
 PAYS: Final = 6
-#: What a transition takes here and in a table that is at least a quarter full, a configuration, and a state beside
-#: itself; and of how many states the size is looked at.
+#: Bytes of a transition (here and in a table that is at least a quarter full), of a configuration, and of a state
+#: besides its own size; and the number of states whose size is sampled.
 _TRANSITION_BYTES: Final = 90 + 64
 _NODE_BYTES: Final = 350
 _STATE_BYTES: Final = 110
@@ -64,7 +64,7 @@ class LookAhead:
     ) -> None:
         from checker.kernels.open_calls import open_calls
 
-        # How far it came, and how many configurations it made, when it last looked at the clock.
+        # The farthest return and the number of configurations at the last check of the clock.
         self.deepest = self.made = 0
         self._transitions = transitions
         self._is_read: list[bool] = is_read.tolist()

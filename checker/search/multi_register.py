@@ -18,7 +18,7 @@ from checker.models.objects import MultiRegister
 from checker.search.jit import Shapes
 from history.records.operations import READ_STEPS
 
-#: A state's row, hash and place in a table of hashes, beside the numbers in it.
+#: Bytes of a state besides the numbers in its row: its hash, and its place in a hash table.
 _STATE_BYTES: Final = 16
 ROOM: Final = 256
 _ATOMS: Final = frozenset({int, str, type(None)})
@@ -35,7 +35,10 @@ class RegisterRows:
     initial = 0
 
     def __init__(self, parts: Sequence[Any], lengths: NDArray[np.int64], pending: NDArray[np.bool_]) -> None:
-        """``parts`` are those of all steps, three each; so many steps has each transaction.  Raises KeyError."""
+        """``parts`` are those of all steps, three each; ``lengths`` are the transactions' numbers of steps.
+
+        Raises KeyError.
+        """
         from checker.kernels import multi_register as kernel
         from checker.kernels.search_state import TXN, TXN_READ
 

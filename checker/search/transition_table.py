@@ -20,7 +20,7 @@ from checker.search.lookahead import LookAhead, Question
 
 NO_TABLE: Final = np.zeros((1, 2), np.int64)
 _ROOM: Final = 256
-#: The transitions of a model with so few shapes of calls are learnt before any is asked for, and at most so many.
+#: Greatest number of shapes of calls for which transitions are learnt in advance, and greatest number of those.
 _FEW_SHAPES: Final = 16
 _FIRST_STEPS: Final = 64
 
@@ -59,7 +59,7 @@ class Table:
         Raises what the model's step raises.
         """
         self.transitions.step(question.state, question.kind)
-        # An error in a transition that was not asked for is raised when it is.
+        # An error in a transition that is not needed yet is raised once it is needed.
         with suppress(Exception):
             if ahead is not None:
                 return ahead.learn(question, limits)

@@ -107,7 +107,7 @@ def wgl(calls: Sequence[Call], model: Model, limits: Limits) -> EngineResult:
 def _spent(limits: Limits, entries: int, calls: int) -> str | None:
     if limits.over():
         return "the deadline passed"
-    # An integer of one bit a call, a tuple and a place in the set.
+    # An integer with one bit per call, a tuple, and a place in the set.
     if entries * (calls // 8 + 180) > limits.memory:
         return f"the memory cap of {limits.memory >> 20} MB was reached"
     return None
