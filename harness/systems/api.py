@@ -324,7 +324,7 @@ class Workload:
 FIGURES: Final[Mapping[str, str]] = {
     "role": "leader, follower, candidate or unknown",
     "term": "number of the term, epoch or ballot",
-    "leader": "name of the node that it takes for the leader, None without one",
+    "leader": "name of the node that it considers the leader; None if there is none",
     "log_begin": "index of the first entry in its log",
     "log_end": "index of the last entry in its log, -1 without one",
     "committed": "index of the last entry that it knows to be committed",

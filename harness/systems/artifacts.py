@@ -73,11 +73,11 @@ class MavenJars:
             pom = Path(scratch) / "pom.xml"
             pom.write_text(_POM.format("".join(_DEPENDENCY.format(*one.split(":")) for one in self.coordinates)))
             words = ("dependency:copy-dependencies", f"-DoutputDirectory={into}")
-            maven(pom, *words, missing=f"{self.name} comes by Maven", failed=f"{self.key} could not be fetched")
+            maven(pom, *words, missing=f"{self.name} comes by Maven", failed=f"{self.key} cannot be fetched")
         if (found := digest_of(sorted(into.iterdir()))) != self.sha256:
             raise ArtifactError(
-                f"{self.key}: the jars have the digest {found}, not {self.sha256}: the repository serves others than "
-                "those that this release was tested with; look at it and at Maven's settings"
+                f"{self.key}: the jars have the digest {found}, not {self.sha256}: these are not the jars that this "
+                f"release was tested with; check the repository and Maven's settings"
             )
 
 
@@ -113,7 +113,7 @@ def cached(artifact: Artifact, say: Say) -> Path:
             _fetch(artifact, place, say)
     except OSError as error:
         mend = "make room or name another place by XDG_CACHE_HOME"
-        raise ArtifactError(f"{place} cannot be written ({error.strerror}): {mend}") from None
+        raise ArtifactError(f"cannot write {place} ({error.strerror}): {mend}") from None
     return place
 
 

@@ -120,7 +120,7 @@ def _under(trial: Trial, fault: str) -> Finding:
 
 def _probes(system: System, trial: Trial) -> Finding:
     if system.prober is None:
-        return Finding("probes", "unknown", "there are none: nothing of the nodes themselves is judged")
+        return Finding("probes", "unknown", "there are none, so nothing about the nodes themselves is judged")
     answers = Counter(probe.node for probe in trial.probes if probe.answered)
     if never := [node for node in trial.nodes if not answers[node]]:
         why = next((probe.error for probe in trial.probes if probe.node == never[0] and probe.error), "never asked")
@@ -133,7 +133,7 @@ def _probes(system: System, trial: Trial) -> Finding:
     }
     said = [figure for figure, field in fields.items() if field in changed]
     own = sorted({name for probe in trial.probes for name in probe.own})
-    seen = f"{', '.join(said) or 'no figure that is known to all'}; of its own: {', '.join(own) or 'none'}"
+    seen = f"{', '.join(said) or 'no standard figure'}; of its own: {', '.join(own) or 'none'}"
     return Finding("probes", "valid" if said or own else "unknown", seen)
 
 
@@ -142,7 +142,7 @@ def _collect(trial: Trial) -> Finding:
     if missing := [node for node, found in logs.items() if not found]:
         return Finding("collect", "invalid", f"no log of {', '.join(missing)}")
     if silent := [node for node, found in logs.items() if not any(path.stat().st_size for path in found)]:
-        return Finding("collect", "unknown", f"nothing stands in the logs of {', '.join(silent)}")
+        return Finding("collect", "unknown", f"empty logs of {', '.join(silent)}")
     return Finding("collect", "valid", f"{sum(map(len, logs.values()))} logs of {len(logs)} nodes")
 
 
@@ -152,7 +152,9 @@ def _wipe(earlier: Trial, trial: Trial) -> Finding:
     seen = f"a second run on the same nodes: {of_clients['name']}: {of_clients['seen']}"
     verdict: Verdict = of_clients["verdict"] if "main" in trial.moments else "invalid"
     if verdict == "valid" and not _looked_for_leftovers(earlier, trial):
-        return Finding("wipe", "unknown", f"{seen}; but every key was written before it was read: try another --seed")
+        return Finding(
+            "wipe", "unknown", f"{seen}; but every key was written before it was read: try a different --seed"
+        )
     return Finding("wipe", verdict, seen)
 
 
@@ -173,7 +175,9 @@ def _looked_for_leftovers(earlier: Trial, trial: Trial) -> bool:
 
 def _planted_bug(system: System, trial: Trial | None) -> Finding:
     if trial is None:
-        return Finding("planted bug", "unknown", "there is none: whether a broken system would be noticed is not known")
+        return Finding(
+            "planted bug", "unknown", "there is none, so nothing shows whether a broken system would be noticed"
+        )
     planted_bug = system.planted_bugs[0]
     caught = [name for name in planted_bug.found_by if trial.check(name)["verdict"] == "invalid"]
     if caught:

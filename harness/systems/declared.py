@@ -46,7 +46,7 @@ def _check_names(place: str, names: Iterable[Any], allowed: re.Pattern[str] = _N
             kind = "small letters, digits, _ and - after a letter" if allowed is _NAME else "a text without blanks"
             raise ValueError(f"{place} must have names of {kind}, not {name!r}")
         if name in seen:
-            raise ValueError(f"{place}: {name} comes twice")
+            raise ValueError(f"{place}: {name} appears twice")
         seen.add(name)
 
 

@@ -252,7 +252,7 @@ class Deployment:
             return bool(leader)
 
         roles = [role for stage in self.stages for role in stage if not role.task]
-        self._until(served, lambda: roles, lambda: "the cluster did not come to serve")
+        self._until(served, lambda: roles, lambda: "the cluster did not start to serve")
         return leader[0]
 
     def _wait(self, roles: Sequence[Role]) -> None:
@@ -289,7 +289,7 @@ class Deployment:
         while dead := self._dead(roles):
             if self._clock() > deadline:
                 raise NotReadyError(
-                    f"the {dead[0].name} on {dead[0].node} is ready, and the process that its command started has "
+                    f"the {dead[0].name} on {dead[0].node} is ready, but the process that its command started has "
                     f"ended: it must stay in the foreground; {self._last_words(dead[0].node)}"
                 )
             time.sleep(0.05)

@@ -37,23 +37,23 @@ RAFT_PROMISES: Final = (
         source=f"{RAFT_PAPER}, figure 3",
     ),
     Promise(
-        "a node never goes back to an earlier term: it is on stable storage before the node answers",
+        "a node never goes back to an earlier term: it saves its term to stable storage before it answers",
         checks=("terms-kept",),
         source=f"{RAFT_PAPER}, figure 2",
     ),
     Promise(
-        "Leader Completeness: an entry that is committed is in the logs of all leaders of later terms",
+        "Leader Completeness: a committed entry is in the logs of the leaders of all later terms",
         checks=("leader-complete",),
         source=f"{RAFT_PAPER}, figure 3",
     ),
     Promise(
         "Leader Completeness and Log Matching: a node removes only entries that conflict with its leader's log, which "
-        "has every committed entry; so no committed entry is removed",
+        "has every committed entry, so it never removes a committed entry",
         checks=("committed-kept",),
         source=f"{RAFT_PAPER}, figure 3 and section 5.3",
     ),
     Promise(
-        "a node takes as committed only what is in its log, and applies only what is committed",
+        "a node commits only entries in its log, and applies only committed entries",
         checks=("log-order",),
         source=f"{RAFT_PAPER}, figure 2",
     ),
@@ -63,8 +63,8 @@ RAFT_PROMISES: Final = (
         source=f"{RAFT_PAPER}, figure 3",
     ),
     Promise(
-        "a cluster of which a majority can talk serves again, and every node is sent what it lacks until it has it; "
-        "how long that may take is not promised: this harness asks for it within a time",
+        "a cluster in which a majority can communicate serves again, and every node receives the entries it lacks; "
+        "Raft does not promise how soon, so this harness sets a limit",
         checks=("recovery",),
         source=f"{RAFT_PAPER}, sections 2 and 5.3",
     ),

@@ -51,7 +51,7 @@ def find_system(name: str) -> System:
             raise UsageError(f"--system {name}: {missing}") from None
         raise UsageError(f"--system {name}: {point.value} cannot be loaded: {type(error).__name__}: {error}") from None
     if not isinstance(found, System) or found.name != name:
-        raise UsageError(f"--system {name}: {point.value} is no System of that name")
+        raise UsageError(f"--system {name}: {point.value} is not a System of that name")
     return _checked(found, f"--system {name}: {point.value}")
 
 
@@ -106,5 +106,5 @@ def split_version(text: str) -> tuple[str, str]:
         return text, ""
     name, at, version = text.rpartition("@") if f"{FILE}@" in text else text.partition("@")
     if at and not version:
-        raise UsageError(f"--system {text}: no version comes after the @")
+        raise UsageError(f"--system {text}: the version after the @ is missing")
     return name, version

@@ -49,7 +49,7 @@ REGISTER: Final = Workload(
 )
 CAS_REGISTER: Final = Workload(
     name="cas-register",
-    summary="reads, writes, and compare-and-sets of what was last seen, of a few registers",
+    summary="reads and writes of a few registers, and compare-and-sets that expect the last value seen",
     generator=lambda scale: CasRegister(scale.keys).generator(),
     final=lambda scale: CasRegister(scale.keys).final_reads(),
     model="cas-register",
@@ -57,7 +57,7 @@ CAS_REGISTER: Final = Workload(
 )
 MIXED_REGISTERS: Final = Workload(
     name="mixed-registers",
-    summary="register, half of it on registers that end after a hundred operations and are replaced",
+    summary="like register, but half of it on registers that are replaced after a hundred operations",
     generator=lambda scale: MixedRegisters(scale.keys).generator(),
     final=lambda scale: MixedRegisters(scale.keys).final_reads(scale.used),
     model="register",
@@ -66,7 +66,7 @@ MIXED_REGISTERS: Final = Workload(
 )
 SET: Final = Workload(
     name="set",
-    summary="unique integers are added to sets, which are read now and then, and at the end by a client of each node",
+    summary="unique integers are added to sets, which are read occasionally, and at the end by a client of each node",
     generator=lambda scale: Sets(scale.keys).generator(),
     final=lambda scale: Sets.final_reads(scale.used),
     model="set",
@@ -75,7 +75,7 @@ SET: Final = Workload(
 )
 COUNTER: Final = Workload(
     name="counter",
-    summary="adds to a few counters, and reads",
+    summary="adds to and reads of a few counters",
     generator=lambda scale: Counters(scale.keys).generator(),
     final=lambda scale: Counters(scale.keys).final_reads(),
     model="counter",
@@ -83,7 +83,7 @@ COUNTER: Final = Workload(
 )
 SESSIONS: Final = Workload(
     name="sessions",
-    summary="writes of registers and reads that may be old, judged by the order within each session",
+    summary="writes of registers and possibly stale reads, judged by the order within each session",
     generator=lambda scale: Register(scale.keys, read="peek").generator(),
     final=lambda scale: Register(scale.keys).final_reads(),
     model=_sessions,
@@ -92,7 +92,7 @@ SESSIONS: Final = Workload(
 )
 APPEND_LOG: Final = Workload(
     name="append-log",
-    summary="unique values are appended to one log, and got by the indexes answered; the whole log at the end",
+    summary="unique values are appended to one log and read by index; the whole log is read at the end",
     generator=lambda scale: AppendLog().generator(),  # noqa: ARG005 (the one log there is)
     final=lambda scale: AppendLog().final_reads(),  # noqa: ARG005
     model="ledger",
@@ -101,7 +101,7 @@ APPEND_LOG: Final = Workload(
 )
 LOCK: Final = Workload(
     name="lock",
-    summary="locks with fencing tokens are taken and given back",
+    summary="locks with fencing tokens are acquired and released",
     generator=lambda scale: Locks(scale.keys).generator(),
     final=lambda scale: Locks(scale.keys).final_reads(),
     model="fenced-lock",
@@ -109,7 +109,7 @@ LOCK: Final = Workload(
 )
 BANK: Final = Workload(
     name="bank",
-    summary="transfers between a few accounts, and reads of all at once",
+    summary="transfers between a few accounts, and reads of all accounts at once",
     generator=lambda scale: Bank(scale.keys).generator(),
     final=lambda scale: Bank(scale.keys).final_reads(),
     model="bank",

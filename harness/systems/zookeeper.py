@@ -49,8 +49,8 @@ SESSION_S: Final = 6.0
 LAW: Final = Law(
     Rule("answered", "done, or a lock refused with who holds it", "ok"),
     Rule("no-node", "there is no such znode", "fail"),
-    Rule("other-version", "the version, or the value, is another", "fail"),
-    Rule("new-session", "never sent: the session is not that of the operation before", "fail"),
+    Rule("other-version", "the version, or the value, is different", "fail"),
+    Rule("new-session", "never sent: the session is not the one of the previous operation", "fail"),
     Rule("error", "any other error", "info", read="fail", peek="fail", list="fail"),
     reads=("read", "peek", "list"),
 )
@@ -163,7 +163,7 @@ async def answer(asked: Any) -> Any:
     except KazooException:
         raise
     except Exception as error:  # noqa: BLE001 (whatever its parser stumbles over)
-        raise ConnectionLoss(f"an answer that cannot be read: {error!r}") from None
+        raise ConnectionLoss(f"unreadable answer: {error!r}") from None
 
 
 class Client:
@@ -306,10 +306,11 @@ SYSTEM: Final = System(
     versions=tuple(SLF4J),
     options=(
         Option(name="peeks", default="plain", choices=("plain", "sync"),
-               help="Whether a sync comes before each peek, the weak read of sessions. It concerns nothing else: a "
-                    "read always passes a barrier, a write of its own session."),
+               help="Whether a sync comes before each peek, the weak read of sessions. Nothing else changes: a read "
+                    "always goes through a barrier, a write of its own session."),
         Option(name="commit_log", default=20_000, least=500,
-               help="Transactions that a server keeps in memory for those that fell behind; ZooKeeper's own: 500."),
+               help="Number of transactions that a server keeps in memory for servers that fall behind. ZooKeeper's "
+                    "default is 500."),
     ),
     artifacts=lambda setup: (server_jars(setup.version),),
     roles=roles,
@@ -327,30 +328,29 @@ SYSTEM: Final = System(
         REGISTER,
         CAS_REGISTER,
         LOCK,
-        one_object("sequence", "sequential znodes: each has the number of those before it", "log", "append", "list"),
+        one_object("sequence", "sequential znodes: each one has the count of those before it", "log", "append", "list"),
         SESSIONS,
     ),
     promises=(
         Promise("writes are linearizable: they take effect in one order, which respects real time",
                 ("add", "append", "write", "cas", "acquire", "release"), f"{DOCS}/{INTERNALS}"),
-        Promise("requests of one session take effect in their order, and a read here is a write to a znode of no "
-                "meaning, then the value of a znode, or the names of all below it, in one session: so it sees all that "
-                "was acknowledged before it began", ("read", "list"), GUARANTEES),
+        Promise("requests of one session take effect in order; a read here first writes to a dummy znode in the same "
+                "session, so it sees every write acknowledged before it began", ("read", "list"), GUARANTEES),
         Promise("a session sees its own writes and never goes back", ("peek",), GUARANTEES),
-        Promise("what was acknowledged is kept while a majority of disks is, and is on every server in time",
+        Promise("acknowledged writes are kept as long as a majority of disks is, and reach every server in time",
                 source=BROADCAST, checks=("elements",)),
-        Promise("all servers apply the same transactions in one order, so their trees are the same",
+        Promise("all servers apply the same transactions in the same order, so their trees are the same",
                 source=BROADCAST, checks=("node-logs", "replicas-agree"), kinds=("log-alarm", "replicas-differ")),
         Promise("only one leader uses an epoch", source=BROADCAST, checks=("election-safety",)),
         Promise("a server follows no leader of an earlier epoch", source=ACTIVATION, checks=("terms-kept",)),
-        Promise("a transaction that one server delivered is delivered by all in time; in which time is not promised: "
-                "this harness asks for it within one", source=BROADCAST, checks=("recovery",)),
+        Promise("every server in time delivers a transaction that one server delivered; ZooKeeper does not promise "
+                "how soon, so this harness sets a limit", source=BROADCAST, checks=("recovery",)),
     ),
     alarms=(
         # A server that receives a snapshot reapplies transactions that the snapshot may contain.  Until it is done, its
         # tree may differ.
         Alarm(pattern="First digest mismatch on txn", follows="violation", unless="[QuorumPeer[",
-              meaning="the node's tree and the leader's differ, and either may be the wrong one"),
+              meaning="the node's tree differs from the leader's, and either may be wrong"),
         Alarm(pattern="Unable to load database on disk", meaning="its server did not start", follows="note"),
         OUT_OF_MEMORY,
     ),

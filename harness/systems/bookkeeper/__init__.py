@@ -37,7 +37,7 @@ def _ledgers(scale: Scale) -> Generator:
 SYSTEM: Final = System(
     name="bookkeeper",
     title="BookKeeper",
-    summary="Apache BookKeeper: ledgers that are fenced and recovered while entries are added",
+    summary="Apache BookKeeper: ledgers that are fenced and recovered during adds",
     versions=VERSIONS,
     options=OPTIONS,
     planted_bugs=PLANTED_BUGS,
@@ -51,7 +51,8 @@ SYSTEM: Final = System(
     workloads=(
         Workload(
             name="ledger",
-            summary="ledgers, several a second, each with a writer, a reader that follows, and recoverers that end it",
+            summary="several ledgers a second, each with a writer, a reader that follows it, and recoverers that end "
+            "it",
             generator=_ledgers,
             final=lambda scale: last_reads(scale.used),
             model=ledgers_keep_their_promises,

@@ -49,21 +49,21 @@ from history.records.text import counted
 
 #: Every kind of violation and its meaning, most serious first.
 KINDS: Final[Mapping[str, str]] = {
-    "lost-add": "an acknowledged add is behind the end that was settled, so that no reader gets it",
-    "acknowledged-beyond-end": "an entry was acknowledged beyond the end that a reader had settled before",
-    "unreadable-entry": "an acknowledged entry is in a ledger, and a read of the whole lacks it",
-    "ledger-gone": "a ledger that was created is not found",
-    "read-then-gone": "an entry was read, and is missing in a later read",
-    "other-payload": "an entry has another content than the one that was acknowledged, or than another reader saw",
-    "ends-differ": "two clients were given different ends of one ledger",
-    "confirmed-beyond-end": "more was confirmed to be added than the end of the ledger allows",
-    "duplicate": "what was asked for once is there twice",
-    "never-added": "a read has an entry that was never added",
-    "failed-add-found": "an add that certainly failed was read",
-    "order": "entries stand in another order than they were added in",
+    "lost-add": "an acknowledged add lies beyond the settled end of its ledger, so no reader gets it",
+    "acknowledged-beyond-end": "an entry was acknowledged beyond an end that a reader had already settled",
+    "unreadable-entry": "an acknowledged entry is within its ledger, but a read of the whole ledger lacks it",
+    "ledger-gone": "a ledger that was created cannot be found",
+    "read-then-gone": "an entry was read, but a later read lacks it",
+    "other-payload": "an entry differs from the one that was acknowledged, or from what another reader saw",
+    "ends-differ": "two clients got different ends of the same ledger",
+    "confirmed-beyond-end": "more adds were confirmed than the end of the ledger allows",
+    "duplicate": "an entry that was added once appears twice",
+    "never-added": "a read returned an entry that was never added",
+    "failed-add-found": "a read returned an entry whose add certainly failed",
+    "order": "entries are not in the order in which they were added",
     "hole": "an entry is missing before the end of the ledger",
-    "wrong-length": "the length in a ledger's metadata is not that of its entries",
-    "length-beyond-end": "the length in a ledger's metadata counts adds behind its end",
+    "wrong-length": "the length in a ledger's metadata differs from that of its entries",
+    "length-beyond-end": "the length in a ledger's metadata counts adds beyond its end",
 }
 #: The kinds in which something acknowledged or confirmed is gone.
 LOST: Final = ("lost-add", "acknowledged-beyond-end", "unreadable-entry", "ledger-gone", "read-then-gone")
@@ -171,7 +171,7 @@ def _judge(ledger: LedgerHistory) -> Iterator[Counterexample]:
         if one.outcome == "ok" and one.f == "read":
             if one.result is None:
                 created = ((made, "creates the ledger") for made in ledger.of("create") if made.outcome == "ok")
-                text = f"created, and gone when {_who(one)} reads it"
+                text = f"created, but gone when {_who(one)} reads it"
                 yield ledger.broken("ledger-gone", text, *created, (one, "finds no such ledger"))
             else:
                 ledger.wholes.append(one)
@@ -212,7 +212,7 @@ def _ends(ledger: LedgerHistory) -> Iterator[Counterexample]:
     first, earliest = min(ledger.ends, key=lambda end: end[1].end_index)
     for last, one in ledger.ends:
         if last != first:
-            text = f"{_who(earliest)} got the answer that it ends at {first}, and {_who(one)} that it ends at {last}"
+            text = f"{_who(earliest)} got the answer that it ends at {first}, but {_who(one)} that it ends at {last}"
             yield ledger.broken("ends-differ", text, (earliest, _ends_at(first)), (one, _ends_at(last)))
             break
     shortest = _Shortest(ledger.ends)
@@ -292,7 +292,7 @@ def _sequence(ledger: LedgerHistory, whole: Operation, windows: dict[int, Operat
             among = highest_of.get(window.invoke_index, -1)
             if payload < among or (payload < highest and _before(window, windows[highest])):
                 later = among if payload < among else highest
-                text = f"{found}, behind {later} that was added after it"
+                text = f"{found}, after {later} that was added later"
                 added = [(window, f"adds {payload}"), (windows[later], f"adds {later}")]
                 yield ledger.broken("order", text, *added, (whole, f"reads {payload} behind {later}"))
             highest, highest_of[window.invoke_index] = max(highest, payload), max(among, payload)
@@ -304,7 +304,7 @@ def _against_acknowledged(ledger: LedgerHistory, whole: Operation) -> Iterator[C
         if id_ >= len(entries):
             continue  # beyond the end
         if entries[id_] is None:
-            text = f"{payload} was acknowledged with id {id_} ({_who(one)}), and no replica has it for {_who(whole)}"
+            text = f"{payload} was acknowledged with id {id_} ({_who(one)}), but {_who(whole)} finds it on no replica"
             yield ledger.broken("unreadable-entry", text, (one, _acked(payload, id_)), (whole, _lacks(whole, id_)))
         elif entries[id_] != payload:
             text = f"{payload} was acknowledged with id {id_} ({_who(one)}), where {_who(whole)} read {entries[id_]}"
@@ -347,7 +347,7 @@ def _lengths(ledger: LedgerHistory) -> Iterator[Counterexample]:
             text = f"its metadata say {result['length']} bytes, and its entries have {result['bytes']} ({_who(whole)})"
             says = f"length {result['length']}, entries of {result['bytes']} bytes"
             beyond = result["length"] in _lengths_beyond(ledger, whole)
-            text += ": those of adds behind its end are counted" if beyond else ""
+            text += ": those of adds beyond its end are counted" if beyond else ""
             yield ledger.broken("length-beyond-end" if beyond else "wrong-length", text, (whole, says))
     complete: dict[int, Operation] = {}
     for whole in ledger.wholes:

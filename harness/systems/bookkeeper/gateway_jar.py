@@ -31,7 +31,9 @@ class GatewayJar:
         """The digest of the sources.  Raises UsageError if there are none."""
         sources = [self._project / "pom.xml", *sorted((self._project / "src" / "main").rglob("*.java"))]
         if not sources[0].is_file():
-            raise UsageError(f"{self._project} is missing: BookKeeper's gateway is built in a source tree of harness")
+            raise UsageError(
+                f"{self._project} is missing: BookKeeper's gateway can only be built in a source tree of harness"
+            )
         return digest_of(sources)
 
     def fetch(self, into: Path, say: Say) -> None:

@@ -24,30 +24,30 @@ OPTIONS: Final = (
     Option(name="quorum", default="3-3-2", choices=QUORUMS, marks_runs=True,
            help="Ensemble, write and ack quorum of each ledger (E-W-A)."),
     Option(name="hit", default="bookie", choices=("bookie", "gateway"),
-           help="Whose processes faults kill and pause; on n1 the bookie's place is the metadata server's."),
-    Option(name="window", default=64, least=1, most=256, reason="more are not in flight at once",
-           help="Adds that a writer has in flight, at most; drawn anew for each ledger."),
+           help="Processes that faults kill and pause; n1 runs the metadata server in place of a bookie."),
+    Option(name="window", default=64, least=1, most=256, reason="no more are in flight at once",
+           help="Maximum number of adds that a writer has in flight; each ledger draws its own."),
     Option(name="recoverers", default=3, least=1, most=3, reason="a ledger has five workers",
-           help="Clients that recover a ledger, at most; drawn anew for each."),
-    Option(name="slow_bookies", default=0, least=0, most=98, reason="there are no more nodes", marks_runs=True,
-           help="So many bookies take long to store an entry, a ledger's key or a fence: an injected fault."),
+           help="Maximum number of clients that recover a ledger; each ledger draws its own."),
+    Option(name="slow_bookies", default=0, least=0, most=98, reason="a cluster has no more nodes", marks_runs=True,
+           help="Number of bookies that are slow to store an entry, a ledger's key or a fence: an injected fault."),
     Option(name="slow_ms", default=60, least=1, most=1000, reason="an add is given up after 2 s", marks_runs=True,
-           help="A slow bookie takes so long (ms) at most, and a quarter of it at least."),
-    Option(name="late_writers", default=0, least=0, most=3600, reason="no run lasts so long", marks_runs=True,
-           help="Half of the writers fall silent before their ledger is recovered, and add again so many seconds (to "
-                "three times as many) after its end was answered; 0: none."),
-    Option(name="recovery_batch", default=3, least=1, most=64, reason="no ledger is read further ahead",
+           help="Longest delay of a slow bookie, in milliseconds; the shortest is a quarter of it."),
+    Option(name="late_writers", default=0, least=0, most=3600, reason="no run lasts that long", marks_runs=True,
+           help="Half of the writers fall silent before their ledger is recovered, and resume adding this many "
+                "seconds (up to three times as many) after its end is known; 0: none."),
+    Option(name="recovery_batch", default=3, least=1, most=64, reason="no recovery reads further ahead",
            help="Entries that a recovery reads at once (recoveryReadBatchSize)."),
 )  # fmt: skip
 PLANTED_BUGS: Final = (
     PlantedBug(
         name="wiped-bookies", found_by=("ledgers",), options={"quorum": "3-1-1"},
-        help="a bookie that starts again has lost its disk, and its cookie with it, so that it does not know",
+        help="a restarted bookie has lost its disk, and with it the cookie that would tell it so",
     ),
     PlantedBug(
         name="replaced-bookies", found_by=("ledgers",), options={"quorum": "2-2-2", "late_writers": 20},
-        help="a bookie that starts again is another one in its place, with its name, address and cookie and an empty "
-             "disk, and so knows of no fence",
+        help="a restarted bookie is a replacement with the same name, address and cookie but an empty disk, so it "
+             "knows of no fence",
     ),
     PlantedBug(
         name="unjournaled", found_by=("ledgers",),
@@ -68,6 +68,6 @@ def bookies(setup: Setup) -> tuple[Machine, ...]:
     """
     found, ensemble = setup.nodes[1:], quorum(setup).ensemble
     if len(found) <= ensemble:
-        asked = f"-o quorum={setup.options['quorum']} wants {ensemble + 1} bookies beside the metadata server"
-        raise UsageError(f"{asked}: take --nodes {ensemble + 2}, or another quorum")
+        asked = f"-o quorum={setup.options['quorum']} needs {ensemble + 1} bookies besides the metadata server"
+        raise UsageError(f"{asked}: use --nodes {ensemble + 2}, or another quorum")
     return found

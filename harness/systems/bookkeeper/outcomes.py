@@ -12,9 +12,9 @@ from typing import Any, Final
 from harness.systems.law import LOST, Law, Rule
 
 LAW: Final = Law(
-    Rule("answered", "done; of a window of adds: some are acknowledged, each of the others is in doubt", "ok"),
+    Rule("answered", "done; in a window of adds, some are acknowledged and each of the others is in doubt", "ok"),
     Rule("no-handle", "this gateway has no such handle: it was started after the ledger was opened", "fail"),
-    Rule("sealed", "LedgerClosed, of a handle that had answered LedgerClosed or LedgerFenced before", "fail"),
+    Rule("sealed", "LedgerClosed from a handle that had already answered LedgerClosed or LedgerFenced", "fail"),
     Rule("never-created", "no create was acknowledged, so its id is not known", "fail", read="ok"),
     Rule("no-ledger", "the metadata server has no such ledger", "info", tail="fail", read="ok"),
     Rule("error", "any other code", "info", tail="fail", read="fail"),

@@ -19,38 +19,39 @@ CONCEPTS: Final = "https://bookkeeper.apache.org/docs/getting-started/concepts/"
 _LEDGERS: Final = ("ledgers",)
 PROMISES: Final = (
     Promise(
-        "an acknowledged add is readable for ever, with its id and payload, while a bookie of those that acknowledged "
+        "an acknowledged add stays readable, with its id and payload, as long as one of the bookies that acknowledged "
         "it keeps its disks",
         source=PROTOCOL,
         checks=_LEDGERS,
         kinds=("lost-add", "unreadable-entry", "other-payload", "ledger-gone"),
     ),
     Promise(
-        "once a recovery or a close has answered the end of a ledger, no add beyond it is or will be acknowledged",
+        "once a recovery or a close has returned the end of a ledger, no add beyond it is ever acknowledged",
         source=PROTOCOL,
         checks=_LEDGERS,
         kinds=("acknowledged-beyond-end",),
     ),
     Promise(
-        "the ids of a ledger are dense up to its end, its payloads unique, in the order in which they were added",
+        "up to the end of a ledger there are no gaps in its ids, and each payload appears once, in the order of the "
+        "adds",
         source=CONCEPTS,
         checks=_LEDGERS,
         kinds=("duplicate", "never-added", "failed-add-found", "order", "hole"),
     ),
     Promise(
-        "what a reader read once, at or below LastAddConfirmed, stays readable for everybody",
+        "an entry that a reader has read at or below LastAddConfirmed stays readable for everyone",
         source=PROTOCOL,
         checks=_LEDGERS,
         kinds=("read-then-gone", "confirmed-beyond-end"),
     ),
     Promise(
-        "recoverers that race, and everybody after them, see the same end",
+        "recoverers that race, and every later client, see the same end",
         source=PROTOCOL,
         checks=_LEDGERS,
         kinds=("ends-differ",),
     ),
     Promise(
-        "the length in the metadata of a closed ledger is the sum of its payloads",
+        "the length in the metadata of a closed ledger is the total size of its payloads",
         source="LedgerHandle.getLength, in its Javadoc",
         checks=_LEDGERS,
         kinds=("wrong-length", "length-beyond-end"),
@@ -60,13 +61,13 @@ _ASKED: Final = "each ledger has one end, holds every acknowledged add up to it,
 _NAMED: Final = 10
 #: Explanations of the words that readers of a run's results meet.
 WORDS: Final = {
-    "window": "adds of one writer that are in flight at once, each acknowledged on its own with an id",
+    "window": "adds that one writer has in flight at once; each is acknowledged separately, with an id",
     "tail": "a read by a follower, without recovery: entries up to LastAddConfirmed",
     "recover": "fencing a ledger and ending it, as a client that takes over from a writer does",
     "close": "the end that the ledger's own writer gives it",
-    "in doubt": "an add without an answer that proves what became of it: it may be in the ledger or not",
-    "kept": "of adds in doubt, those that a reader found in the ledger after its end",
-    "end of a ledger": "the id of its last entry, answered by a recovery, by a close, or with a read",
+    "in doubt": "an add whose answer does not prove its outcome: it may or may not be in the ledger",
+    "kept": "adds in doubt that a reader found in the ledger once it had ended",
+    "end of a ledger": "the id of its last entry, as returned by a recovery, a close or a read",
 }
 
 

@@ -34,7 +34,7 @@ README: Final = "DLedger's README: a raft-based library"
 SYSTEM: Final = System(
     name="dledger",
     title="DLedger",
-    summary="a register on OpenMessaging DLedger, the Raft library of RocketMQ",
+    summary="OpenMessaging DLedger, the Raft library of RocketMQ, with a register on top",
     versions=VERSIONS,
     options=OPTIONS,
     planted_bugs=PLANTED_BUGS,
@@ -60,12 +60,12 @@ SYSTEM: Final = System(
             ("elements", "total"),
         ),
         Promise(
-            "an acknowledged append is in the log at the index that was answered; a get shows what is committed",
+            "an acknowledged append is in the log at the index in its answer; a get shows committed entries",
             ("append", "get", "list"),
             f"{README}; {RAFT}",
         ),
         Promise(
-            "what was acknowledged survives the loss of any minority of disks, and of all processes at once",
+            "acknowledged changes survive the loss of any minority of disks, and of all processes at once",
             source=f"{README}; {RAFT_PAPER}, sections 5.3 and 5.4",
             checks=("linearizable", "elements"),
             kinds=("lost-append", "lost-element", "lost-write"),

@@ -12,7 +12,7 @@ OPTIONS: Final = (
     Option(name="snapshot", default=False, help="DLedger's snapshot mode.", marks_runs=True),
     Option(
         name="snapshot_threshold", default=1000, help="Number of entries between snapshots.", least=1, most=2**31 - 1,
-        reason="the server takes a number of 32 bits",
+        reason="the server takes a 32-bit number",
     ),
     Option(
         name="timers", default="fast", choices=("fast", "stock"),
@@ -36,7 +36,7 @@ PLANTED_BUGS: Final = (
     PlantedBug(name="stale-reads", help="log reads are answered from the node's own memory, on any node"),
     PlantedBug(
         name="ack-before-commit",
-        help="all that changes the state is acknowledged as soon as the leader has appended it",
+        help="changes of the state are acknowledged as soon as the leader has appended them",
     ),
     PlantedBug(
         name="apply-twice",
@@ -50,7 +50,7 @@ PLANTED_BUGS: Final = (
     ),
     PlantedBug(
         name="lose-write",
-        help="one write, add, transfer or acquire in a thousand is acknowledged and not applied, on every node",
+        help="on every node, one write, add, transfer or acquire in a thousand is acknowledged but not applied",
     ),
     PlantedBug(
         name="forget-in-snapshot",
@@ -66,7 +66,7 @@ PLANTED_BUGS: Final = (
     ),
     PlantedBug(
         name="vote-twice",
-        help="a node forgets its vote within a millisecond, on disk too, and votes again in that term",
+        help="a node forgets its vote within a millisecond, even on disk, and votes again in that term",
         found_by=("election-safety",),
     ),
     PlantedBug(name="deposed-reads", help="a node that has once led answers log reads from its own memory"),
@@ -76,5 +76,5 @@ PLANTED_BUGS: Final = (
 def refuse(setup: Setup) -> str | None:
     """Return why this combination cannot run, with the remedy, or None."""
     if setup.options["snapshot"] and setup.version == "0.3.2":
-        return "--snapshot needs --dledger-version 0.4.0: 0.3.2 is run without snapshots only"
+        return "--snapshot needs --dledger-version 0.4.0: 0.3.2 runs only without snapshots"
     return None

@@ -30,7 +30,7 @@ LAW: Final = Law(
     Rule("unapplied", "ok, but the entry was never applied", "ok", cas="info", acquire="info", release="info"),
     Rule("no-value", "ok without a value", "info", read="fail", get="fail", list="fail"),
     Rule("no-entry", "get: nothing is committed there", "fail"),
-    Rule("cas-refused", "cas refused: the value was another", "ok"),
+    Rule("cas-refused", "cas refused: the value was different", "ok"),
     Rule("cas-refused-unseen", "cas refused, without the value it met", "fail"),
     Rule("lock-refused", "lock not taken, or not given back: another holds it, or none does", "ok"),
     Rule("lock-refused-unseen", "the same, without who holds it", "fail"),

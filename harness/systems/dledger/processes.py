@@ -111,7 +111,7 @@ def surface(setup: Setup) -> Surface:
         transfer_leadership((address, RAFT_PORT), leader, to, term)
 
     no_snapshots = {"isolate-until-snapshot": "it needs --snapshot: without it the servers save no snapshots"}
-    in_memory = "needs --store-type FILE: what is kept in memory is lost with its processes"
+    in_memory = "needs --store-type FILE: a log in memory is lost with its processes"
     return Surface(
         peer_ports=(RAFT_PORT,),
         client_port=CLIENT_PORT,

@@ -64,10 +64,10 @@ SYSTEM: Final = System(
         Promise("transactions keep the isolation level that they ask for", ("txn",), _ISOLATION),
         Promise("statements on one row take effect in one order, which respects real time",
                 ("add", "write", "cas", "read", "transfer")),
-        Promise("what was acknowledged survives a crash, unless synchronous_commit is off", source=_WAL,
+        Promise("acknowledged transactions survive a crash, unless synchronous_commit is off", source=_WAL,
                 checks=("acknowledged", "isolation", "linearizable", "elements"),
                 kinds=("lost-append", "incompatible-order", "lost-element", "lost-write", "stale-read")),
-        Promise("the log keeps what was flushed to disk", source=_WAL, checks=("committed-kept",)),
+        Promise("the log keeps everything that was flushed to disk", source=_WAL, checks=("committed-kept",)),
     ),
     alarms=(
         Alarm(pattern="PANIC:", meaning="the server crashed and restarts", follows="note"),

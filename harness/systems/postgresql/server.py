@@ -79,13 +79,13 @@ def refuse(setup: Setup) -> str | None:
     if not standbys:
         return None
     if setup.version not in WITH_BACKUP:
-        return f"-o standbys: the binaries of {setup.version} have no pg_basebackup: take {' or '.join(WITH_BACKUP)}"
+        return f"-o standbys: the binaries of {setup.version} have no pg_basebackup: use {' or '.join(WITH_BACKUP)}"
     if setup.options["isolation"] == "serializable":
-        return "-o standbys: a standby refuses SERIALIZABLE: take -o isolation=repeatable-read"
+        return "-o standbys: a standby refuses SERIALIZABLE: use -o isolation=repeatable-read"
     if setup.workload not in ON_STANDBYS:
-        return f"-o standbys: {setup.workload} promises more than a standby's reads: take {' or '.join(ON_STANDBYS)}"
+        return f"-o standbys: {setup.workload} can do more than a standby: use {' or '.join(ON_STANDBYS)}"
     if setup.nodes and len(setup.nodes) <= standbys:
-        return f"-o standbys={standbys}: it takes {standbys + 1} nodes: --nodes {standbys + 1}"
+        return f"-o standbys={standbys}: needs {standbys + 1} nodes: --nodes {standbys + 1}"
     return None
 
 

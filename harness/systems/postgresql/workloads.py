@@ -48,7 +48,7 @@ WORKLOADS: Final = (
         lambda scale: mixed(scale.keys, "w"), "rw-register",
     ),
     _transactions(
-        "long-fork", "six keys are written one by one and read together",
+        "long-fork", "transactions write six keys one by one and read them together",
         lambda _: long_forks("append"), "list-append",
     ),
     _transactions(

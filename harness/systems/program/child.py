@@ -74,7 +74,7 @@ class LineProgram:
         deadline = loop.time() + timeout
         while (wait := self._not_before - loop.time()) > 0 and self._running is None:
             if wait > deadline - loop.time():
-                raise NotSentError("the program ended, and is not started anew yet")
+                raise NotSentError("the program ended and has not been restarted yet")
             await asyncio.sleep(wait)
         child = self._running or self._start(loop)
         self._id += 1
@@ -231,7 +231,7 @@ class _Child:
             self._distrust(f"{error}: {_shown(line)}")
             return
         if nests_deeper(line, answer, DEEPEST):
-            self._distrust(f"an answer that is nested too deeply: {_shown(line)}")
+            self._distrust(f"an answer nested too deeply: {_shown(line)}")
             return
         number = answer.get("id")
         request = self.open.get(number) if type(number) is int else None
@@ -249,7 +249,7 @@ class _Child:
             code = self.process.wait(_EXIT_CODE_S)
         except subprocess.TimeoutExpired:
             return "it closed its standard output"
-        return f"it ended with exit code {code}" if code >= 0 else f"it was ended by signal {-code}"
+        return f"it ended with exit code {code}" if code >= 0 else f"it was killed by signal {-code}"
 
     def end(self, why: str) -> None:
         """Kill the process and its children, and resolve the open requests.  The owner waits for the exit."""
@@ -263,7 +263,7 @@ class _Child:
             self._has_room()
         if why != "closed":
             self.why += self._last_words()
-            log.warning("%s is started anew: %s", self._name, self.why)
+            log.warning("restarting %s: %s", self._name, self.why)
         self._in.close()
         self._out.close()
         self._errors.close()

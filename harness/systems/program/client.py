@@ -80,9 +80,9 @@ def unusable(invocation: Invocation, answer: dict[str, Any], answers: Mapping[st
     """Return why an answer cannot belong to this operation, or an empty text if it can."""
     kind, error = answer.get("type"), answer.get("error")
     if kind not in ("ok", "fail", "info"):
-        return f"an answer of the type {str(kind)[:80]!r}, which is none of ok, fail and info"
+        return f"an answer of the type {str(kind)[:80]!r}, which is not ok, fail or info"
     if error is not None and not isinstance(error, str):
-        return "an error that is no text"
+        return "an error that is not a string"
     if kind != "ok":
         return ""
     if invocation.f in LAW.reads and "value" not in answer:  # null is a value: it means absent

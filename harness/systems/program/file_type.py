@@ -60,8 +60,8 @@ class Ready(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """How to tell that a process is ready: exactly one of these; by default, the role's port accepts connections."""
 
     port: Annotated[Port | None, Meta(description="it accepts connections")] = None
-    command: Annotated[Command | None, Meta(description="a command on the node that ends with 0")] = None
-    log: Annotated[Text | None, Meta(description="an extended regular expression of a line of its output")] = None
+    command: Annotated[Command | None, Meta(description="a command on the node exits with 0")] = None
+    log: Annotated[Text | None, Meta(description="an extended regular expression matches a line of its output")] = None
 
 
 class RoleTable(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -69,25 +69,31 @@ class RoleTable(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
 
     command: Command
     name: Name = "server"
-    nodes: Annotated[tuple[Text, ...], Meta(description="all when left out")] = ()
-    port: Annotated[Port | None, Meta(description="where it is reached by its peers and by clients")] = None
-    peer: Annotated[Text, Meta(description="an element of {peers}")] = "{address}"
+    nodes: Annotated[tuple[Text, ...], Meta(description="all by default")] = ()
+    port: Annotated[Port | None, Meta(description="port on which peers and clients reach it")] = None
+    peer: Annotated[Text, Meta(description="this process's element of {peers}")] = "{address}"
     ready: Ready | None = None
     environment: dict[str, str] = {}
     files: Annotated[
         dict[Text, str],
-        Meta(description="texts with placeholders that are written before each start, by paths below {home}"),
+        Meta(
+            description="files to write before each start: paths below {home}, and contents that may have placeholders"
+        ),
     ] = {}
-    keep: Annotated[tuple[Text, ...], Meta(description="patterns of small files below {home} that are collected")] = ()
-    stage: Annotated[int, Meta(ge=0, description="lower ones are ready before it is started")] = 0
-    task: Annotated[bool, Meta(description="a command that ends, run once before the processes of its stage")] = False
+    keep: Annotated[tuple[Text, ...], Meta(description="patterns of small files below {home} to collect")] = ()
+    stage: Annotated[int, Meta(ge=0, description="roles of lower stages are ready before it starts")] = 0
+    task: Annotated[
+        bool, Meta(description="a command that runs once, to its end, before the processes of its stage")
+    ] = False
 
 
 class ClientTable(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """The client program, which runs on this machine."""
 
     command: Command
-    processes: Annotated[Literal["worker", "one"], Meta(description="one a worker, or one for all of them")] = "worker"
+    processes: Annotated[Literal["worker", "one"], Meta(description="one per worker, or one for all workers")] = (
+        "worker"
+    )
 
 
 class ProbeTable(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -104,20 +110,20 @@ class OptionTable(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True)
     choices: tuple[str, ...] = ()
     least: int | float | None = None
     most: int | float | None = None
-    reason: Annotated[str, Meta(description="why no run can make use of more")] = ""
-    marks_runs: Annotated[bool, Meta(description="its value makes another system of it, and is in the runs' name")] = (
-        False
-    )
+    reason: Annotated[str, Meta(description="why no run can use a larger value")] = ""
+    marks_runs: Annotated[
+        bool, Meta(description="each value counts as a different system, and is part of the run's name")
+    ] = False
 
 
 class PlantedBugTable(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """A bug that the program has if {planted_bug} in its command names it."""
 
     help: Text
-    found_by: Annotated[tuple[CheckName, ...], Meta(min_length=1, description="the checks that must find it")] = (
+    found_by: Annotated[tuple[CheckName, ...], Meta(min_length=1, description="checks that must find it")] = (
         "linearizable",
     )
-    options: Annotated[dict[str, Value], Meta(description="without which it does nothing")] = {}
+    options: Annotated[dict[str, Value], Meta(description="options that it needs to have an effect")] = {}
 
 
 class AlarmTable(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -126,9 +132,10 @@ class AlarmTable(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     pattern: Text
     meaning: Text
     follows: Literal["violation", "note", "harness"]
-    unless: Annotated[Text | None, Meta(description="a line that has this text, too, is none")] = None
+    unless: Annotated[Text | None, Meta(description="ignore lines that also contain this text")] = None
     wanted_by: Annotated[
-        tuple[Text, ...], Meta(description="faults on whose nodes a failure of the harness is only a note")
+        tuple[Text, ...],
+        Meta(description="faults that make it only a note, instead of a harness failure, on the nodes they hit"),
     ] = ()
 
 
@@ -136,48 +143,52 @@ class PromiseTable(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
     """A claim of the system about some operations or some checks, or about everything if it names neither."""
 
     claim: Text
-    of: Annotated[tuple[Text, ...], Meta(description="the operations that it is about")] = ()
-    source: Annotated[str, Meta(description="where that is said")] = ""
-    checks: Annotated[tuple[CheckName, ...], Meta(description="the checks that show it broken")] = ()
-    kinds: Annotated[tuple[Text, ...], Meta(description="the only kinds of violations that break it")] = ()
+    of: Annotated[tuple[Text, ...], Meta(description="operations that it covers")] = ()
+    source: Annotated[str, Meta(description="where the system claims it")] = ""
+    checks: Annotated[tuple[CheckName, ...], Meta(description="checks whose violations break it")] = ()
+    kinds: Annotated[tuple[Text, ...], Meta(description="kinds of violations that break it; all by default")] = ()
 
 
 class LogWordsTable(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """Regular expressions that classify lines of the system's logs."""
 
-    noise: Annotated[str, Meta(description="left out of excerpts")] = ""
-    milestones: Annotated[str, Meta(description="as good as a warning: elections and the like")] = ""
-    replication: Annotated[str, Meta(description="a leader feeds a follower in another way from now on")] = ""
+    noise: Annotated[str, Meta(description="lines to leave out of excerpts")] = ""
+    milestones: Annotated[str, Meta(description="lines as important as a warning, such as elections")] = ""
+    replication: Annotated[str, Meta(description="lines that show a leader changing how it feeds a follower")] = ""
 
 
 class FaultsTable(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """The properties that faults rely on.  Ports default to the first role's."""
 
-    peer_ports: Annotated[tuple[Port, ...], Meta(description="every node listens on the first")] = ()
+    peer_ports: Annotated[
+        tuple[Port, ...], Meta(description="ports between nodes; every node listens on the first")
+    ] = ()
     client_port: Port | None = None
-    role: Annotated[Name | None, Meta(description="whose processes are killed and paused, the first when left out")] = (
-        None
-    )
+    role: Annotated[
+        Name | None, Meta(description="role whose processes are killed and paused; the first by default")
+    ] = None
     members: Annotated[
         tuple[Name, ...],
-        Meta(description="the roles that store data or vote, all when left out: majorities are theirs"),
+        Meta(description="roles that store data or vote, and so make up majorities; all by default"),
     ] = ()
     store_files: Annotated[
         dict[FileClass, tuple[Text, ...]],
-        Meta(description="by class, patterns below {data} of the files that it reads when it starts; all are data"),
+        Meta(
+            description="patterns below {data} of the files that it reads at startup, by class; by default all are data"
+        ),
     ] = {}
     snapshot_entries: Annotated[
-        int, Meta(ge=0, description="so many entries make a snapshot, 0 where none is made")
+        int, Meta(ge=0, description="number of entries after which it saves a snapshot; 0: never")
     ] = 0
     clock: Annotated[
-        bool, Meta(description="it may run under libfaketime, which reaches no static program, and probes say clock_ms")
+        bool, Meta(description="it can run under libfaketime (a static program cannot), and its probes report clock_ms")
     ] = False
-    memory_only: Annotated[str, Meta(description="why nothing outlives the end of all processes, if so")] = ""
-    heartbeat: Annotated[str, Meta(description="text that only heartbeats have among a leader's packets")] = ""
+    memory_only: Annotated[str, Meta(description="why its data does not survive the end of all processes, if so")] = ""
+    heartbeat: Annotated[str, Meta(description="text that, among a leader's packets, only heartbeats contain")] = ""
     notices_s: Annotated[
-        float, Meta(ge=0, description="an election, and clients that find the new leader, take so long")
+        float, Meta(ge=0, description="seconds until a new leader is elected and clients have found it")
     ] = 4.0
-    refused: Annotated[dict[str, str], Meta(description="faults that it cannot take, and why")] = {}
+    refused: Annotated[dict[str, str], Meta(description="faults that it cannot be tested with, and why")] = {}
 
 
 class SystemFile(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -186,7 +197,7 @@ class SystemFile(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     roles: Annotated[tuple[RoleTable, ...], Meta(min_length=1)]
     client: ClientTable
     name: Name | None = None
-    title: Annotated[str, Meta(description="its name in texts, the name when left out")] = ""
+    title: Annotated[str, Meta(description="its name in reports; by default, the name")] = ""
     summary: str = ""
     versions: Annotated[tuple[Text, ...], Meta(min_length=1)] = ("local",)
     files: tuple[Text, ...] = ()
@@ -200,13 +211,13 @@ class SystemFile(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     promises: tuple[Text | PromiseTable, ...] = ()
     every_node_serves: Annotated[
         bool | None,
-        Meta(description="a client of any node is served, by it or through it, once all faults are healed"),
+        Meta(description="once all faults are healed, every node serves its clients, itself or through another node"),
     ] = None
     may_refuse: Annotated[
-        tuple[FileClass, ...], Meta(description="a node may answer damage to files of these classes by not starting")
+        tuple[FileClass, ...], Meta(description="classes of files whose damage may keep a node from starting")
     ] = ()
     epoch_bits: Annotated[
-        int, Meta(ge=0, le=62, description="so many lower bits of an index count within an epoch")
+        int, Meta(ge=0, le=62, description="number of low bits of an index that count within an epoch")
     ] = 0
 
 
@@ -238,11 +249,11 @@ def read_system_file(path: Path) -> SystemFile:
 def _check(found: SystemFile) -> None:
     options = set(found.options)
     if taken := options & set(OF_A_NODE):
-        raise ValueError(f"options.{min(taken)} has the name of a placeholder: take another")
+        raise ValueError(f"options.{min(taken)} has the name of a placeholder: choose another")
     for number, role in enumerate(found.roles):
         _check_role(f"roles[{number}]", role, {*OF_A_NODE, *options})
     if found.roles[0].task:
-        raise ValueError("roles[0] is a task: begin with the role that serves")
+        raise ValueError("roles[0] is a task: put the role that serves first")
     names = [role.name for role in found.roles]
     if twice := {name for name in names if names.count(name) > 1}:
         raise ValueError(f"more than one of the roles has the name {min(twice)}: give each its own")
@@ -256,7 +267,7 @@ def _check(found: SystemFile) -> None:
         LogWords(**asdict(found.log_words))
     if undeclared := set(found.may_refuse) - set(store_files(found)):
         raise ValueError(
-            f"may_refuse: faults.store_files has no files of the class {min(undeclared)!r}: name them there"
+            f"may_refuse: faults.store_files lists no files of the class {min(undeclared)!r}: add them there"
         )
 
 
@@ -270,7 +281,7 @@ def _check_faults(found: SystemFile, roles: list[str]) -> None:
             "roles[0].port is missing: without it, or faults.peer_ports and client_port, links cannot be cut"
         )
     if found.faults.clock and found.probe is None:
-        raise ValueError("faults.clock: only a probe that says clock_ms shows that a clock is wrong: add probe")
+        raise ValueError("faults.clock: only a probe that reports clock_ms can show that a clock is wrong: add probe")
     named = {"faults.refused": [*found.faults.refused]}
     named |= {f"alarms[{number}].wanted_by": [*alarm.wanted_by] for number, alarm in enumerate(found.alarms)}
     if any(named.values()):

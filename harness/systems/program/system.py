@@ -94,7 +94,7 @@ class _FromFile:
 
     def artifacts(self, _setup: Setup) -> Sequence[LocalFiles]:
         paths = tuple(self.directory / name for name in self.file.files)
-        return [LocalFiles(self.name, paths, "it is named under files")] if paths else []
+        return [LocalFiles(self.name, paths, "it is listed in files")] if paths else []
 
     def roles(self, setup: Setup) -> list[Role]:
         return [self._role(setup, role, node) for role in self.file.roles for node in _nodes_of(setup, role)]

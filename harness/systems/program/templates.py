@@ -17,7 +17,7 @@ def words_of(line: str | tuple[str, ...]) -> tuple[str, ...]:
     """Return the words of a command line, which may already be split.  Raises ValueError if it has none."""
     words = tuple(shlex.split(line)) if isinstance(line, str) else line
     if not words:
-        raise ValueError("a command needs a word at least")
+        raise ValueError("a command needs at least one word")
     return words
 
 
@@ -27,12 +27,12 @@ def check(text: str, known: Iterable[str]) -> None:
     try:
         parts = list(Formatter().parse(text))
     except ValueError as error:
-        raise ValueError(f"{text!r}: {error}; a brace is written twice") from None
+        raise ValueError(f"{text!r}: {error}; to write a brace, double it") from None
     for _, name, form, conversion in parts:
         if name is None:
             continue
         if form or conversion or not name.replace("_", "").replace("-", "").isalnum():
-            raise ValueError(f"{text!r}: {{{name}}} is no placeholder; a brace is written twice")
+            raise ValueError(f"{text!r}: {{{name}}} is not a placeholder; to write a brace, double it")
         if name not in names:
             raise ValueError(f"{text!r}: there is no placeholder {{{name}}}; {hint(name, names)}")
 

@@ -33,9 +33,10 @@ KIND: Final = "wrong-epoch"
 _MEANS: Final = "an answer names an epoch that was granted to another, or went back, or holds another state"
 #: Explanations of the words that readers of a run's results meet.
 WORDS: Final = {
-    "alter": "a change of the set of replicas in sync, which names the epoch it expects: granted, or refused",
-    "elect": "a request to choose a master among the replicas in sync",
-    "epoch": "a number that grows with every new master, or change of the set of replicas in sync; the higher wins",
+    "alter": "a request to change the set of in-sync replicas, which names the epoch it expects and is granted or "
+    "refused",
+    "elect": "a request to choose a master among the in-sync replicas",
+    "epoch": "a number that grows with every new master or change of the in-sync set; the higher one wins",
 }
 _NONE: Final[Mapping[Any, Any]] = MappingProxyType({})
 _ASKED: Final = (

@@ -31,7 +31,7 @@ DESIGN: Final = "https://github.com/apache/rocketmq/blob/rocketmq-all-5.3.3/docs
 #: The design of the set of replicas in sync, confirmed offsets and epochs.
 HA_DESIGN: Final = "https://github.com/apache/rocketmq/blob/rocketmq-all-5.3.3/docs/en/controller/design.md"
 _QUEUES: Final = ("queues",)
-QUEUES: Final = Option(name="queues", default=4, least=1, most=64, help="How many queues the topic has.")
+QUEUES: Final = Option(name="queues", default=4, least=1, most=64, help="Number of queues of the topic.")
 
 DLEDGER: Final = System(
     name="rocketmq-dledger",
@@ -49,14 +49,14 @@ DLEDGER: Final = System(
     workloads=(QUEUE_LOG,),
     every_node_serves=True,  # a client reads from its own node, and sends to whichever node leads
     promises=(
-        Promise("a send that was acknowledged is committed: its message stays at its offset, on a majority of disks",
+        Promise("an acknowledged message is committed: it stays at its offset, on a majority of disks",
                 ("send",), f"{DESIGN}; {RAFT_PAPER}, section 5.3", _QUEUES,
                 ("lost-message", "log-overwrite", "duplicate", "failed-write-read", "never-written")),
-        Promise("what a broker shows to readers is committed, and stays", ("pull", "read"),
+        Promise("a message that a broker shows to readers is committed and stays", ("pull", "read"),
                 f"{RAFT_PAPER}, section 5.3", _QUEUES, ("hole", "misplaced", "end-went-back")),
-        Promise("offsets of a queue are dense, and rise in the order of sends", checks=_QUEUES,
+        Promise("the offsets of a queue have no gaps and follow the order of sends", checks=_QUEUES,
                 kinds=("log-hole", "log-order", "future-read")),
-        Promise("every replica is sent what it lacks until it has it", source=f"{RAFT_PAPER}, section 5.3",
+        Promise("every replica receives the messages it lacks until it has them", source=f"{RAFT_PAPER}, section 5.3",
                 checks=("recovery", "queues"), kinds=("no-recovery", "missing-on-replica")),
     ),
     log_words=LOG_WORDS,
@@ -66,15 +66,15 @@ DLEDGER: Final = System(
 HA: Final = System(
     name="rocketmq-ha",
     title="RocketMQ's brokers with elected masters",
-    summary="Apache RocketMQ's brokers with a master that controllers elect: queues that every replica serves",
+    summary="Apache RocketMQ's brokers, whose master is elected by controllers: queues that every replica serves",
     versions=tuple(ha.JARS),
     options=(
         QUEUES,
         Option(name="all_ack", default=True, marks_runs=True,
-               help="Whether every replica in sync has a message before it is acknowledged. RocketMQ's own default is "
-                    "false, which promises nothing at a failover."),
+               help="Whether every in-sync replica must have a message before it is acknowledged. RocketMQ's own "
+                    "default is false, which promises nothing at a failover."),
         Option(name="controllers", default="all", choices=("all", "one"),
-               help="Whether a controller runs on every node, or on the first alone."),
+               help="Whether a controller runs on every node, or only on the first."),
     ),
     artifacts=lambda setup: (ha.jars(setup),),
     roles=ha.roles,
@@ -87,14 +87,14 @@ HA: Final = System(
     recovered=one_master,
     every_node_serves=True,
     promises=(
-        Promise("with all_ack a send that was acknowledged is on every replica in sync, one of which is the next "
-                "master: its message stays at its offset", ("send",), HA_DESIGN, _QUEUES,
+        Promise("with all_ack, an acknowledged message is on every in-sync replica, one of which becomes the next "
+                "master, so it stays at its offset", ("send",), HA_DESIGN, _QUEUES,
                 ("lost-message", "log-overwrite", "duplicate", "failed-write-read", "never-written")),
-        Promise("what a broker shows to readers is confirmed, and stays", ("pull", "read"), HA_DESIGN, _QUEUES,
+        Promise("a message that a broker shows to readers is confirmed and stays", ("pull", "read"), HA_DESIGN, _QUEUES,
                 ("hole", "misplaced", "end-went-back")),
-        Promise("offsets of a queue are dense, and rise in the order of sends", checks=_QUEUES,
+        Promise("the offsets of a queue have no gaps and follow the order of sends", checks=_QUEUES,
                 kinds=("log-hole", "log-order", "future-read")),
-        Promise("every replica is sent what it lacks until it has it", source=HA_DESIGN,
+        Promise("every replica receives the messages it lacks until it has them", source=HA_DESIGN,
                 checks=("recovery", "queues"), kinds=("no-recovery", "missing-on-replica")),
     ),
     alarms=(OUT_OF_MEMORY,),

@@ -42,9 +42,9 @@ from harness.workloads import Invocation
 
 LAW: Final = Law(
     Rule("done", "0; of a pull also 19 and 21: no message there, and where the queue ends", "ok"),
-    Rule("not-leader", "2 [REJECTREQUEST]: it is no leader, or not ready to lead; the request was not looked at",
+    Rule("not-leader", "2 [REJECTREQUEST]: it is not the leader, or not ready to lead; the request was not processed",
          "fail"),
-    Rule("refused", "13, 16, 17, 29: a message, topic or queue that it does not take, found out before the append",
+    Rule("refused", "13, 16, 17, 29: a message, topic or queue that it refuses before the append",
          "fail"),
     Rule("error", "any other code, such as 1 and 2 when the wait for the quorum ended; an answer of the wrong shape",
          "info", pull="fail", read="fail"),

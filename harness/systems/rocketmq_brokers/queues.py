@@ -43,16 +43,16 @@ from history.records.verdicts import KeyVerdict, worst
 
 LOST: Final = "lost-message"
 KINDS: Final[Mapping[str, str]] = {
-    LOST: "a message that was acknowledged or read is on no replica at the end",
-    "missing-on-replica": "a replica that has caught up lacks a message at the end that was acknowledged or read",
-    "hole": "a replica holds nothing at a place below the end of its queue",
-    "misplaced": "a message stands at a place of its queue that differs from the offset stored in the message",
+    LOST: "at the end, no replica has a message that was acknowledged or read",
+    "missing-on-replica": "at the end, a replica that has caught up lacks a message that was acknowledged or read",
+    "hole": "a replica has no message at an offset below the end of its queue",
+    "misplaced": "a message is at a different offset of its queue than the one stored in the message",
     "end-went-back": "the end of a queue moved back while its process kept running",
 }
 WORDS: Final = {
     "send": "a message with a unique number, acknowledged with its offset in the queue",
-    "pull": "a read of one replica, from a place in a queue onwards; it may be stale",
-    "in doubt": "a send without an answer that proves its outcome: the message may or may not be in the queue",
+    "pull": "a read of one replica, from an offset of a queue onwards; it may be stale",
+    "in doubt": "a send whose answer does not prove its outcome: the message may or may not be in the queue",
     "kept": "sends in doubt whose messages a reader found",
 }
 _SEVERITIES: Final = (Kind(LOST, "data lost"), Kind("missing-on-replica", "missing on nodes"))

@@ -61,7 +61,7 @@ class SendsAndPulls(Struct, frozen=True):
 
 QUEUE_LOG: Final = Workload(
     name="queue-log",
-    summary="messages are sent to a few queues, every replica is read by offset, and whole at the end",
+    summary="messages are sent to a few queues; every replica is read by offset, and in full at the end",
     generator=lambda scale: seeded(
         "operations", lambda rng: SendsAndPulls(queue_names(scale.setup), Stream(rng))
     ),

@@ -80,7 +80,7 @@ def test_a_planted_bug_is_found_by_a_check_that_looks_for_it_and_by_no_other() -
 def test_the_results_say_what_a_planted_bug_does() -> None:
     run = replace(good(), plan=replace(good().plan, planted_bug="vote-twice", unsafe_test_mode=True))
     does = judged(run).environment["planted_bug"]
-    assert does == "a node forgets its vote within a millisecond, on disk too, and votes again in that term"
+    assert does == "a node forgets its vote within a millisecond, even on disk, and votes again in that term"
     assert "planted_bug" not in judged(good()).environment
 
 

@@ -112,7 +112,7 @@ def test_probes_that_are_missing_or_never_answered(good: Trial) -> None:
 def test_logs_that_are_not_collected(good: Trial) -> None:
     (good.files / "n2" / "server.log").write_text("")
     row = found(good)["collect"]
-    assert (row.verdict, row.seen) == ("unknown", "nothing stands in the logs of n2"), "a program may be silent"
+    assert (row.verdict, row.seen) == ("unknown", "empty logs of n2"), "a program may be silent"
     (good.files / "n2" / "server.log").unlink()
     row = found(good)["collect"]
     assert (row.verdict, row.seen) == ("invalid", "no log of n2")

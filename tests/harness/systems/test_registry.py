@@ -59,7 +59,7 @@ SYSTEM = System(
 #: Mistakes in such a system, and what is said of them; those of the second list when it is run.
 WRONG = [
     ("versions=()", "versions is empty: the first is the default"),
-    ("versions=('1', '1')", "versions: 1 comes twice"),
+    ("versions=('1', '1')", "versions: 1 appears twice"),
     ("workloads=()", "workloads is empty"),
     ("law=None", "law must be a Law, not None"),
     ("clients=None", "clients must be a function, not None"),
@@ -152,7 +152,7 @@ REFUSED = [
     (["--system", "other", "-o", "colour=green"], "--colour must be one of 'blue', 'red', not 'green'"),
     (["--system", "other", "-o", "shade=1"], "-o shade=1: expected an option of other as name=value"),
     (["--system", "other@9"], "must be one of '1', '2', not '9'"),
-    (["--system", "other@"], "--system other@: no version comes after the @"),
+    (["--system", "other@"], "--system other@: the version after the @ is missing"),
     (["--system", "other", "-o", "colour=red", "--colour", "blue"], "-o colour=red and --colour blue name two values"),
     (["--system", "othr"], "there is no system 'othr'; did you mean other?"),
     (["--system", "other", "--snapshot"], "No such option"),
@@ -184,7 +184,7 @@ def test_what_a_system_does_not_take_is_254_in_one_line(wheel: Path) -> None:
 
 @pytest.mark.slow
 def test_one_that_cannot_be_loaded_is_named_and_no_traceback(wheel: Path) -> None:
-    for name, why in (("broken", "RuntimeError: half a module"), ("misnamed", "is no System of that name")):
+    for name, why in (("broken", "RuntimeError: half a module"), ("misnamed", "is not a System of that name")):
         done = harness(wheel, "list", "systems", name)
         assert done.returncode == 254
         assert why in done.stderr

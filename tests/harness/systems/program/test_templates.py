@@ -23,7 +23,7 @@ def test_a_list_is_taken_as_it_is() -> None:
 
 @pytest.mark.parametrize("line", ["", "   "])
 def test_a_command_has_words(line: str) -> None:
-    with pytest.raises(ValueError, match="a command needs a word at least"):
+    with pytest.raises(ValueError, match="a command needs at least one word"):
         words_of(line)
 
 

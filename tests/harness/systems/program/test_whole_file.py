@@ -185,9 +185,9 @@ def test_what_it_declares_is_the_system_s(whole: Path) -> None:
 
 
 WRONG = [
-    ('may_refuse = ["data"]', 'may_refuse = ["term"]', "may_refuse: faults.store_files has no files of the class 'te"),
+    ('may_refuse = ["data"]', 'may_refuse = ["term"]', "may_refuse: faults.store_files lists no files of the cl"),
     ('role = "server"', 'role = "sever"', "faults.role: there is no role 'sever'; did you mean server"),
-    ("[probe]\ncommand", "[options.probe]\ndefault", "faults.clock: only a probe that says clock_ms shows"),
+    ("[probe]\ncommand", "[options.probe]\ndefault", "faults.clock: only a probe that reports clock_ms can show"),
     ('"disk-error"', '"disk-eror"', r"alarms\[0\].wanted_by: there is no nemesis 'disk-eror'; did you mean disk-error"),
     ('noise = "heartbeat"', 'noise = "("', "log_words: noise is no regular expression"),
     ("most = 64", "most = inf", "options.window must have bounds that are numbers, not inf"),
