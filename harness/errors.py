@@ -10,7 +10,7 @@ the command line::
     ├── RemoteError                        a node could not be reached or used; ``node`` is its name
     │   ├── HostUnreachableError           no SSH server answered at that address
     │   └── RemoteTimeout                  a command outlived its deadline and was killed
-    ├── ArtifactError                      the files of a system could not be fetched
+    ├── ArtifactError                      the files of a system cannot be fetched
     ├── NotReadyError                      the system under test did not come up
     ├── StoreError                         the control node cannot record the run
     └── CheckError                         the recorded data cannot be read or judged
@@ -58,7 +58,7 @@ class RemoteTimeout(RemoteError):  # noqa: N818 - reads like the TimeoutError th
 
 
 class ArtifactError(HarnessError):
-    """The files that a system runs from could not be fetched."""
+    """The files that a system runs from cannot be fetched."""
 
 
 class NotReadyError(HarnessError):

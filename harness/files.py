@@ -219,7 +219,7 @@ def _model_of(history: Foreign, asked: FileCheckOptions, path: Path) -> str:
     """Return the name of the model that judges a history.  Raises UsageError if no model can."""
     if asked.model is None and history.model is None and history.format == "jsonl":
         raise UsageError(
-            f"{path}: no model judges this history, but a check of its system: give the run's directory, or --model"
+            f"{path}: a check of its system judges this history, not a model: give the run's directory, or --model"
         )
     return asked.model or history.model or "register"
 
@@ -405,7 +405,7 @@ def shrink_file(path: Path, asked: FileCheckOptions, target: Path) -> tuple[Coun
     checked = check_file(path, asked)
     report, name, history = checked.report, checked.model, checked.history
     if not report.counterexamples:
-        raise UsageError(f"{path}: the history is {report.verdict}: there is no counterexample to write")
+        raise UsageError(f"{path}: the history is {report.verdict}, so there is no counterexample to write")
     example = report.counterexamples[0]
     header = _shrunk_header(path, checked, asked)
     with tempfile.TemporaryDirectory(prefix="harness-") as directory:
@@ -420,7 +420,7 @@ def shrink_file(path: Path, asked: FileCheckOptions, target: Path) -> tuple[Coun
             with target.open("xb") as file:
                 file.write(written.read_bytes())
         except FileExistsError:
-            raise UsageError(f"{target} is there already; name another file with --output") from None
+            raise UsageError(f"{target} already exists; name another file with --output") from None
         except OSError as error:
             raise StoreError(f"cannot write {target}: {error.strerror}") from None
     return example, len(whole.operations)

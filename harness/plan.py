@@ -39,17 +39,17 @@ _WEEK: Final = 604_800
 _LONG: Final = "waiting longer does not help"
 
 # The bounds of each number, and why no run can use more: larger values are almost certainly typos.
-Seed: TypeAlias = Annotated[int, Meta(ge=0, le=2**63 - 1, description="it is kept in 64 bits")]
+Seed: TypeAlias = Annotated[int, Meta(ge=0, le=2**63 - 1, description="it is stored in 64 bits")]
 Weight: TypeAlias = Annotated[float, Meta(gt=0, le=1_000_000, description="leave out the faults that you do not want")]
-Tracks: TypeAlias = Annotated[int, Meta(ge=1, le=20, description="more faults at once leave no cluster to look at")]
-Nodes: TypeAlias = Annotated[int, Meta(ge=1, le=99, description="names end at n99")]
+Tracks: TypeAlias = Annotated[int, Meta(ge=1, le=20, description="more faults at once leave no cluster to observe")]
+Nodes: TypeAlias = Annotated[int, Meta(ge=1, le=99, description="node names end at n99")]
 Clients: TypeAlias = Annotated[
     int, Meta(ge=1, le=1000, description="one process drives all clients, and more of them only wait for each other")
 ]
 Rate: TypeAlias = Annotated[float, Meta(gt=0, le=10_000, description="one process issues all operations")]
-Keys: TypeAlias = Annotated[int, Meta(ge=1, le=10_000, description="a client of each node reads each at the end")]
+Keys: TypeAlias = Annotated[int, Meta(ge=1, le=10_000, description="a client of each node reads every key at the end")]
 Length: TypeAlias = Annotated[
-    float, Meta(gt=0, le=_WEEK, description="a test of more than a week is several runs: --test-count")
+    float, Meta(gt=0, le=_WEEK, description="split a test of more than a week into several runs: --test-count")
 ]
 ShortestFault: TypeAlias = Annotated[float, Meta(ge=0, le=3600, description=_LONG)]
 WarmUp: TypeAlias = Annotated[float, Meta(ge=0, le=3600, description=_LONG)]
@@ -79,8 +79,8 @@ class Plan:
     # Turns of ``nemesis.schedule.steps``.
     nemesis: tuple[str, ...] = option(
         (),
-        "Faults: a,b take turns; a+b come at once; a@leader aims at the leader; all is each fault that can work on "
-        "the cluster. `harness list faults` names them.",
+        "Faults: a,b take turns; a+b come at once; a@leader aims at the leader; all means every fault that can work "
+        "on the cluster. `harness list faults` names them.",
     )
     weights: dict[str, Weight] = option(
         {}, "How often each turn comes, relative to the others: kill-leader=3,bridge=1."
@@ -89,7 +89,7 @@ class Plan:
     fault_options: dict[str, float] = option({}, "Parameters of the faults: loss=0.4,delay_ms=100.")
     beyond_quorum: bool = option(
         default=False,
-        help="Let every fault stop or damage a majority. Without this only faults made for it do, such as kill-all.",
+        help="Let every fault stop or damage a majority. Without this, only faults made for it do, such as kill-all.",
     )
     cluster: str = option("netns", f"{CLUSTER_SPECS}.")
     nodes: Nodes = option(5, "Number of nodes of a netns cluster.")
@@ -107,7 +107,7 @@ class Plan:
         "open: operations are due at the rate and wait until a client is free; closed: a client that waits for an "
         "answer delays the operations after it.",
     )
-    keys: Keys = option(5, "Number of keys, or of whatever else the workload has several of.")
+    keys: Keys = option(5, "Number of keys, or of the other objects that the workload uses.")
     time_limit: Length = option(60.0, "Length of the main phase, in seconds.")
     interval: Length = option(10.0, "Length of each calm and of each fault, in seconds.")
     shortest_fault: ShortestFault = option(
@@ -116,14 +116,14 @@ class Plan:
     warm_up: WarmUp = option(2.0, "Length of the load before the main phase, in seconds.")
     client_timeout: Timeout = option(4.0, "Seconds to wait for the answer to an operation.")
     recovery_time: RecoveryTime = option(60.0, "Seconds allowed for recovery.")
-    ready_timeout: Timeout = option(60.0, "Seconds to wait until a leader answers.")
+    ready_timeout: Timeout = option(60.0, "Seconds to wait for a leader to answer.")
     check_deadline: Deadline = option(60.0, "Seconds the checker may spend on each key.")
     # Steps of ``nemesis.schedule.steps`` as JSON, instead of the cycle.
     schedule: tuple[dict[str, Any], ...] = option(
         (), "Script of faults (TOML), by path or name, or its steps as plan.json has them."
     )
     stop_on_violation: bool = option(
-        default=False, help="Wind the run down at the first violation; for workloads that write each value once."
+        default=False, help="End the run at the first violation; only for workloads that write each value once."
     )
     restart_at_end: bool = option(
         default=False, help="At the end, kill and restart all servers, and read every key or object again."
@@ -132,7 +132,7 @@ class Plan:
     spark_master: str = option("local[*]", MASTER_HELP)
     spark_conf: dict[str, str] = option({}, CONF_HELP)
     unsafe_test_mode: bool = option(default=False, help="Allow --planted-bug.")
-    planted_bug: str = option("", "A bug to plant in the system, which the run has to find.")
+    planted_bug: str = option("", "A bug to plant in the system, which the run must find.")
 
     def __post_init__(self) -> None:
         """Fill in the system's defaults if it is installed."""
@@ -238,7 +238,7 @@ class Plan:
         Only types are checked, not bounds: a recorded run can be judged whatever the bounds were when it started.
         """
         if record.get("format") != PLAN_FORMAT or record.get("version_of_format") != PLAN_VERSION:
-            raise ValueError(f"not of a format that this release reads: {str(record)[:100]}")
+            raise ValueError(f"not in a format that this release reads: {str(record)[:100]}")
         return convert_recorded(record, cls)
 
     @classmethod
@@ -344,14 +344,14 @@ def validate(plan: Plan) -> Plan:
 def _validate_turns(plan: Plan) -> Plan:
     turns = len(plan.nemesis)
     if plan.tracks > max(turns, 1) and "all" not in plan.nemesis:
-        raise UsageError(f"--tracks {plan.tracks} is more than there are turns in --nemesis ({turns}): take fewer")
+        raise UsageError(f"--tracks {plan.tracks} is more than the number of turns in --nemesis ({turns}): use fewer")
     for name in plan.weights:
         if name not in plan.nemesis and "all" not in plan.nemesis:
-            raise UsageError(f"--weights: {name} is no turn of --nemesis {','.join(plan.nemesis) or '(none)'}")
+            raise UsageError(f"--weights: {name} is not a turn of --nemesis {','.join(plan.nemesis) or '(none)'}")
     if turns and plan.time_limit / plan.interval > _MAX_FAULTS:
         raise UsageError(
-            f"--interval {plan.interval:g} makes more than {_MAX_FAULTS} faults of --time-limit {plan.time_limit:g}: "
-            "take a longer one"
+            f"--interval {plan.interval:g} fits more than {_MAX_FAULTS} faults into --time-limit {plan.time_limit:g}: "
+            f"use a longer one"
         )
     if plan.shortest_fault > plan.interval:
         raise UsageError(f"--shortest-fault {plan.shortest_fault:g} is longer than --interval {plan.interval:g}")
@@ -359,7 +359,7 @@ def _validate_turns(plan: Plan) -> Plan:
     if plan.time_limit < needed:
         raise UsageError(
             f"--time-limit {plan.time_limit:g} leaves no room for a calm and a fault of --interval {plan.interval:g} "
-            f"for each of the {turns} in --nemesis: take at least {needed:g}, or a shorter --interval"
+            f"for each of the {turns} in --nemesis: use at least {needed:g}, or a shorter --interval"
         )
     return plan
 
@@ -393,16 +393,15 @@ def _validate_choices(plan: Plan) -> None:
 def _validate_planted_bug(plan: Plan) -> None:
     if plan.planted_bug and not plan.unsafe_test_mode:
         raise UsageError(
-            f"--planted-bug {plan.planted_bug} makes the server wrong on purpose: "
-            "give --unsafe-test-mode too, or neither"
+            f"--planted-bug {plan.planted_bug} breaks the server on purpose: add --unsafe-test-mode, or leave both out"
         )
     for bug in plan.under_test.planted_bugs if plan.planted_bug else ():
         missing = {name: value for name, value in bug.options.items() if plan.options[name] != value}
         if bug.name == plan.planted_bug and missing:
             words = shlex.join(word for name, value in missing.items() for word in option_words(name, value))
-            raise UsageError(f"--planted-bug {plan.planted_bug} does nothing without {words}: give {words} too")
+            raise UsageError(f"--planted-bug {plan.planted_bug} has no effect without {words}: add {words}")
     if plan.unsafe_test_mode and not plan.planted_bug:
-        raise UsageError("--unsafe-test-mode is for --planted-bug, and does nothing without one: leave it out")
+        raise UsageError("--unsafe-test-mode does nothing without --planted-bug: leave it out")
 
 
 def option_of(field: str) -> str:

@@ -23,8 +23,8 @@ def require_recordable(conf: Mapping[str, str]) -> None:
     for name in conf:
         if _SECRET.search(name) and not name.endswith(".provider"):
             raise UsageError(
-                f"--spark-conf {name} is a secret, and a plan is written down: put it into spark-defaults.conf, or "
-                "into the environment that its file system reads"
+                f"--spark-conf {name} is a secret, and plans are stored: put it in spark-defaults.conf, or in the "
+                f"environment that its file system reads"
             )
 
 
@@ -33,7 +33,8 @@ def require_settings(conf: Mapping[str, str]) -> None:
     for name, text in conf.items():
         if not name.startswith("spark.") or "\n" in text:
             raise UsageError(
-                f"--spark-conf {name}: settings begin with spark. and are of one line (those of Hadoop's file systems "
+                f"--spark-conf {name}: a setting begins with spark. and fits on one line (those of Hadoop's file "
+                f"systems "
                 "begin with spark.hadoop.)"
             )
         if name == "spark.master":

@@ -118,7 +118,7 @@ def find_run_or_file(text: str, store: Path) -> RunFiles:
 def require_ended(run: RunFiles) -> None:
     """Check that no process is working on a run.  Raises UsageError."""
     if is_under_way(run.root):
-        raise UsageError(f"{run.root}: the run is under way: wait for its end, or end it with Ctrl-C where it runs")
+        raise UsageError(f"{run.root}: the run is still going: wait until it ends, or press Ctrl-C where it runs")
 
 
 def has_history(run: RunFiles) -> bool:
@@ -158,7 +158,7 @@ def is_file(path: Path) -> bool:
 def require_store(store: Path) -> None:
     """Check that the store exists.  Raises UsageError."""
     if not os.path.isdir(store):  # noqa: PTH112 (which, unlike Path's, also takes a name that is too long)
-        raise UsageError(f"{store}: no store there; name one with --store")
+        raise UsageError(f"{store} is not a store; name one with --store")
 
 
 def read_object_if_any(path: Path) -> dict[str, Any]:

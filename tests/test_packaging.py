@@ -107,7 +107,7 @@ def test_the_installed_package_works_without_the_tree(wheel: Path, tmp_path: Pat
     refused = harness("run", "--cluster", "netns:never")
     assert refused.returncode == 254
     built = "was not built; run scripts/bootstrap, or install a wheel that holds it"
-    assert (built if os.geteuid() == 0 else "netns needs root: run the same with sudo") in refused.stderr
+    assert (built if os.geteuid() == 0 else "netns needs root: run the same command with sudo") in refused.stderr
 
 
 def git(tree: Path, *words: str) -> None:

@@ -41,7 +41,7 @@ def up(spec: str, nodes: int) -> int:
 @cluster.command("down")
 @_cluster_option
 def down(spec: str) -> int:
-    """Remove the nodes and everything that `up` made, including what a killed run left."""
+    """Remove the nodes and everything that `up` made, including leftovers of a killed run."""
     started = time.monotonic()
     target = open_cluster(spec, say=_say)
     target.down()

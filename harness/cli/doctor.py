@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 @click.command("doctor")
 @click.option(
     "--cluster", default="netns:doctor",
-    help="On whose nodes the faults are tried; one that is not up is brought up for it and taken down again.",
+    help="Cluster to try the faults on. If it is not up, it is brought up for this and taken down afterwards.",
 )  # fmt: skip
-@click.option("--faults/--no-faults", default=True, help="Ask every fault whether it can work there.")
-@click.option("--json", "as_json", is_flag=True, help="The same as one JSON object.")
+@click.option("--faults/--no-faults", default=True, help="Try whether each fault can work on the cluster.")
+@click.option("--json", "as_json", is_flag=True, help="Print the result as one JSON object.")
 def doctor(cluster: str, faults: bool, as_json: bool) -> int:
     """Show what this machine can do. Ends with 255 if it lacks what the default cluster needs, else with 0."""
     from harness.doctor import examine, examine_faults

@@ -60,7 +60,7 @@ def ingest(
     chosen = [_place(place, store) for place in places] or _runs_of(store)
     remote = any(map(is_remote, chosen))
     if spark is False and remote:
-        raise UsageError("--no-spark: a URI is read by Spark only")
+        raise UsageError("--no-spark: only Spark can read a URI")
     by_size = choose([staged_size(Path(place)) for place in chosen], spark)
     choice = SparkChoice(spark=True, why="a URI is read by Spark only") if remote else by_size
     if choice.spark:
@@ -73,7 +73,7 @@ def ingest(
         ):
             brought = bring(plain, store / WAREHOUSE, deadline_s=asked.deadline_s, spark=session)
     except (FormatError, PipelineError) as error:
-        raise StoreError(f"the runs were not brought into the warehouse: {error}") from None
+        raise StoreError(f"the runs were not added to the warehouse: {error}") from None
     _print([*failed, *brought], store / WAREHOUSE)
     return EXIT_UNJUDGED if failed else EXIT_FAILURE if any(one.error for one in brought) else 0
 

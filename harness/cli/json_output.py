@@ -18,7 +18,10 @@ if TYPE_CHECKING:
     from history import Results, RunFiles
 
 json_option: Final = click.option(
-    "--json", "as_json", is_flag=True, help="One JSON document on standard output; all else goes to standard error."
+    "--json",
+    "as_json",
+    is_flag=True,
+    help="Print one JSON document to standard output, and everything else to standard error.",
 )
 
 

@@ -17,10 +17,10 @@ from history.extras import require
 @click.command("nightly")
 @click.argument("file", type=click.Path(path_type=Path), default=Path("nightly"), shell_complete=complete_suites)
 @suite_options
-@click.option("--keep-days", type=float, default=30.0, help="Runs that are older may go.")
-@click.option("--keep-gib", type=float, default=20.0, help="The oldest may go until all take at most so much.")
+@click.option("--keep-days", type=float, default=30.0, help="Remove runs older than this.")
+@click.option("--keep-gib", type=float, default=20.0, help="Remove the oldest runs until all take at most this much.")
 @spark_options
-@click.option("--dry-run", is_flag=True, help="List the cells and the runs that would go; touch nothing.")
+@click.option("--dry-run", is_flag=True, help="List the cells and the runs that would be removed; change nothing.")
 def nightly(
     keep_days: float,
     keep_gib: float,
@@ -51,7 +51,7 @@ def nightly(
 
 @click.command("ack")
 @click.argument("run_path", metavar="RUN", shell_complete=complete_runs)
-@click.option("--reason", required=True, help="What was found, for later readers.")
+@click.option("--reason", required=True, help="Why the run failed, for later readers.")
 @store_option
 def ack(run_path: str, reason: str, store: Path) -> int:
     """Acknowledge RUN by writing the file `acknowledged` into it. It is then removed like any other old run."""

@@ -17,7 +17,7 @@ from history.extras import require
 
 @click.command("replay")
 @click.argument("run_path", metavar="RUN", shell_complete=complete_runs)
-@click.option("--cluster", help="Another cluster than that of the recorded run.")
+@click.option("--cluster", help="Cluster to use instead of the one of the recorded run.")
 @click.option("--keep-cluster", is_flag=True, help="Leave the cluster up for the next run.")
 @store_option
 def replay(run_path: str, cluster: str | None, keep_cluster: bool, store: Path) -> int:
@@ -37,7 +37,7 @@ def replay(run_path: str, cluster: str | None, keep_cluster: bool, store: Path) 
     except (FormatError, FileNotFoundError) as error:
         raise UsageError(f"{run_path} cannot be replayed: {error}") from None
     if (main := recorded.state.moments.get("main")) is None:
-        raise UsageError(f"{run_path} never came to its main phase: there is nothing to replay")
+        raise UsageError(f"{run_path} never reached its main phase: there is nothing to replay")
     # The copy of the system that a run keeps is only for judging.  Running uses the system's own file.
     plan = replayed(Plan.read(run.plan), recorded.receipts, main)
     if plan.spark:

@@ -44,7 +44,7 @@ def report(
 
     if is_history_file(target):
         if plots:
-            raise UsageError("--plots is for a run: a file has a page alone")
+            raise UsageError("--plots is only for runs: a history file has only a page")
         return _draw_file(Path(target), output, asked)
     files = find_run_or_file(target, store)
     refuse_of_file({**asked.given(), "--output": output}, target)
@@ -89,7 +89,7 @@ def _write_site(store: Path, target: Path) -> int:
 
 @click.command("export")
 @click.argument("run_path", metavar="RUN", default="latest", shell_complete=complete_runs)
-@click.option("--format", "name", type=click.Choice(_FORMATS), required=True, help="What to write.")
+@click.option("--format", "name", type=click.Choice(_FORMATS), required=True, help="Format of the file.")
 @click.option(
     "--output", "-o", type=click.Path(path_type=Path, dir_okay=False),
     help="The file to write.  [default: the run's name, in the working directory]",

@@ -36,7 +36,9 @@ from history.extras import require
 )  # fmt: skip
 @click.option("--keep-cluster", is_flag=True, help="Leave the cluster up for the next run.")
 @store_option
-@click.option("--dry-run", is_flag=True, help="Print the resolved plan and its schedule of faults, and run nothing.")
+@click.option(
+    "--dry-run", is_flag=True, help="Print the resolved plan and its fault schedule without running anything."
+)
 @click.option(
     "--test-count", type=int, default=1, help="Number of runs, one after the other. The worst decides the exit code."
 )
@@ -105,7 +107,9 @@ def _version(system: str, version: str | None) -> tuple[str, str]:
     """Return the system's name and version, from ``--system`` and the option for the default system's version."""
     name, chosen = split_version(system)
     if version and chosen and version != chosen:
-        raise click.UsageError(f"--system {system} and {VERSION_OPTION} {version} name two versions: give one")
+        raise click.UsageError(
+            f"--system {system} and {VERSION_OPTION} {version} name different versions: give only one"
+        )
     if version and name != DEFAULT_SYSTEM:
         raise click.UsageError(
             f"{VERSION_OPTION} {version} belongs to {DEFAULT_SYSTEM}: leave it out, or give --system {name}@VERSION"

@@ -48,21 +48,21 @@ class Since(Moment):
                 return datetime.now(UTC) - timedelta(**{_UNITS[ago[2]]: int(ago[1])})
             moment = datetime.fromisoformat(value)
         except (ValueError, OverflowError):
-            self.fail(f"{value!r} is no time: give one such as 12h, 3d, 2026-11-20 or 2026-11-20T18:30", param, ctx)
+            self.fail(f"{value!r} is not a time: give one such as 12h, 3d, 2026-11-20 or 2026-11-20T18:30", param, ctx)
         return moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 
 @click.command("ls")
 @click.argument("directory", metavar="[STORE]", type=Directory(), required=False)
-@click.option("--verdict", type=click.Choice(_VERDICTS), multiple=True, help="Only these; may be given again.")
+@click.option("--verdict", type=click.Choice(_VERDICTS), multiple=True, help="Only runs with this verdict; repeatable.")
 @click.option("--system", metavar="NAME[@VERSION]", shell_complete=complete_systems, help="Only runs of this system.")
 @click.option("--workload", shell_complete=complete_workloads, help="Only runs of this workload.")
 @click.option(
     "--nemesis", "-n", multiple=True, shell_complete=complete_faults,
-    help="Only runs with this fault among theirs; may be given again, and all must be there then.",
+    help="Only runs with this fault; repeatable, and then only runs with all of them.",
 )  # fmt: skip
-@click.option("--since", type=Since(), help="Only runs that began after this.")
-@click.option("--limit", type=click.IntRange(0), default=30, help="So many, the newest; 0 for all.")
+@click.option("--since", type=Since(), help="Only runs that started after this time.")
+@click.option("--limit", type=click.IntRange(0), default=30, help="Number of runs to show, newest first; 0 for all.")
 @json_option
 @store_option
 def ls(
@@ -115,10 +115,10 @@ def _none_of(rows: Sequence[RunRow], system: str | None, workload: str | None, n
     yield f"none of {len(rows)} runs"
     if system is not None and rows and not any(_is_of(row, split_version(system)[0]) for row in rows):
         names = {Path(row.system or DEFAULT).stem for row in rows}
-        yield f"--system {system}: no run is of it; {hint(system, names)}"
+        yield f"--system {system}: no run has it; {hint(system, names)}"
     workloads = {row.workload for row in rows if row.workload}
     if workload is not None and workloads and workload not in workloads:
-        yield f"--workload {workload}: no run is of it; {hint(workload, workloads)}"
+        yield f"--workload {workload}: no run has it; {hint(workload, workloads)}"
     faults = {fault for row in rows for fault in row.faults}
     for name in nemesis:
         if name not in faults:

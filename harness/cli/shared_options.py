@@ -61,10 +61,8 @@ def spark_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 _SUITE_OPTIONS: Final = (
     store_option,
-    click.option("--cluster", default="netns", help="One cluster for all cells, as `harness run` takes it."),
-    click.option(
-        "--seed", type=int, help="Seed that decides those of cells that name none.  [default: drawn and printed]"
-    ),
+    click.option("--cluster", default="netns", help="Cluster for all cells, as in `harness run`."),
+    click.option("--seed", type=int, help="Seed for the cells that name none.  [default: drawn and printed]"),
     click.option("--shard", default="1/1", help="Run the cells of job I of N parallel jobs: I/N."),
     click.option(
         "--nemesis",
@@ -80,12 +78,10 @@ _SUITE_OPTIONS: Final = (
         help="Run only cells of this system, or of this version of it.",
     ),
     click.option(
-        "--time-limit", type=float, help="Length of every cell's main phase, in seconds, instead of the file's."
+        "--time-limit", type=float, help="Length of every cell's main phase, in seconds; overrides the file's."
     ),
     spark_option,
-    click.option(
-        "--budget", help="Begin no cell that would end after this time, such as 2h50m, instead of the file's."
-    ),
+    click.option("--budget", help="Start no cell that would end after this time, such as 2h50m; overrides the file's."),
     click.option("--resume", is_flag=True, help="Resume the last run of this suite where it was cut off."),
 )
 
@@ -155,7 +151,7 @@ def file_options(command: Callable[..., Any]) -> Callable[..., Any]:
 def refuse_of_file(options: Mapping[str, Any], target: str) -> None:
     """Refuse options of history files if the target is a run.  Raises UsageError that names the options."""
     if given := [name for name, value in options.items() if value]:
-        raise UsageError(f"{', '.join(given)}: for a history file, and {target} is a run")
+        raise UsageError(f"{', '.join(given)}: only for history files, but {target} is a run")
 
 
 def suite_options(command: Callable[..., Any]) -> Callable[..., Any]:

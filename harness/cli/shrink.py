@@ -47,6 +47,6 @@ def shrink(
     click.echo(plain(f"{first.kind}: {first.sentence}"))
     click.echo(draw(first, wording=wording_of(shrunk)))
     count = len(first.operations)
-    more = f", and {written - count} that made what they saw" if written > count else ""
+    more = f", and {written - count} that wrote what they saw" if written > count else ""
     click.echo(f"{counted(count, 'operation')}{more}: {shrunk}")
     return 0

@@ -18,10 +18,14 @@ from history.extras import require
 @click.command("suite")
 @click.argument("file", type=click.Path(path_type=Path), shell_complete=complete_suites)
 @suite_options
-@click.option("--retries", type=click.IntRange(0, 5), help="Of harness failures, instead of the file's.")
-@click.option("--on-failure", type=click.Choice(["continue", "stop"]), help="Instead of the file's.")
-@click.option("--dry-run", is_flag=True, help="List the cells and run none.")
-@click.option("--site/--no-site", "draw_site", default=True, help="Write the site over the store afterwards.")
+@click.option("--retries", type=click.IntRange(0, 5), help="Retries after a harness failure; overrides the file's.")
+@click.option(
+    "--on-failure",
+    type=click.Choice(["continue", "stop"]),
+    help="What to do after a failed cell; overrides the file's.",
+)
+@click.option("--dry-run", is_flag=True, help="List the cells without running any.")
+@click.option("--site/--no-site", "draw_site", default=True, help="Write the site of the store afterwards.")
 @json_option
 def suite(file: Path, as_json: bool, **options: Any) -> int:
     """Run every cell of the suite FILE, on one cluster that stays up, and judge all of them as one.

@@ -43,14 +43,16 @@ def new(directory: Path) -> int:
 
 @system.command("check")
 @click.argument("name", metavar="NAME|FILE", shell_complete=complete_systems)
-@click.option("--cluster", default="netns:system-check", help="As `harness run` takes it.")
-@click.option("--workload", default="", help="What clients do.  [default: the system's first]")
+@click.option("--cluster", default="netns:system-check", help="Cluster, as in `harness run`.")
+@click.option("--workload", default="", help="Workload to run.  [default: the system's first]")
 @click.option(
     "--interval", type=click.FloatRange(1.0, 600.0), default=INTERVAL_S,
-    help="Seconds of a fault, and of the calm before it: longer than an election takes.",
+    help="Length of each fault and of the calm before it, in seconds; longer than an election takes.",
 )  # fmt: skip
-@click.option("--seed", type=int, default=1, help="Decides every random choice.")
-@click.option("--store", type=click.Path(path_type=Path), help="Where the runs are kept.  [default: a new directory]")
+@click.option("--seed", type=int, default=1, help="Seed of every random choice.")
+@click.option(
+    "--store", type=click.Path(path_type=Path), help="Directory to keep the runs in.  [default: a new directory]"
+)
 def check(name: str, cluster: str, workload: str, interval: float, seed: int, store: Path | None) -> int:
     """Run a system (NAME, NAME@VERSION, or a FILE.toml) three times for a short while, and report what it lacks.
 

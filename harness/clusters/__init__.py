@@ -60,7 +60,7 @@ def open_cluster(spec: str, *, nodes: int = 5, say: Say = _log.info) -> Cluster:
     """
     kind, colon, rest = spec.partition(":")
     if colon and not rest:
-        raise UsageError(f"--cluster {spec}: nothing comes after the colon; expected {CLUSTER_SPECS}")
+        raise UsageError(f"--cluster {spec}: the part after the colon is missing; expected {CLUSTER_SPECS}")
     if is_netns(spec):
         return _netns(rest or "default", nodes, say)
     if kind == "inventory" and rest:
@@ -78,7 +78,7 @@ def _netns(name: str, nodes: int, say: Say) -> Cluster:
     from harness.clusters.netns import NetnsCluster
 
     if not re.fullmatch(r"[a-z0-9][a-z0-9-]{0,30}", name):
-        raise UsageError(f"--cluster netns:{name}: a name has at most 31 small letters, digits and hyphens")
+        raise UsageError(f"--cluster netns:{name}: a name has at most 31 lowercase letters, digits and hyphens")
     if not 1 <= nodes <= 99:
         raise UsageError(f"--nodes must be between 1 and 99, not {nodes}")
     return NetnsCluster(name, nodes=nodes, say=say)

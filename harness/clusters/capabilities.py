@@ -39,7 +39,7 @@ class Provision:
 def require_root() -> None:
     """Check that this process runs as root.  Raises UsageError."""
     if os.geteuid() != 0:
-        raise UsageError("--cluster netns needs root: run the same with sudo, or use --cluster inventory:FILE")
+        raise UsageError("--cluster netns needs root: run the same command with sudo, or use --cluster inventory:FILE")
 
 
 def require_programs() -> None:
@@ -53,7 +53,9 @@ def require_disk(directory: Path, nodes: int) -> None:
     """Check that a directory has disk space for the nodes.  Raises ClusterError."""
     free, needed = shutil.disk_usage(directory).free, nodes * FREE_DISK_PER_NODE
     if free < needed:
-        raise ClusterError(f"{directory} has {free >> 20} MiB free, {nodes} nodes need {needed >> 20}; make room there")
+        raise ClusterError(
+            f"{directory} has {free >> 20} MiB free, {nodes} nodes need {needed >> 20}; free some space there"
+        )
 
 
 def which(program: str) -> str | None:
@@ -78,10 +80,10 @@ def provide() -> Provision:
     data = _data_kind()
     notes = []
     if root != "overlay":
-        notes.append("no overlay filesystem: nodes get the host's programs read-only (mend: modprobe overlay)")
+        notes.append("no overlay filesystem: nodes get the host's programs read-only (fix: modprobe overlay)")
     if data == "tmpfs":
         notes.append(
-            "no loop devices or no mkfs: data in memory, no power cuts (mend: modprobe loop, apt-get install e2fsprogs)"
+            "no loop devices or no mkfs: data in memory, no power cuts (fix: modprobe loop, apt-get install e2fsprogs)"
         )
     return Provision(root, data, tuple(notes))
 

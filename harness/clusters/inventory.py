@@ -33,7 +33,9 @@ from history.schema import convert, list_of, table
 from history.toml_file import read_toml
 
 _SHARED: Final = {"user": str, "key": str, "port": Annotated[int, Meta(ge=1, le=65535)], "data_dir": str}
-_NAME: Final = Annotated[str, Meta(pattern=rf"^{NODE_NAME.pattern}$(?!\n)", title="small letters and digits, as n1")]
+_NAME: Final = Annotated[
+    str, Meta(pattern=rf"^{NODE_NAME.pattern}$(?!\n)", title="lowercase letters and digits, such as n1")
+]
 _NODE: Final = table("Node", {"name": _NAME, "host": str, "address": str, "host_key": str, **_SHARED}, needed=["host"])
 INVENTORY: Final = table("Inventory", {**_SHARED, "nodes": list_of(_NODE)}, needed=["nodes"])
 _PLAIN_PATH: Final = re.compile(r"[A-Za-z0-9/._-]+")
@@ -95,9 +97,11 @@ def parse_nodes(found: dict[str, Any], file: Path) -> tuple[Node, ...]:
 
 def _node(values: dict[str, Any], file: Path, where: str) -> Node:
     if "key" not in values:
-        raise _bad(file, f"{where} has no key: say one for it, or for all")
+        raise _bad(file, f"{where} has no key: name one for it, or for all nodes")
     if why := _unusable(values["data_dir"]):
-        raise _bad(file, f"{where}: data_dir {why}: {values['data_dir']!r}; say a directory of its own, as /srv/data")
+        raise _bad(
+            file, f"{where}: data_dir {why}: {values['data_dir']!r}; give it a directory of its own, such as /srv/data"
+        )
     return Node(
         name=values["name"],
         address=_address(values.get("address", values["host"]), file, where),

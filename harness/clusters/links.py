@@ -118,7 +118,7 @@ def batch(*commands: str) -> None:
     )
     if done.returncode != 0:
         complaint = (done.stderr.strip().splitlines() or ["no reason given"])[0]
-        raise ClusterError(f"the network of the nodes cannot be made: {complaint}")
+        raise ClusterError(f"cannot set up the network of the nodes: {complaint}")
 
 
 def _ip_json(*words: str) -> list[dict[str, Any]]:
@@ -126,5 +126,7 @@ def _ip_json(*words: str) -> list[dict[str, Any]]:
     try:
         found = json.loads(done.stdout or "[]")
     except ValueError:
-        raise ClusterError(f"`ip -j {' '.join(words)}` is not understood: {done.stdout[:80]!r}") from None
+        raise ClusterError(
+            f"`ip -j {' '.join(words)}` has output that cannot be parsed: {done.stdout[:80]!r}"
+        ) from None
     return [entry for entry in found if entry]

@@ -73,11 +73,11 @@ class FileLock:
             self._path.parent.mkdir(parents=True, exist_ok=True)
             descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o600)
         except OSError as error:
-            raise ClusterError(f"the lock {self._path} cannot be made: {error.strerror}") from None
+            raise ClusterError(f"cannot create the lock {self._path}: {error.strerror}") from None
         if not self._lock(descriptor):
             os.close(descriptor)
             holder = self.holder() or "another process"
-            raise ClusterBusyError(f"{self._what} is in use by {holder}; wait for its end, or stop it")
+            raise ClusterBusyError(f"{self._what} is in use by {holder}; wait until it ends, or stop it")
         me = {"pid": os.getpid(), "command": shlex.join(sys.argv), "since": datetime.now(UTC).isoformat(" ", "seconds")}
         os.ftruncate(descriptor, 0)
         os.pwrite(descriptor, json.dumps(me).encode(), 0)

@@ -33,7 +33,7 @@ def check_machines(nodes: tuple[Node, ...]) -> None:
         for name, done in remote.run(commands).items():
             if done.code != 0:
                 said = done.stderr.strip() or f"exit code {done.code}"
-                raise ClusterError(f"{name} lets us in, but the data directory cannot be made as root: {said}")
+                raise ClusterError(f"{name} accepts the login, but root cannot create the data directory: {said}")
 
 
 def _status_of(node: Node) -> NodeStatus:

@@ -59,7 +59,9 @@ def release_loops(directory: Path, timeout: float, node: str = "*") -> None:
             subprocess.run(["losetup", "-d", device], check=False, capture_output=True)
         if not _await_no_loops(directory, node, timeout):
             left = ", ".join(loops_below(directory, node))
-            raise ClusterError(f"{left} stays in use; find by whom: grep -l {left.split(',')[0]} /proc/*/mountinfo")
+            raise ClusterError(
+                f"{left} is still in use; to see by which process: grep -l {left.split(',')[0]} /proc/*/mountinfo"
+            )
 
 
 def make_filesystem(image: Path, size: int, kind: str) -> None:

@@ -107,8 +107,8 @@ class NetnsCluster:
             return
         words = shlex.join(processes.arguments_of(maker.pid))
         raise ClusterBusyError(
-            f"cluster {self.name} was brought up by pid {maker.pid} (`{words}`), which will take it down at its end; "
-            f"wait for that, or take another: --cluster netns:{'other' if self.name != 'other' else 'more'}"
+            f"cluster {self.name} was brought up by pid {maker.pid} (`{words}`), which takes it down when it ends; "
+            f"wait for that, or use another: --cluster netns:{'other' if self.name != 'other' else 'more'}"
         )
 
     def _keep(self) -> bool:
@@ -182,7 +182,7 @@ class NetnsCluster:
         if subprocess.run(probe, check=False, capture_output=True).returncode != 0:
             bridge = links.bridge(self.name)
             raise ClusterError(
-                "this machine's firewall drops what the nodes say to each other; allow it: "
+                "this machine's firewall drops packets between the nodes; allow it: "
                 f"iptables -I FORWARD -i {bridge} -o {bridge} -j ACCEPT, or "
                 "sysctl -w net.bridge.bridge-nf-call-iptables=0"
             )
@@ -199,14 +199,14 @@ class NetnsCluster:
         namespaces = {control_groups.namespace_of(process.pid) for _, process in found}
         left = processes.kill(self.name, found, END_S)
         if left:
-            raise ClusterError(f"cluster {self.name}: processes that do not end: {[process.pid for process in left]}")
+            raise ClusterError(f"cluster {self.name}: these processes do not end: {[process.pid for process in left]}")
         control_groups.remove_orphans(namespaces)
         links.remove(links.existing(self.name))
         mounts.release_loops(self._state.path, END_S)
         mounts.unmount_below(self._state.path)
         shutil.rmtree(self._state.path, ignore_errors=True)
         if self._state.path.exists():
-            raise ClusterError(f"{self._state.path} cannot be removed; look with: findmnt | grep {self._state.path}")
+            raise ClusterError(f"cannot remove {self._state.path}; see what uses it: findmnt | grep {self._state.path}")
 
     # -- single nodes ----------------------------------------------------------------------------------------------
 
@@ -229,7 +229,7 @@ class NetnsCluster:
         record = self._state.read_record()
         found = {node for node, _ in processes.find(self.name)}
         if record is None:
-            lost = ("leftovers without notes; remove them: harness cluster down",) if found else ()
+            lost = ("leftovers without a record; remove them: harness cluster down",) if found else ()
             return ClusterStatus(self.name, (), self._lock.holder(), lost)
         notes = [f"subnet {record.subnet}, root {record.root}, data {record.data}, {self._state.path}/ssh_config"]
         if self.orphaned():

@@ -173,7 +173,9 @@ class NodeStart:
             if processes.identify(process.pid) != process:
                 raise self._failed()
             if time.monotonic() > deadline:
-                raise ClusterError(f"node {self.node} runs, but its sshd at {self.record.address(self.node)} is silent")
+                raise ClusterError(
+                    f"node {self.node} runs, but its sshd at {self.record.address(self.node)} does not answer"
+                )
             time.sleep(0.005)
 
     def _failed(self) -> ClusterError:

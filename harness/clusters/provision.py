@@ -61,7 +61,7 @@ def provision(nodes: Sequence[Node], say: Say) -> None:
     for name, done in answers.items():
         lines = done.stderr.strip().splitlines() or ["no output"]
         if done.code != 0:
-            raise ClusterError(f"{name} cannot be made a node (exit code {done.code}): {' / '.join(lines[-3:])}")
+            raise ClusterError(f"cannot set up {name} as a node (exit code {done.code}): {' / '.join(lines[-3:])}")
         for line in lines:
             if line.startswith("provision: "):
                 say(f"{name}: {line.removeprefix('provision: ')}")
@@ -74,4 +74,6 @@ def provision_here() -> None:
     """
     done = subprocess.run(["sh", str(SCRIPT), "--no-data"], check=False)
     if done.returncode != 0:
-        raise ClusterError(f"this machine cannot lend its programs to nodes (exit code {done.returncode}); see above")
+        raise ClusterError(
+            f"this machine cannot share its programs with the nodes (exit code {done.returncode}); see above"
+        )

@@ -38,7 +38,7 @@ class VagrantCluster(Machines):
     def __init__(self, directory: Path, say: Say) -> None:
         super().__init__("vagrant", directory)
         if not (directory / "Vagrantfile").is_file():
-            raise UsageError(f"--cluster vagrant:{directory}: there is no Vagrantfile")
+            raise UsageError(f"--cluster vagrant:{directory}: it has no Vagrantfile")
         self._directory = directory
         self._say = say
         self._found: tuple[Node, ...] | None = None

@@ -25,7 +25,7 @@ def require_descriptors(clients: int, nodes: int) -> None:
         return
     if hard != resource.RLIM_INFINITY and hard < needed:
         raise UsageError(
-            f"--concurrency {clients} on {nodes} nodes needs {needed} open files, and this process may have {hard}: "
-            f"take fewer clients, or raise the limit first (ulimit -n {needed})"
+            f"--concurrency {clients} on {nodes} nodes needs {needed} open files, but this process may have only "
+            f"{hard}: use fewer clients, or raise the limit first (ulimit -n {needed})"
         )
     resource.setrlimit(resource.RLIMIT_NOFILE, (needed, hard))

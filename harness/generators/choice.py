@@ -77,7 +77,7 @@ def mix(stream: Stream, *weighted: tuple[float, Generator]) -> Generator:
     Exhausted generators are left out.  Raises ValueError for a weight of 0 or less.
     """
     if wrong := [weight for weight, _ in weighted if not 0 < weight < math.inf]:
-        raise ValueError(f"a weight must be above 0, not {wrong[0]}: leave out what is not wanted")
+        raise ValueError(f"a weight must be above 0, not {wrong[0]}: leave out what you do not want")
     return Mix(tuple(child for _, child in weighted), tuple(accumulate(weight for weight, _ in weighted)), stream)
 
 

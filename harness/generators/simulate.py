@@ -98,7 +98,7 @@ class _Simulation:
             if isinstance(op, Pending):
                 generator, until = after, op.until
                 if until is not None and until <= self._time:
-                    raise ValueError(f"asked to wait until {until}, and it is {self._time}")
+                    raise ValueError(f"asked to wait until {until}, but it is already {self._time}")
             if self._open and (until is None or self._open[0][0] <= until):
                 generator = self._complete(generator)
             elif until is not None:

@@ -102,7 +102,7 @@ def concurrent_keys(size: int, keys: Iterable[K], make: Callable[[K], Generator]
     Raises ValueError for a size below 1, and when asked in a run with fewer workers.
     """
     if size < 1:
-        raise ValueError(f"a group needs a worker at least, not {size}")
+        raise ValueError(f"a group needs at least one worker, not {size}")
     generators = Lazy(make(key) for key in keys)
 
     def make_groups(ctx: Context) -> Generator:

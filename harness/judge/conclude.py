@@ -81,7 +81,7 @@ def conclude(run: Recording, session: Callable[[], SparkSession] | None) -> Conc
     except (FormatError, PipelineError) as error:
         raise CheckError(str(error)) from None
     except FileNotFoundError as error:
-        raise CheckError(f"{run.files.root} is not a whole run: {error.filename} is missing") from None
+        raise CheckError(f"{run.files.root} is not a complete run: {error.filename} is missing") from None
     log.info("seconds: %s", timings)
     results = _with_failure(judge(recorded, tables.key_verdicts, tables.faults, timings), unwritten)
     drawn = None

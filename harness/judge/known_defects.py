@@ -322,18 +322,20 @@ def _check(place: str, defect: Defect) -> None:
         groups = {name for one in defect.lines for name in re.compile(_filled(one, {_NODE: "n1"})).groupindex}
         re.compile(_filled(defect.unless or "", {_NODE: "n1", **_braced(dict.fromkeys(groups, "1"))}))
     except re.error as error:
-        raise UsageError(f"{place}.log is no regular expression: {error}") from None
+        raise UsageError(f"{place}.log is not a regular expression: {error}") from None
     if ("above" in groups) != ("below" in groups):
         raise UsageError(f"{place}.log has one of the groups above and below: add the other")
     if not defect.lines and (defect.times > 1 or defect.after_heal_s):
         raise UsageError(f"{place} has times or after_heal_s, which count lines of log: add log")
     if not defect.lines and defect.unless:
-        raise UsageError(f"{place} has unless, which denies lines of log: add log")
+        raise UsageError(f"{place} has unless, which excludes lines of log: add log")
     if not (defect.lines or defect.faults or defect.only_with):
-        raise UsageError(f"{place} has kinds alone for a mark: add log, faults or only_with")
+        raise UsageError(f"{place} has only kinds to recognize it by: add log, faults or only_with")
     for kind in defect.only_with:
         if kind not in defect.kinds:
-            raise UsageError(f"{place}.only_with has {kind!r}, which is none of its kinds; {hint(kind, defect.kinds)}")
+            raise UsageError(
+                f"{place}.only_with has {kind!r}, which is not one of its kinds; {hint(kind, defect.kinds)}"
+            )
 
 
 def suites_folder() -> Path:
@@ -352,13 +354,13 @@ def read_defects(path: Path) -> dict[str, Defect]:
     try:
         defects = convert(read_toml(path), Defects).defect
     except OSError as error:
-        raise UsageError(f"{path}: {error.strerror}; defects must name a file beside the suite") from None
+        raise UsageError(f"{path}: {error.strerror}; defects must name a file next to the suite") from None
     except ValueError as error:
         raise UsageError(f"{path}: {error}") from None
     found: dict[str, Defect] = {}
     for number, defect in enumerate(defects):
         _check(f"{path}: defect[{number}]", defect)
         if defect.name in found:
-            raise UsageError(f"{path}: the defect {defect.name} is written twice")
+            raise UsageError(f"{path}: the defect {defect.name} is defined twice")
         found[defect.name] = defect
     return found

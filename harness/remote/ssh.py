@@ -69,7 +69,7 @@ class Sink:
     def __call__(self, data: bytes) -> None:
         self.size += len(data)
         if self.size > self.limit:
-            raise RemoteError(self.node, f"`{self.what}` said more than {self.limit} bytes")
+            raise RemoteError(self.node, f"`{self.what}` wrote more than {self.limit} bytes")
         if self.write is None:
             self.parts.append(data)
         else:
@@ -224,11 +224,11 @@ def _load_key(node: Node) -> paramiko.PKey:
     try:
         return paramiko.PKey.from_path(node.key_file)
     except paramiko.PasswordRequiredException:
-        problem = "is protected by a passphrase; name one without"
+        problem = "has a passphrase; name a key without one"
     except OSError as error:
         problem = f"cannot be read: {error.strerror}"
     except (paramiko.SSHException, ValueError, TypeError) as error:
-        problem = f"is no private key that can be used: {error}"
+        problem = f"is not a usable private key: {error}"
     raise RemoteError(node.name, f"the key file {node.key_file} {problem}")
 
 
@@ -263,9 +263,7 @@ def _shake_hands(node: Node, transport: paramiko.Transport, known: dict[str, byt
         transport.start_client(timeout=timeout)
         shown = transport.get_remote_server_key()
     except paramiko.ssh_exception.IncompatiblePeer:
-        raise RemoteError(
-            node.name, f"the server has no host key of the kind that we know ({', '.join(known)})"
-        ) from None
+        raise RemoteError(node.name, f"the server has no host key of a known type ({', '.join(known)})") from None
     except _SSH_ERRORS as error:
         raise HostUnreachableError(
             node.name,
@@ -367,7 +365,7 @@ class _Exchange:
 
     def dropped(self, why: str) -> RemoteError:
         return RemoteError(
-            self.node, f"the SSH connection went away ({why}) under `{self.what}`, which may or may not have run"
+            self.node, f"the SSH connection broke ({why}) during `{self.what}`, which may or may not have run"
         )
 
 

@@ -258,7 +258,7 @@ def _failure(code: int, verdict: str, last_words: str) -> str:
     if code == EXIT_FAILURE or code not in EXIT_OF_VERDICT.values():
         return last_words
     if not verdict:
-        return f"ended with {code} and left no results; {last_words}"
+        return f"exited with {code} and left no results; {last_words}"
     if EXIT_OF_VERDICT.get(verdict) != code:
-        return f"ended with {code} although its results say {verdict}"
+        return f"exited with {code} although its results say {verdict}"
     return ""

@@ -74,7 +74,7 @@ def compare(
         if strange := unexplained(others, expected.known) if expected.known else others:
             return "violation", f"{', '.join(map(str, strange))} {_beside(expected, strange)}"
         if undecided and "unknown" not in expected.verdicts:
-            return "unknown", f"undecided beside what is expected: {', '.join(undecided)}"
+            return "unknown", f"undecided besides what is expected: {', '.join(undecided)}"
         return "passed", "as expected"
     if verdict == "invalid":
         return "violation", ""
@@ -83,7 +83,7 @@ def compare(
     if verdict == "unknown":
         return "unknown", ""
     missing = (
-        "the expected violation did not appear" if "invalid" in expected.verdicts else "valid, and expected not so"
+        "the expected violation did not appear" if "invalid" in expected.verdicts else "valid, but expected otherwise"
     )
     return "missing-violation", f"{missing}: {expected.words()}"
 
@@ -93,4 +93,4 @@ def _beside(expected: Expectation, strange: Sequence[Violation]) -> str:
     alike = [d.name for d in expected.known if any(one.kind in d.kinds for one in strange)]
     if alike:
         return f"without the marks of {' or '.join(alike)}: a new defect, or one that has changed"
-    return f"beside what is expected, {expected.words()}"
+    return f"besides what is expected, {expected.words()}"

@@ -155,7 +155,7 @@ def read_journal(root: Path) -> Journal:
         lines = path.read_bytes().splitlines(keepends=True) if path.exists() else []
         attempts = [convert(load_object(line), Attempt) for line in lines if line.endswith(b"\n")]
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise UsageError(f"{root} cannot be resumed: {error}; start the suite anew, without --resume") from None
+        raise UsageError(f"{root} cannot be resumed: {error}; start the suite again, without --resume") from None
     if lines and not lines[-1].endswith(b"\n"):
         os.truncate(path, sum(map(len, lines[:-1])))
     return Journal(root, begun, attempts)

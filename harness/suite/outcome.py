@@ -153,7 +153,7 @@ def _sums(results: SuiteResults) -> str:
     again = retried(results.cells)
     parts += [f"{counted(again, 'attempt')} repeated after a failure of the harness"] if again else []
     often = "once" if results.renewed == 1 else f"{results.renewed} times"
-    parts += [f"cluster made anew {often}"] if results.renewed else []
+    parts += [f"cluster recreated {often}"] if results.renewed else []
     return ", ".join(parts)
 
 

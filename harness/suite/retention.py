@@ -150,7 +150,7 @@ def sweep(store: Path) -> None:
 def acknowledge(run: RunFiles, reason: str, now: datetime) -> Path:
     """Acknowledge a failed run.  Raises UsageError if the reason is empty, or StoreError."""
     if not reason.strip():
-        raise UsageError("--reason is empty: say what was found, for later readers")
+        raise UsageError("--reason is empty: say why the run failed, for later readers")
     path = run.root / ACKNOWLEDGED
     try:
         write_below(run.root, path, f"{now:%Y-%m-%dT%H:%M:%SZ} {' '.join(reason.split())}\n".encode(errors="replace"))

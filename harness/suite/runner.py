@@ -111,5 +111,5 @@ def _with_earlier_proof(attempt: Attempt, earlier: Sequence[Attempt]) -> Attempt
     proof = next((one for one in earlier if one.proven), None)
     if proof is None or attempt.outcome not in ("missing-violation", "unknown"):
         return attempt
-    text = f"found in {proof.run} ({proof.sentence}), and not again: {attempt.sentence}"
+    text = f"found in {proof.run} ({proof.sentence}), but not again: {attempt.sentence}"
     return replace(attempt, outcome="passed", sentence=text)

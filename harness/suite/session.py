@@ -193,16 +193,16 @@ def _resumed(asked: SuiteOptions, suite: Suite) -> Journal:
     """
     journal = unfinished(asked.store, suite.name)
     if journal is None:
-        raise UsageError(f"--resume: no run of {suite.name} in {asked.store} was cut; leave the option out")
+        raise UsageError(f"--resume: no run of {suite.name} in {asked.store} was cut off; leave the option out")
     fixed = {"--seed": asked.seed, "--system": asked.system, "--time-limit": asked.time_limit,
              "--spark": asked.spark, "--retries": asked.retries}  # fmt: skip
     given = [name for name, value in {**fixed, "--nemesis": asked.nemesis or None}.items() if value is not None]
     if given:
-        raise UsageError(f"--resume goes on with the cells that were begun: leave out {', '.join(given)}")
+        raise UsageError(f"--resume continues with the cells of the last run: leave out {', '.join(given)}")
     if (asked.shard, asked.cluster) != (journal.begun.shard, journal.begun.cluster):
         raise UsageError(
-            f"--resume: that run was begun with --shard {journal.begun.shard} --cluster {journal.begun.cluster}: "
-            "give the same"
+            f"--resume: that run was started with --shard {journal.begun.shard} --cluster {journal.begun.cluster}: "
+            f"use the same"
         )
     _require_spark(cell for cell in journal.begun.cells if not journal.is_settled(cell))
     return journal
@@ -268,5 +268,5 @@ def _attempted(what: str, action: Callable[[], object]) -> list[str]:
     try:
         action()
     except Exception as error:  # noqa: BLE001 (a recorded run may hold anything)
-        return [f"{what} could not be written: {type(error).__name__}: {error}"]
+        return [f"{what} cannot be written: {type(error).__name__}: {error}"]
     return []

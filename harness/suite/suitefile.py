@@ -97,7 +97,7 @@ class Suite:
         names: set[str] = set()
         for cell in found:
             if cell.name in names:
-                raise UsageError(f"{self.path}: the cell {cell.name} comes twice; give one of its matrices a name")
+                raise UsageError(f"{self.path}: the cell {cell.name} appears twice; give one of its matrices a name")
             names.add(cell.name)
         if len({cell.plan.nodes for cell in found}) > 1:
             raise UsageError(f"{self.path}: all cells share one cluster, so nodes must be the same in all of them")
@@ -174,9 +174,7 @@ class _Matrix:
             for number, one in enumerate(table.get("override", ()))
         ]
         if any(_listed(one.get("expect")) == ["unknown"] for one in (table, *(own for _, own in self._overrides))):
-            raise UsageError(
-                f"{where}: expect = 'unknown' alone is a cell that proves nothing: take it out, or skip it"
-            )
+            raise UsageError(f"{where}: a cell with expect = 'unknown' alone proves nothing: remove it, or skip it")
 
     def cells(self, suite_seed: int, cluster: str, changes: Mapping[str, Any], wanted: Wanted) -> list[Cell]:
         found: list[Cell] = []
@@ -187,7 +185,7 @@ class _Matrix:
                 left += 1
                 found += self._of(options, suite_seed, cluster, changes, wanted)
         if not left:
-            raise UsageError(f"{self._where}: everything is excluded: that is a matrix without a cell")
+            raise UsageError(f"{self._where}: everything is excluded, so the matrix has no cell")
         for rule in (*self._excluded, *(where for where, _ in self._overrides)):
             rule.require_used()
         return found
@@ -267,7 +265,7 @@ class _Condition:
     def require_used(self) -> None:
         """Check that some cell met the condition; otherwise it is probably a typo.  Raises UsageError."""
         if not self._used:
-            raise UsageError(f"{self._where}: fits no cell of its matrix; look at the values, or take it out")
+            raise UsageError(f"{self._where}: matches no cell of its matrix; check its values, or remove it")
 
 
 def _expectation(expecting: Mapping[str, Any], defects: Mapping[str, Defect], where: str) -> Expectation:
@@ -280,7 +278,7 @@ def _expectation(expecting: Mapping[str, Any], defects: Mapping[str, Defect], wh
     if not kinds and not known:
         raise UsageError(
             f"{where}.expect has 'invalid': name the known defects in known, or a planted bug's violations in kinds, "
-            "or any other would pass as well"
+            f"else any other violation passes too"
         )
     found = tuple(defects[name] for name in known)
     why = expecting.get("why") or "; ".join(dict.fromkeys(defect.why for defect in found if defect.why))

@@ -103,7 +103,7 @@ class WarmCluster:
         except HarnessError as error:
             again = [f"cannot be healed: {error}"]
         if again:
-            notes += [*again, "the nodes were made anew"]
+            notes += [*again, "the nodes were recreated"]
             self._renew()
         return tuple(notes)
 
@@ -131,7 +131,7 @@ class WarmCluster:
         self._cluster.up(passing=self.ours)
         left = self._differences("even on new nodes")
         if left:
-            raise HarnessError(f"the cluster cannot be brought back to its beginning: {'; '.join(left[:3])}")
+            raise HarnessError(f"the cluster cannot be reset: {'; '.join(left[:3])}")
 
 
 def look_command(data_dir: str) -> Command:

@@ -117,7 +117,7 @@ def test_the_defaults_are_valid_and_every_field_has_its_twin_here() -> None:
         ({"rate": 10_001.0}, "at most 10000, not 10001.0: one process issues all operations"),
         (
             {"keys": 10_001},
-            "a whole number from 1 to 10000, not 10001: a client of each node reads each at the end",
+            "a whole number from 1 to 10000, not 10001: a client of each node reads every key at the end",
         ),
         ({"tracks": 21, "nemesis": ("all",)}, "--tracks must be a whole number from 1 to 20, not 21"),
         ({"nodes": 100}, "--nodes must be a whole number from 1 to 99, not 100"),
@@ -132,7 +132,7 @@ def test_the_defaults_are_valid_and_every_field_has_its_twin_here() -> None:
         ({"check_deadline": 1e7}, "--check-deadline must be a number above 0 and at most 604800"),
         ({"shortest_fault": -1.0}, "--shortest-fault must be a number from 0 to 3600, not -1.0"),
         ({"nemesis": ("a",), "shortest_fault": 11.0}, "--shortest-fault 11 is longer than --interval 10"),
-        ({"nemesis": ("a",), "interval": 1e-9}, "--interval 1e-09 makes more than 1000000 faults of --time-limit 60"),
+        ({"nemesis": ("a",), "interval": 1e-9}, "--interval 1e-09 fits more than 1000000 faults into --time-limit 60"),
         (
             {"nemesis": ("a", "b"), "weights": {"a": 1e308}},
             "--weights.a must be a number above 0 and at most 1000000",
@@ -145,11 +145,11 @@ def test_the_defaults_are_valid_and_every_field_has_its_twin_here() -> None:
         ),
         (
             {"planted_bug": "forget-in-snapshot", "unsafe_test_mode": True},
-            "does nothing without --snapshot: give --snapshot too",
+            "has no effect without --snapshot: add --snapshot",
         ),
         (
             {"planted_bug": "snapshot-wrong-index", "unsafe_test_mode": True},
-            "does nothing without --snapshot: give --snapshot too",
+            "has no effect without --snapshot: add --snapshot",
         ),
         ({"unsafe_test_mode": True}, "--unsafe-test-mode is for --planted-bug"),
         ({"version": "0.5.0"}, "--system dledger@VERSION must be one of '0.3.2', '0.4.0', not '0.5.0'"),
@@ -166,7 +166,7 @@ def test_the_defaults_are_valid_and_every_field_has_its_twin_here() -> None:
             {"nemesis": ("kill-one",), "time_limit": 15.0},
             "--time-limit 15 leaves no room for a calm and a fault of --interval 10 for each of the 1 in --nemesis",
         ),
-        ({"nemesis": ("a", "b", "c", "d")}, "in --nemesis: take at least 80, or a shorter --interval"),
+        ({"nemesis": ("a", "b", "c", "d")}, "in --nemesis: use at least 80, or a shorter --interval"),
         ({"restart_at_end": True, "store_type": "MEMORY"}, "--restart-at-end needs --store-type FILE"),
         ({"spark_conf": {"fs.s3a.endpoint": "x"}}, "begin with spark. and are of one line"),
         ({"spark_conf": {"spark.app.name": "a\nb"}}, "are of one line"),
@@ -174,9 +174,9 @@ def test_the_defaults_are_valid_and_every_field_has_its_twin_here() -> None:
         ({"spark_conf": {"spark.hadoop.fs.s3a.secret.key": "x"}}, "is a secret, and a plan is written down"),
         ({"spark_conf": {"spark.hadoop.fs.azure.account.key.me": "x"}}, "put it into spark-defaults.conf"),
         ({"tracks": 0}, "--tracks must be a whole number from 1 to 20, not 0"),
-        ({"tracks": 3, "nemesis": ("a", "b")}, "--tracks 3 is more than there are turns in --nemesis (2)"),
+        ({"tracks": 3, "nemesis": ("a", "b")}, "--tracks 3 is more than the number of turns in --nemesis (2)"),
         ({"nemesis": ("a", "b", "c", "d"), "tracks": 2, "time_limit": 39.0}, "take at least 40"),
-        ({"weights": {"b": 1.0}, "nemesis": ("a",)}, "--weights: b is no turn of --nemesis a"),
+        ({"weights": {"b": 1.0}, "nemesis": ("a",)}, "--weights: b is not a turn of --nemesis a"),
         (
             {"weights": {"a": 0.0}, "nemesis": ("a",)},
             "above 0 and at most 1000000, not 0.0: leave out the faults that you do not want",

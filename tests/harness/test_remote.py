@@ -103,7 +103,7 @@ class TestRun:
 
     def test_too_much_output_is_refused(self, sshd: ToySshd) -> None:
         with Remote([sshd.node()], output_limit=1000) as remote:
-            with pytest.raises(RemoteError, match="n1: `head -c 2000 /dev/zero` said more than 1000 bytes"):
+            with pytest.raises(RemoteError, match="n1: `head -c 2000 /dev/zero` wrote more than 1000 bytes"):
                 ask(remote, "head", "-c", "2000", "/dev/zero")
             assert ask(remote, "echo", "still there").stdout == "still there\n"
 
@@ -157,7 +157,7 @@ class TestConnection:
 
     def test_a_command_that_may_have_run_is_not_sent_again(self, remote: Remote, sshd: ToySshd) -> None:
         sshd.drop_on_exec = True
-        with pytest.raises(RemoteError, match=r"n1: .*under `touch x`, which may or may not have run"):
+        with pytest.raises(RemoteError, match=r"n1: .*during `touch x`, which may or may not have run"):
             ask(remote, "touch", "x")
         assert len(sshd.lines) == 1
 

@@ -20,7 +20,7 @@ from nemesis.schedule.steps import Step
 
 #: Fields of a plan's record that the table of options leaves out, because they are metadata or are shown elsewhere.
 _LEFT_OUT: Final = frozenset({"format", "version_of_format", "test", "label", "command", "schedule", "options"})
-_ALL: Final = "of all faults, those that cannot work on the cluster are left out when it is up"
+_ALL: Final = "all: faults that cannot work on the cluster are left out once it is up"
 
 
 def dry_run(plan: Plan, ctx: click.Context) -> str:
@@ -36,7 +36,7 @@ def dry_run(plan: Plan, ctx: click.Context) -> str:
     drawn_from = [wrapped(f"members, from which faults draw: {' '.join(members)}")] if members and steps else []
     return "\n".join(
         [record["command"], "", "plan:", fitted(rows), "", *drawn_from,
-         wrapped(f"schedule, from the begin of the main phase:{note}"), fitted(schedule)]
+         wrapped(f"schedule, from the start of the main phase:{note}"), fitted(schedule)]
     )  # fmt: skip
 
 

@@ -110,15 +110,15 @@ def _without_environment(param: click.Parameter) -> click.Parameter:
 
 
 class _Choice(click.Choice[str]):
-    """A choice that explains ``why`` if there is nothing to choose from."""
+    """A choice that explains ``why`` if it has no options from."""
 
-    def __init__(self, choices: Sequence[str], why: str = "there is nothing to choose") -> None:
+    def __init__(self, choices: Sequence[str], why: str = "it has no options") -> None:
         super().__init__(choices)
         self._why = why
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
         if value and not any(self.choices):
-            self.fail(f"{self._why}, so leave it out, not {value!r}", param, ctx)
+            self.fail(f"{self._why}: leave it out instead of giving {value!r}", param, ctx)
         return super().convert(value, param, ctx)
 
 
@@ -132,13 +132,13 @@ def system_params(system: System) -> list[click.Parameter]:
         click.Option(
             ["--planted-bug"], metavar="BUG", default="",
             type=_Choice(["", *planted_bugs], f"{system.name} has no planted bugs"),
-            help=f"Plant a bug in the server that the run has to find: {', '.join(planted_bugs) or 'it has none'}.",
+            help=f"Plant a bug in the server that the run must find: {', '.join(planted_bugs) or 'it has none'}.",
         ),
     ]  # fmt: skip
     versions, is_default = find_system(DEFAULT).versions, system.name == DEFAULT
     version = click.Option(
         [VERSION_OPTION, "version"], type=click.Choice(versions), default=None,
-        help=f"The same as --system {DEFAULT}@VERSION.", hidden=not is_default,
+        help=f"Same as --system {DEFAULT}@VERSION.", hidden=not is_default,
     )  # fmt: skip
     return [found[0], version, *found[1:]]
 
@@ -161,7 +161,7 @@ def given_options(name: str, words: Iterable[str]) -> dict[str, OptionValue]:
         key, sign, text = word.partition("=")
         if not sign or key not in options:
             known = ", ".join(options) or "none"
-            raise UsageError(f"-o {word}: expected an option of {name} as name=value; there are {known}")
+            raise UsageError(f"-o {word}: expected NAME=VALUE, with one of these options of {name}: {known}")
         found[key] = _value(options[key], text, word)
     return found
 
@@ -172,7 +172,7 @@ def refuse_twice(ctx: click.Context, given: Mapping[str, OptionValue], options: 
         of_line = ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE
         if of_line and name in options and options[name] != value:
             flag = shlex.join(option_words(name, options[name]))
-            raise UsageError(f"-o {name}={value} and {flag} name two values: give one")
+            raise UsageError(f"-o {name}={value} and {flag} name different values: give only one")
 
 
 def _value(option: Option, text: str, word: str) -> OptionValue:

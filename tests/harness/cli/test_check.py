@@ -223,7 +223,7 @@ def test_what_is_for_a_file_is_refused_for_a_run(
 ) -> None:
     record(tmp_path)
     assert run_command(["check", "latest", *option, "--store", str(tmp_path)]) == 254
-    assert f"{option[0]}: for a history file, and latest is a run" in capsys.readouterr().err
+    assert f"{option[0]}: only for history files, but latest is a run" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("option", [["--spark"], ["--spark-conf", "spark.ui.enabled=true"]])

@@ -420,7 +420,7 @@ def test_what_only_the_cluster_refuses_leaves_nothing_in_the_store(world: World,
 def test_without_root_nothing_is_made(world: World, spec: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
     world.refuse = require_usable
-    with pytest.raises(UsageError, match="needs root: run the same with sudo"):
+    with pytest.raises(UsageError, match="needs root: run the same command with sudo"):
         world.run(replace(PLAN, cluster=spec))
     assert not world.store.exists()
     assert world.steps == []

@@ -63,7 +63,7 @@ def test_a_run_is_254_with_the_mend_and_leaves_nothing(home: Path, more: tuple[s
     done = plainly(home, sys.executable, "-m", "harness", "run", *more)
     assert (done.returncode, done.stdout) == (254, ""), done.stderr
     assert done.stderr == (
-        "harness: --cluster netns needs root: run the same with sudo, or use --cluster inventory:FILE\n"
+        "harness: --cluster netns needs root: run the same command with sudo, or use --cluster inventory:FILE\n"
     )
     assert list(home.iterdir()) == []
 
@@ -73,7 +73,7 @@ def test_every_other_verb_that_needs_nodes_says_the_same(home: Path) -> None:
     for words in (("cluster", "up"), ("cluster", "down"), ("cluster", "status"), ("heal",)):
         done = plainly(home, sys.executable, "-m", "harness", *words)
         assert (done.returncode, done.stderr.count("\n")) == (254, 1), (words, done.stderr)
-        assert "needs root: run the same with sudo" in done.stderr
+        assert "needs root: run the same command with sudo" in done.stderr
     suite = plainly(home, sys.executable, "-m", "harness", "suite", str(ROOT / "suites" / "smoke.toml"))
     assert suite.returncode == 254, suite.stderr
     assert "needs root" in suite.stderr

@@ -40,9 +40,9 @@ class TestOpenCluster:
         [
             ("docker", "--cluster docker: expected netns, netns:NAME"),
             ("inventory", "--cluster inventory: expected"),
-            ("inventory:", "nothing comes after the colon; expected"),
-            ("netns:", "nothing comes after the colon; expected"),
-            ("vagrant:", "nothing comes after the colon; expected"),
+            ("inventory:", "the part after the colon is missing; expected"),
+            ("netns:", "the part after the colon is missing; expected"),
+            ("vagrant:", "the part after the colon is missing; expected"),
             ("inventory:/missing.toml", "cannot be read: No such file"),
             ("netns:a/b", "at most 31 small letters"),
             ("netns:" + "a" * 32, "at most 31 small letters"),
@@ -68,7 +68,8 @@ class TestCommandLine:
             assert run_command(["cluster", verb]) == 254
             said = capsys.readouterr().err
             assert (
-                said == "harness: --cluster netns needs root: run the same with sudo, or use --cluster inventory:FILE\n"
+                said == "harness: --cluster netns needs root: run the same command with sudo, or use --cluster "
+                "inventory:FILE\n"
             )
 
     def test_help_shows_the_defaults(self) -> None:

@@ -228,7 +228,7 @@ class TestMachine:
             capabilities.require_programs()
 
     def test_a_full_disk_is_reported_before_anything_is_made(self, tmp_path: Path) -> None:
-        with pytest.raises(ClusterError, match="make room there"):
+        with pytest.raises(ClusterError, match="free some space there"):
             capabilities.require_disk(tmp_path, 10**9)
 
     def test_the_next_best(self, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -62,13 +62,13 @@ def test_every_node_is_sent_the_script_of_all_nodes(monkeypatch: pytest.MonkeyPa
 def test_a_node_that_cannot_be_made_is_named_with_its_last_words(monkeypatch: pytest.MonkeyPatch) -> None:
     bad = "a\nb\nE: Unable to locate package xfsprogs\nprovision: apt-get install xfsprogs failed\n"
     monkeypatch.setattr(FakeRemote, "answers", {"n1": (0, "provision: ready"), "n2": (255, bad)})
-    with pytest.raises(ClusterError, match=r"^n2 cannot be made a node \(exit code 255\): b / E: .*xfsprogs failed$"):
+    with pytest.raises(ClusterError, match=r"^cannot set up n2 as a node \(exit code 255\): b / E: .*xfsprogs failed$"):
         provision(NODES, lambda _: None)
 
 
 def test_a_node_that_dies_without_a_word(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(FakeRemote, "answers", {"n1": (-1, ""), "n2": (0, "")})
-    with pytest.raises(ClusterError, match=r"n1 cannot be made a node .*no output"):
+    with pytest.raises(ClusterError, match=r"cannot set up n1 as a node .*no output"):
         provision(NODES, lambda _: None)
 
 

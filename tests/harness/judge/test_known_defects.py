@@ -405,7 +405,7 @@ def test_a_file_of_defects_is_read(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        (GOOD.replace("x{node}", "("), "defect[0].log is no regular expression"),
+        (GOOD.replace("x{node}", "("), "defect[0].log is not a regular expression"),
         (GOOD.replace("['no-recovery']", "[]"), "defect[0].kinds must be a list of texts (one at least), not []"),
         (
             GOOD.replace("['no-recovery']", "'no-recovery'"),
@@ -413,18 +413,18 @@ def test_a_file_of_defects_is_read(tmp_path: Path) -> None:
         ),
         (GOOD + "times = 0", "times must be a whole number from 1 on, not 0"),
         (GOOD + "only_with = 'no-recovery'", "only_with must be a list of texts, not 'no-recovery'"),
-        (GOOD + "only_with = ['no-recover']", "'no-recover', which is none of its kinds; did you mean no-recovery?"),
+        (GOOD + "only_with = ['no-recover']", "'no-recover', which is not one of its kinds; did you mean no-recovery?"),
         (GOOD + "tims = 2", "there is no key 'tims'; did you mean times?"),
-        (GOOD.replace("log =", "why ="), "defect[0] has kinds alone for a mark: add log, faults or only_with"),
+        (GOOD.replace("log =", "why ="), "defect[0] has only kinds to recognize it by: add log, faults or only_with"),
         (
             GOOD.replace("log =", "why =") + "faults = ['crash-all']\ntimes = 2",
             "defect[0] has times or after_heal_s, which count lines of log: add log",
         ),
         (GOOD.replace("log =", "why =") + "faults = ['x']\nunless = 'y'", "unless, which denies lines of log: add log"),
         (GOOD.replace("x{node}", "(?P<above>1)"), "log has one of the groups above and below: add the other"),
-        (GOOD.replace("'x{node}'", "['x', '(']"), "defect[0].log is no regular expression"),
-        (GOOD + "unless = '('", "defect[0].log is no regular expression"),
-        (GOOD + GOOD, "the defect a is written twice"),
+        (GOOD.replace("'x{node}'", "['x', '(']"), "defect[0].log is not a regular expression"),
+        (GOOD + "unless = '('", "defect[0].log is not a regular expression"),
+        (GOOD + GOOD, "the defect a is defined twice"),
         (GOOD.replace("name = 'a'\n", ""), "defect[0].name is missing: it must be a text that is not empty"),
         ("[[defects]]", "there is no key 'defects'"),
         ("x = (", "not TOML"),

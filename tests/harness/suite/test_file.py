@@ -149,8 +149,8 @@ def test_a_script_that_does_not_fit_into_shorter_runs_is_skipped(tmp_path: Path)
         ("[[matrix]]\nseed = 'x'", "seed must be a whole number from 0 on"),
         ("[[matrix]]\nseed = []", "seed must be a whole number from 0 on"),
         ("[[matrix]]\nrepeat = 0", "repeat must be a whole number from 1 to 1000, not 0"),
-        ("[[matrix]]\nrate = [50, 50]", "comes twice; give one of its matrices a name"),
-        (MATRIX + MATRIX, "the cell register-bridge-0.4.0 comes twice"),
+        ("[[matrix]]\nrate = [50, 50]", "appears twice; give one of its matrices a name"),
+        (MATRIX + MATRIX, "the cell register-bridge-0.4.0 appears twice"),
         ("[[matrix]]\nnodes = [3, 5]", "nodes must be the same in all of them"),
         (
             "[[matrix]]\nexpect = 'wrong'",

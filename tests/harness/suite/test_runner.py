@@ -157,7 +157,7 @@ def test_a_planted_bug_that_was_found_beside_our_failure_stays_found(tmp_path: P
     Runner(journal, lambda _one, _log: ends.pop(0), lambda: (), Screen(), lambda: False).run()
     again = read_journal(journal.root)
     assert [found.outcome for found in again.attempts] == ["harness-failure", "passed", "harness-failure", end]
-    assert again.attempts[1].sentence == f"found in t/1 (disk full; as expected), and not again: a {end}"
+    assert again.attempts[1].sentence == f"found in t/1 (disk full; as expected), but not again: a {end}"
 
 
 def test_our_own_failure_in_every_attempt_stays_ours(tmp_path: Path) -> None:
@@ -233,7 +233,7 @@ def test_a_journal_is_torn_within_a_character_and_holds_what_ends_lines_of_a_tex
 def test_what_is_no_journal_cannot_be_resumed(tmp_path: Path, spoil: str) -> None:
     journal = begin(tmp_path, begun(*ABC), NOW)
     (journal.root / "suite.json").write_text(spoil)
-    with pytest.raises(UsageError, match=r"cannot be resumed: .*start the suite anew, without --resume"):
+    with pytest.raises(UsageError, match=r"cannot be resumed: .*start the suite again, without --resume"):
         unfinished(tmp_path, "toy")
 
 

@@ -283,7 +283,7 @@ def test_a_cluster_that_cannot_be_had_is_a_failure_of_the_harness(world: World) 
 def test_a_site_that_cannot_be_drawn_changes_nothing(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("reports.site.site.write_site", lambda *_: 1 / 0)
     assert world() == 0
-    assert "the site could not be written: ZeroDivisionError" in world.results["warnings"][0]
+    assert "the site cannot be written: ZeroDivisionError" in world.results["warnings"][0]
 
 
 def test_dry_run_lists_the_cells_and_touches_nothing(world: World, capsys: pytest.CaptureFixture[str]) -> None:

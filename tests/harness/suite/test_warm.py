@@ -84,7 +84,7 @@ def test_what_cannot_be_healed_is_replaced(enter: Any) -> None:
     cluster = enter(world)
     notes = cluster.reset()
     assert "n2: healing did not remove: nft: drop" in notes
-    assert notes[-1] == "the nodes were made anew"
+    assert notes[-1] == "the nodes were recreated"
     assert world.steps[-3:] == ["down", "up", "look"]
     assert cluster.renewed == 1
 
@@ -92,7 +92,7 @@ def test_what_cannot_be_healed_is_replaced(enter: Any) -> None:
 def test_a_node_that_does_not_answer_is_replaced(enter: Any) -> None:
     world = World([FRESH, HostUnreachableError("n1", "no SSH server answered"), FRESH])
     notes = enter(world).reset()
-    assert notes == ("cannot be healed: n1: no SSH server answered", "the nodes were made anew")
+    assert notes == ("cannot be healed: n1: no SSH server answered", "the nodes were recreated")
 
 
 def test_new_nodes_that_are_not_as_at_the_beginning_end_the_suite(enter: Any) -> None:

@@ -32,8 +32,8 @@ def test_an_option_whose_only_choice_is_nothing() -> None:
 @pytest.mark.parametrize(
     ("words", "why"),
     [
-        (["--colour", "red"], "there is nothing to choose, so leave it out, not 'red'"),
-        (["--planted-bug", "x"], "zookeeper has no planted bugs, so leave it out, not 'x'"),
+        (["--colour", "red"], "it has no options: leave it out instead of giving 'red'"),
+        (["--planted-bug", "x"], "zookeeper has no planted bugs: leave it out instead of giving 'x'"),
     ],
 )
 def test_the_command_line_says_it_too(words: list[str], why: str) -> None:

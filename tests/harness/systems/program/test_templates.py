@@ -37,8 +37,8 @@ def test_quotes_must_be_closed() -> None:
     [
         ("{nod}", r"'{nod}': there is no placeholder {nod}; did you mean node\?"),
         ("{x}", "there is no placeholder {x}; known are node, peers, replication"),
-        ("{node", "a brace is written twice"),
-        ("}", "a brace is written twice"),
+        ("{node", "to write a brace, double it"),
+        ("}", "to write a brace, double it"),
         ("{}", "{} is no placeholder"),
         ("{node!r}", "{node} is no placeholder"),
         ("{node:>9}", "{node} is no placeholder"),
