@@ -81,7 +81,7 @@ def check_transactions(history: Any, model: str = "list-append", level: str = DE
 def _transactions(model: str | Model) -> Transactions:
     chosen = model_named(model)
     if not isinstance(chosen, Transactions):
-        raise ModelError(f"these are transactions, which no {chosen.name} has")
+        raise ModelError(f"the history holds transactions, which a {chosen.name} does not have")
     return chosen
 
 
@@ -135,7 +135,7 @@ def _event(row: int, record: Mapping[str, Any]) -> Event:
     if process != "nemesis" and type(process) is not int:
         raise wrong(f"process must be an integer or 'nemesis', found {process!r}")
     if not isinstance(key := _plain(record.get("key")), str | int | None) or isinstance(key, bool):
-        raise wrong(f"key must be a text or an integer, found {key!r}")
+        raise wrong(f"key must be a string or an integer, found {key!r}")
     if type(index := _plain(record.get("index", row))) is not int:
         raise wrong(f"index must be an integer, found {index!r}")
     return Event(

@@ -137,7 +137,7 @@ def _misfit(operation: Operation, model: Model) -> str | None:
     except NotImplementedError:
         return None  # judged as a whole, and by its shape here
     except (TypeError, ValueError, AttributeError, KeyError, RecursionError):
-        return f"{operation.f} of {shape(freeze(operation.value))} is none of a {model.name}"
+        return f"{operation.f} of {shape(freeze(operation.value))} is not an operation of a {model.name}"
     return None
 
 

@@ -60,7 +60,7 @@ def _check(
     limits, engine, proofs = options.limits(), options.engine, options.proofs
     keys = {operation.key for operation in operations}
     if len(keys) > 1:
-        raise ModelError(f"one object's operations are expected, found {len(keys)} keys")
+        raise ModelError(f"expected the operations of one object, found {len(keys)} keys")
     if (other := model.judged_as(operations)) is not None:
         shown = {one.invoke_index: said for one, said in zip(operations, recorded, strict=True)}
         said = [shown.get(one.invoke_index, one) for one in other[1]]
@@ -78,7 +78,7 @@ def _check(
     calls = calls_of(operations, model)
     result = decide(calls, model, limits, engine=engine, proof=proofs and len(calls) <= MAX_PROVEN_OPERATIONS)
     if result.order is not None and not is_linearization(result.order, calls, model):
-        raise CertificateError(f"the engine {result.engine} gave an order that is no linearization")
+        raise CertificateError(f"the engine {result.engine} gave an order that is not a linearization")
     explained = explain(result, calls, Scene(recorded, model, key), limits) if proofs else unexplained(result)
     return key_verdict(key, result, len(calls), explained, limits)
 
@@ -96,7 +96,7 @@ def _decided(
     if not proofs or result.verdict != "valid" or found.proof is None or found.operations > MAX_PROVEN_OPERATIONS:
         return verdict
     if (certificate := found.proof.certificate()) is None:
-        raise CertificateError(f"the engine {result.engine} gave an order that is no linearization")
+        raise CertificateError(f"the engine {result.engine} gave an order that is not a linearization")
     return replace(verdict, certificate=certificate)
 
 
@@ -154,7 +154,7 @@ def _check_registers(
         return check_columns(columns, model, options)
     lengths = certificates(columns, judged.valid & short)
     if (lengths[judged.valid & short] < 0).any():
-        raise CertificateError(f"the engine {ZONES.title} gave an order that is no linearization")
+        raise CertificateError(f"the engine {ZONES.title} gave an order that is not a linearization")
     seconds = (options.clock() - started) / keys
     verdicts: dict[int, KeyVerdict] = {}
     for number in np.flatnonzero(judged.valid).tolist():

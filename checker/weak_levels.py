@@ -59,7 +59,7 @@ class _Found:
 def check_weak(operations: Sequence[Operation], model: WeakRegister, options: CheckOptions) -> KeyVerdict:
     """Decide whether sessions keep the level.  For ``sequential`` the operations may be on several keys."""
     if options.engine is not None:
-        raise ModelError(f"only one engine decides {model.name}; leave the engine {options.engine} out")
+        raise ModelError(f"only one engine decides {model.name}; leave out the engine {options.engine}")
     limits = options.limits()
     judged = sorted(
         (one for one in operations if one.outcome == "ok" or (one.outcome == "info" and one.f == "write")),

@@ -112,7 +112,7 @@ def _cached(function: Callable[..., Any], **options: bool) -> Any:
 
 @cache
 def _warn_once() -> None:
-    log.warning("checking starts slowly, as nothing compiled can be kept: name a directory with NUMBA_CACHE_DIR")
+    log.warning("checking starts slowly, because compiled code cannot be saved: name a directory with NUMBA_CACHE_DIR")
 
 
 def _unless_full(save: Callable[..., None]) -> Callable[..., None]:

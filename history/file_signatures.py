@@ -10,8 +10,8 @@ _FIRST_BYTES: Final = {
     b"\xfd7zXZ\0": "this is xz: unpack it first, with `xzcat FILE`",
     b"BZh": "this is bzip2: unpack it first, with `bzcat FILE`",
     b"PK\x03\x04": "this is a ZIP archive: unpack it first, with `unzip FILE`",
-    b"\xff\xfe": "this is UTF-16: make it UTF-8 first, with `iconv -f UTF-16 -t UTF-8 FILE`",
-    b"\xfe\xff": "this is UTF-16: make it UTF-8 first, with `iconv -f UTF-16 -t UTF-8 FILE`",
+    b"\xff\xfe": "this is UTF-16: convert it to UTF-8 first, with `iconv -f UTF-16 -t UTF-8 FILE`",
+    b"\xfe\xff": "this is UTF-16: convert it to UTF-8 first, with `iconv -f UTF-16 -t UTF-8 FILE`",
 }
 
 

@@ -58,7 +58,7 @@ def open_below(root: Path, path: Path, most: int = RECORDS) -> BinaryIO:
         found = os.fstat(file.fileno())
         _require_regular(found, path)
         if found.st_size > most:
-            raise UnsafeFileError(path, f"{found.st_size} bytes, and at most {most} are read; remove it or shorten it")
+            raise UnsafeFileError(path, f"{found.st_size} bytes, but at most {most} are read; remove it or shorten it")
     except BaseException:
         file.close()
         raise
@@ -187,7 +187,7 @@ def _folder_of(root: Path, path: Path) -> Iterator[tuple[int, str]]:
     """Open a file's directory, one path component at a time from ``root``; yield its descriptor and the file name."""
     parts = path.relative_to(root).parts if path.is_relative_to(root) else ("..",)
     if ".." in parts:
-        raise UnsafeFileError(path, f"it leads out of {root}")
+        raise UnsafeFileError(path, f"it points outside {root}")
     *folders, name = parts
     folder = -1
     try:
@@ -218,7 +218,7 @@ def _naming(path: Path) -> Iterator[None]:
 
 def _require_regular(found: os.stat_result, path: Path) -> None:
     if not stat.S_ISREG(found.st_mode):
-        raise UnsafeFileError(path, f"it is {_type(found.st_mode)}, and only a regular file counts here; remove it")
+        raise UnsafeFileError(path, f"it is {_type(found.st_mode)}, but only regular files are read here; remove it")
 
 
 def _type(mode: int) -> str:

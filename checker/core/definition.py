@@ -47,7 +47,9 @@ def linearization(calls: Sequence[Call], model: Model) -> list[Call] | None:
     It contains only the pending calls that other calls need.  Raises ValueError if the history is too large.
     """
     if len(calls) > MAX_DEFINITION_CALLS:
-        raise ValueError(f"{len(calls)} calls are too many for the definition, {MAX_DEFINITION_CALLS} are the most")
+        raise ValueError(
+            f"{len(calls)} calls are too many for the definition, which takes at most {MAX_DEFINITION_CALLS}"
+        )
     must = sum(1 << place for place, call in enumerate(calls) if not call.pending)
     seen: set[tuple[int, State]] = {(0, model.initial)}
     todo: list[tuple[int, State, _Path]] = [(0, model.initial, None)]

@@ -77,7 +77,7 @@ class Etcd(Model):
         lengths = {"range": 5, "transaction": 3}
         shaped = isinstance(value, tuple) and len(value) == lengths[f] if f in lengths else type(value) is int
         if not shaped or not (result is UNKNOWN or (isinstance(result, tuple) and result)):
-            raise ModelError(f"{f} of {value!r} answered by {result!r} is no operation of etcd's robustness tests")
+            raise ModelError(f"{f} of {value!r} answered by {result!r} is not an operation of etcd's robustness tests")
 
     def step(self, state: State, f: str, value: Any, result: Any) -> State:
         if f not in _FUNCTIONS:

@@ -120,9 +120,9 @@ def _dense(operations: Sequence[Operation]) -> list[Operation]:
         model.admit(one.f, freeze(one.value), freeze(one.result))
     appended = [freeze(one.value) for one in operations if one.f == "append"]
     if None in appended:
-        raise ModelError("a ledger holds no null: that is the answer where no entry of a client is")
+        raise ModelError("a ledger holds no null: null is the answer at an index without an entry of a client")
     if len(set(appended)) < len(appended):
-        raise ModelError("a ledger is judged by values that are appended once each, and one was appended twice")
+        raise ModelError("a ledger needs unique values, but one was appended twice")
     known = sorted({index for one in ok for index in _known(one)})
     place = {index: place for place, index in enumerate(known)}
     return [moved for one in operations if (moved := _moved(one, place)) is not None]

@@ -31,7 +31,7 @@ class UnorderedQueue(Model):
         if f not in ("enqueue", "dequeue", "drain"):
             raise ModelError(f"a queue has no operation {f!r}")
         if f == "drain" and result is not UNKNOWN and not isinstance(result, tuple):
-            raise ModelError("a drain of a queue answers a list of what it took out")
+            raise ModelError("a drain of a queue must return the list of items that it took")
 
     def step(self, state: State, f: str, value: Any, result: Any) -> State:
         held = Counter(dict(state))
@@ -99,7 +99,7 @@ class UniqueIds(Model):
         if f != "generate":
             raise ModelError(f"a generator of identifiers has no operation {f!r}")
         if result is None:
-            raise ModelError("a generate answers an identifier")
+            raise ModelError("a generate must return an identifier")
 
     def step(self, state: State, f: str, value: Any, result: Any) -> State:  # noqa: ARG002
         if result is UNKNOWN:

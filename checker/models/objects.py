@@ -207,11 +207,11 @@ class Log(Model):
 
     def admit(self, f: str, value: Any, result: Any) -> None:
         if f == "append":
-            _expect(result is UNKNOWN or is_index(result), "an append to a log answers an index from 0 on", result)
+            _expect(result is UNKNOWN or is_index(result), "an append to a log returns an index, from 0 on", result)
         elif f == "get":
-            _expect(is_index(value), "a get of a log asks for an index from 0 on", value)
+            _expect(is_index(value), "a get of a log takes an index, from 0 on", value)
         elif f == "list":
-            _expect(isinstance(result, tuple), "a list of a log answers all its entries", result)
+            _expect(isinstance(result, tuple), "a list of a log returns all its entries", result)
 
     def step(self, state: State, f: str, value: Any, result: Any) -> State:
         if f == "append":
@@ -283,7 +283,7 @@ class GrowSet(Model):
 
     def admit(self, f: str, value: Any, result: Any) -> None:  # noqa: ARG002
         if f == "read":
-            _expect(result is None or isinstance(result, (tuple, frozenset)), "a read of a set answers a list", result)
+            _expect(result is None or isinstance(result, (tuple, frozenset)), "a read of a set returns a list", result)
 
     def step(self, state: State, f: str, value: Any, result: Any) -> State:
         if f == "add":
@@ -321,7 +321,7 @@ class KeyValue(Model):
         if f in ("put", "append"):
             _expect(isinstance(value, str), f"a {f} to a key-value store takes a string", value)
         elif f == "get":
-            _expect(result is None or isinstance(result, str), "a get of a key-value store answers a string", result)
+            _expect(result is None or isinstance(result, str), "a get of a key-value store returns a string", result)
         else:
             raise ModelError(f"a key-value store has no operation {f!r}")
 
@@ -339,7 +339,7 @@ class KeyValue(Model):
 
     def start_with(self, value: Any) -> Model | Sequence[Made]:
         if not isinstance(value, str):
-            raise ModelError(f"a string starts with a text, not with {shape(value)}")
+            raise ModelError(f"a string starts with text, not with {shape(value)}")
         return [("put", value, None)]
 
 
@@ -359,7 +359,7 @@ class Counter(Model):
         if f == "add":
             _expect(type(value) in (int, float), "an add to a counter takes a number", value)
         elif f == "read":
-            _expect(type(result) in (int, float), "a read of a counter answers a number", result)
+            _expect(type(result) in (int, float), "a read of a counter returns a number", result)
 
     def start_with(self, value: Any) -> Model | Sequence[Made]:
         if type(value) not in (int, float):

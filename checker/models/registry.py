@@ -116,5 +116,5 @@ def _loaded(point: EntryPoint) -> Model:
         why = f"{type(error).__name__}: {error}"
         raise ModelError(f"the model {point.name}: {point.value} cannot be loaded: {why}") from None
     if not isinstance(made, Model):
-        raise ModelError(f"the model {point.name}: {point.value} makes no Model")
+        raise ModelError(f"the model {point.name}: {point.value} does not make a Model")
     return made

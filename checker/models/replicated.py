@@ -24,9 +24,7 @@ def settled(operations: Sequence[Operation]) -> list[Operation]:
     last = max((one.return_index or one.invoke_index for one in operations if one.f == "add"), default=-1)
     kept = [one for one in operations if one.f != "read" or one.invoke_index > last]
     if not any(one.f == "read" and one.outcome == "ok" for one in kept):
-        raise ModelError(
-            "no read was answered after the last add: of replicas that may be behind, nothing can be judged"
-        )
+        raise ModelError("no read was answered after the last add, so replicas that may be behind cannot be judged")
     return kept
 
 

@@ -36,7 +36,7 @@ class SyncStateSet(Model):
         if f not in (*_LENGTHS, "alter"):
             raise ModelError(f"a {self.name} has no operation {f!r}")
         if f == "alter" and not (isinstance(value, tuple) and len(value) == 4 and isinstance(value[3], tuple)):
-            raise ModelError(f"an alter names master, its epoch, the epoch and the members, found {value!r}")
+            raise ModelError(f"an alter names the master, its epoch, the epoch and the members, found {value!r}")
         if result is UNKNOWN or (f == "alter" and type(result) is int):
             return
         if f == "alter" or not (isinstance(result, tuple) and len(result) == _LENGTHS[f]):

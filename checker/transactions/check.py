@@ -24,7 +24,7 @@ def check_isolation(
     Raises FormatError for transactions that cannot be judged, and ModelError if another engine is requested.
     """
     if options.engine is not None:
-        raise ModelError(f"only the {ENGINE} decides a {model.name}; leave the engine {options.engine} out")
+        raise ModelError(f"only the {ENGINE} decides a {model.name}; leave out the engine {options.engine}")
     limits = options.limits()
     columns = history if isinstance(history, TransactionColumns) else columns_of_operations(history, model.holds)
     report = check_columns(columns, model.level)

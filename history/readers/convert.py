@@ -59,7 +59,7 @@ def convert_history(
             if size > by_rows:
                 raise
     if size > by_rows:
-        raise too_large(path, "this format has no reader by lines", by_rows)
+        raise too_large(path, "this format cannot be read line by line", by_rows)
     read = read_text(path)
     with history.open("wb") as file:
         file.write(_header(path, read.model))

@@ -77,7 +77,7 @@ class _File:
             raise self.wrong(offset, f"expected a block of {size} bytes, found the end of the file: it may be cut")
         found = zlib.crc32(_HEADER.pack(size, 0, kind), zlib.crc32(memoryview(self.data)[start:end]))
         if found != checksum:
-            raise self.wrong(offset, "the checksum of this block is not that of its content: the file is damaged")
+            raise self.wrong(offset, "the checksum of this block does not match its content: the file is damaged")
         return start, end, kind
 
     def _at(self, number: int) -> tuple[int, int, int]:

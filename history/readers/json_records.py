@@ -173,7 +173,7 @@ def _event(line: int, record: dict[str, Any], wrong: Wrong) -> Record:
             f"--map 'type.{record['type']}=info' (or ok, fail, invoke)",
         )
     if record.get("type") == "ok" and record.get("error") is not None:
-        raise wrong(line, f"an event that is ok and has the error {str(record['error'])[:60]!r}: which is it?")
+        raise wrong(line, f"an event that is ok and has the error {str(record['error'])[:60]!r}: decide which it is")
     if "result" in record:
         result = record.pop("result")
         if record.get("type") == "ok":

@@ -95,7 +95,7 @@ def _receipt(number: int, fault: _Fault) -> Iterable[Event]:
     text = f"{fault.name} {said}".lower()
     family = next((name for name, words in _FAMILIES.items() if re.search(words, text)), "")
     asked = {"id": number, "action": "inject", "family": family, "summary": said[:200]}
-    reason = "the file says that it was done, and has no witness"
+    reason = "the file says that it was done, but has no witness"
     moments: list[tuple[int, Any, dict[str, Any]]] = [
         (fault.began, "invoke", asked), (fault.stood, "info", {**asked, "reason": reason}),
     ]  # fmt: skip

@@ -142,7 +142,7 @@ def operation_at(table: pa.Table, row: int, path: str) -> Operation:
     except (ValueError, RecursionError) as error:
         raise _wrong(path, record["invoke_index"], f"expected JSON: {error}") from None
     if type(texts["key"]) not in (str, int, type(None)):
-        message = f"the key must be a text or an integer, found {texts['key']!r}"
+        message = f"the key must be a string or an integer, found {texts['key']!r}"
         raise _wrong(path, record["invoke_index"], message)
     return Operation.from_json({**record, **texts})
 

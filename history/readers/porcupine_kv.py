@@ -22,5 +22,5 @@ def misfit(event: Event) -> str | None:
         return f"expected get, put or append of a key, found {event.f!r}"
     unread = event.value is None and event.f == "get" and event.type != "ok"
     if not unread and not isinstance(event.value, str):
-        return f"expected a text, found :value {event.value!r}"
+        return f"expected a string, found :value {event.value!r}"
     return None

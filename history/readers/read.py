@@ -84,7 +84,7 @@ def read_any(
                 found = _text(plain, model, large, name, fields)
     if fields is not None and not found.mapping:
         raise FormatError(
-            str(path), "byte 0", f"{found.format} has fields of its own: a mapping is for foreign formats"
+            str(path), "byte 0", f"{found.format} has its own field names: a mapping is only for foreign formats"
         )
     return found
 
@@ -103,9 +103,7 @@ def unpacked(path: Path) -> Iterator[Path]:
                 while block := packed.read(1 << 20):
                     size += plain.write(block)
                     if size > MOST_UNPACKED:
-                        raise FormatError(
-                            str(path), "the archive", f"more than {MOST_UNPACKED >> 30} GB are packed in it"
-                        )
+                        raise FormatError(str(path), "the archive", f"it unpacks to more than {MOST_UNPACKED >> 30} GB")
         except (EOFError, zlib.error, gzip.BadGzipFile) as error:
             raise FormatError(str(path), "the archive", f"expected gzip, found a damaged one: {error}") from None
         plain.flush()
@@ -156,7 +154,7 @@ def _text(path: Path, model: str | None, large: int, name: str | None, fields: F
                 return Foreign(name, columns=found, model=MODELS.get(name), note=note)
             return Foreign(name, found, model=MODELS.get(name), note=note)
     if size > BY_ROWS:
-        raise too_large(path, f"of {name} there is no reader by lines; cut it by keys, or convert it to EDN", BY_ROWS)
+        raise too_large(path, f"{name} cannot be read line by line; split it by keys, or convert it to EDN", BY_ROWS)
     read = read_text(path, model, name, fields)
     line = read.history.line
     operations = pair(read.history.events, str(path), line)
@@ -177,7 +175,7 @@ def _unended(path: Path, name: str) -> str | None:
     """
     if name != "jepsen-log" or torn_end(path) is None:
         return None
-    return "the last line has no end: if the file was cut there, that line may say something else than was recorded"
+    return "the last line has no end: if the file was cut off there, that line may differ from what was recorded"
 
 
 def _jsonl(path: Path, model: str | None, large: int) -> Foreign:

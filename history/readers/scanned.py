@@ -168,7 +168,7 @@ class Scanned:
         k, rows = self.kernel, self.rows
         for column in (k.F, k.KEY):
             if not np.array_equal(rows[invoke, column], rows[ret, column]):
-                self.refuse("something else was completed than was invoked")
+                self.refuse("an operation was completed that differs from the one invoked")
         echoes = np.isin(rows[ret, k.F], [self.hashes[name] for name in ECHOED if name != "append"])
         answered = echoes & (types[ret] == 1) & (rows[ret, k.SHAPE] != k.NULL)
         invoke, ret = invoke[answered], ret[answered]

@@ -177,7 +177,7 @@ def load_json(text: str | bytes) -> Any:
 
 
 def _refuse(name: str) -> None:
-    raise ValueError(f"{name} is no JSON")
+    raise ValueError(f"{name} is not JSON")
 
 
 def _finite(text: str) -> float:
@@ -228,7 +228,7 @@ def parse_header(record: dict[str, Any], path: Path) -> Header:
     for name in ("nodes", "members"):
         names = record.get(name, [])
         if not isinstance(names, list) or not all(isinstance(one, str) for one in names):
-            raise FormatError(str(path), "line 1", f"{name!r} must be a list of texts, found {str(names)[:80]}")
+            raise FormatError(str(path), "line 1", f"{name!r} must be a list of strings, found {str(names)[:80]}")
     known = {"format", "version", "test", "model", "seed", "started"}
     model = record.get("model", "register")
     return Header(
@@ -336,7 +336,7 @@ def parse_event(record: dict[str, Any], path: Path, number: int) -> Event:
 
 
 #: The error for an ok read without a value.  Reading it as null would mean that the read found nothing.
-UNANSWERED: Final = "the field {} is missing: an ok read says what was read, null if nothing"
+UNANSWERED: Final = "the field {} is missing: an ok read states what was read, or null if nothing was"
 
 
 def answers_nothing(record: dict[str, Any]) -> bool:
@@ -349,10 +349,10 @@ def _optional_fields(record: dict[str, Any]) -> str | None:
     if (phase := record.get("phase")) is not None and phase not in PHASES:
         return f"phase must be one of {', '.join(PHASES)}, found {phase!r}"
     if (key := record.get("key")) is not None and (not isinstance(key, str | int) or isinstance(key, bool)):
-        return f"key must be a text or an integer, found {key!r}"
+        return f"key must be a string or an integer, found {key!r}"
     for name in ("node", "error"):
         if (text := record.get(name)) is not None and not isinstance(text, str):
-            return f"{name!r} must be a text, found {text!r}"
+            return f"{name!r} must be a string, found {text!r}"
     if (intended := record.get("intended")) is not None and type(intended) is not int:
         return f"'intended' must be an integer, found {intended!r}"
     return None

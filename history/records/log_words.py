@@ -32,7 +32,7 @@ class LogWords:
                 # They are used as parts of longer expressions, where flags for the whole expression are not allowed.
                 re.compile(f"(?:{text})")
             except re.error as error:
-                raise ValueError(f"{name} is no regular expression: {error}; write flags as (?i:…)") from None
+                raise ValueError(f"{name} is not a regular expression: {error}; write flags as (?i:…)") from None
 
     def to_environment(self) -> dict[str, Any]:
         """Return the entry for the results' ``environment``; empty if the system declares nothing."""

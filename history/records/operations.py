@@ -133,7 +133,7 @@ def contradiction(f: str, asked: Any, answered: Any) -> str | None:
     same = asked == repeated if plain else _text(asked) == _text(repeated)
     if same:
         return None
-    return f"a {f} of {_text(asked)[:80]} was invoked, and cannot end as one of {_text(answered)[:80]}"
+    return f"a {f} of {_text(asked)[:80]} was invoked, but cannot end as one of {_text(answered)[:80]}"
 
 
 def _txn_contradiction(asked: Any, answered: Any) -> str | None:
@@ -146,10 +146,10 @@ def _txn_contradiction(asked: Any, answered: Any) -> str | None:
     if answered is None:
         if not any(step[0] in READ_STEPS for step in asked):
             return None
-        return f"a txn of {_text(asked)[:80]} is ok without what it read"
+        return f"a txn of {_text(asked)[:80]} is ok but lacks what it read"
     if _is_list(answered) and len(answered) == len(asked) and all(map(_answers_step, asked, answered)):
         return None
-    return f"a txn of {_text(asked)[:80]} was invoked, and cannot end as one of {_text(answered)[:80]}"
+    return f"a txn of {_text(asked)[:80]} was invoked, but cannot end as one of {_text(answered)[:80]}"
 
 
 def _answers_step(asked: Any, answered: Any) -> bool:
@@ -202,7 +202,9 @@ def pair(
             continue
         invocation = open_invocations.pop(process, None)
         if invocation is None:
-            raise FormatError(source, place(event.index), f"process {process} completes what it never invoked")
+            raise FormatError(
+                source, place(event.index), f"process {process} completes an operation that it never invoked"
+            )
         if (invocation.f, invocation.key) != (event.f, event.key):
             raise FormatError(
                 source,

@@ -84,7 +84,7 @@ def _column(table: pa.Table, name: str, field: pa.Field, path: Path) -> pa.Chunk
     if field.name in table.column_names:
         found = table[field.name]
         if found.type != field.type:
-            complaint = f"the column {field.name} of {name} is {found.type}, where this release has {field.type}"
+            complaint = f"the column {field.name} of {name} is {found.type}, but this release needs {field.type}"
             raise FormatError(str(path), "the schema", complaint)
         return found
     return pa.nulls(table.num_rows, field.type)

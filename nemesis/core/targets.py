@@ -101,7 +101,7 @@ def check_words(words: str, names: Sequence[str] = ()) -> None:
         if not bare or (names and bare not in (*WORDS, *names)):
             mend = suggestion(bare, (*WORDS, *names)) or f"{', '.join(WORDS)} or a node's name"
             place = "" if bare == words else f" in {words!r}"
-            raise ScheduleError(f"{bare!r}{place} is no choice of nodes: {mend}")
+            raise ScheduleError(f"{bare!r}{place} does not choose nodes: {mend}")
 
 
 def certain(words: str, names: Sequence[str], members: Sequence[str]) -> tuple[str, ...]:

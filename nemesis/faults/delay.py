@@ -233,7 +233,7 @@ class QueuedPackets:
         said = {node: answer.stdout.strip() for node, answer in stopped.items()}
         ruled = [node for node, answer in listings.items() if self.wall.packets(answer.stdout)]
         dead = [node for node in ruled if said[node] == "{}"]  # a repeated heal finds neither rules nor a helper
-        why = f"the helper on {', '.join(dead)} had ended by itself: packets passed as ever"
+        why = f"the helper on {', '.join(dead)} had ended by itself: packets passed as usual"
         lapsed = {"lapsed": why} if dead else {}
         return {"rules_gone": list(nodes), "helpers": said, **lapsed}
 
@@ -296,7 +296,7 @@ def reordered(ctx: Context, targets: Targets, shape: Shape) -> Witness:
     links = _numbered(ctx, targets.grudge, 300)
     late = {link: late for link, (_, _, late) in links.items()}
     if len(links) < len(targets.grudge) or not all(late.values()):
-        raise FaultError(f"nothing came out of order on some link: {late}")
+        raise FaultError(f"nothing was reordered on some link: {late}")
     return {"asked": shape.reorder, "sent": 300, "came_late": late}
 
 
@@ -305,7 +305,7 @@ def doubled(ctx: Context, targets: Targets, shape: Shape) -> Witness:
     links = _numbered(ctx, targets.grudge, 300)
     twice = {link: came - different for link, (came, different, _) in links.items()}
     if len(links) < len(targets.grudge) or not all(twice.values()):
-        raise FaultError(f"nothing came twice on some link: {twice}")
+        raise FaultError(f"nothing was duplicated on some link: {twice}")
     return {"asked": shape.duplicate, "sent": 300, "came_twice": twice}
 
 

@@ -135,7 +135,7 @@ class DiskFull:
         said = self._write(ctx, targets)
         if any("written" not in text for text in said.values()):
             # This is our failure, not the system's: the filesystem that we provided is too small for what it wrote.
-            raise FaultError(f"our filler is gone, and a write of 64 KiB is still answered: {said}")
+            raise FaultError(f"our filler is gone, but a write of 64 KiB is still answered: {said}")
         return {**restart(ctx, targets.nodes), "writes_answered_now": said}
 
     def _write(self, ctx: Context, targets: Targets) -> dict[str, str]:
@@ -208,7 +208,7 @@ class Damage:
         answers = ctx.run_checked(dict.fromkeys(targets.nodes, Command(("python3", "-c", _INSPECT, REPORT))))
         seen: dict[str, dict[str, Any]] = {node: json.loads(answer.stdout) for node, answer in answers.items()}
         if whole := [node for node, one in seen.items() if one["now"] == one["before"]]:
-            raise FaultError(f"the file is as it was on {', '.join(whole)}")
+            raise FaultError(f"the file is unchanged on {', '.join(whole)}")
         return {"damaged": seen}
 
     def heal(self, ctx: Context, targets: Targets) -> Witness:

@@ -90,7 +90,7 @@ class LeaderThenSuccessor:
         return restart(ctx, (*targets.nodes, *targets.reserved))
 
 
-NO_TRANSFER: Final = "this system takes no request to transfer leadership"
+NO_TRANSFER: Final = "this system cannot transfer leadership on request"
 
 
 @runtime_checkable
@@ -146,7 +146,7 @@ class LeaderTransfer:
             return ctx.until(lambda: self._leads(ctx, targets), 0.3 if refused else REQUEST_S)
 
         if not ctx.until(ask, TRANSFER_S):
-            raise FaultError(f"{to} did not come to lead within {TRANSFER_S:g} s{refused}")
+            raise FaultError(f"{to} did not become leader within {TRANSFER_S:g} s{refused}")
         if not taken:
             raise FaultError(f"{to} leads, but no request to hand over to it was seen to be taken")
 

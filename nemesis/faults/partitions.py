@@ -264,7 +264,7 @@ class Bridge(Partition):
 
     def aimed(self, ctx: Context, nodes: Sequence[str], rng: random.Random) -> grudges.Grudge:
         if len(nodes) > 1:
-            raise SkippedError(f"a bridge is one node, and {', '.join(nodes)} were chosen")
+            raise SkippedError(f"a bridge is one node, but {', '.join(nodes)} were chosen")
         return grudges.bridge_over(ctx.members, nodes[0], rng, ctx.others)
 
 

@@ -190,7 +190,9 @@ def refused_writes(ctx: Context, targets: Targets) -> Witness:
 
 #: States that only our own writes prove a disk fault: the kernel does not count a process's failed writes, and a mapped
 #: file has none.
-WRITER: Final[Witness] = {"writer": "ours, on the same filesystem; whether the process wrote meanwhile is not seen"}
+WRITER: Final[Witness] = {
+    "writer": "ours, on the same filesystem; whether the process wrote in the meantime cannot be seen"
+}
 
 
 class PowerCut(ProcessFault):
@@ -206,7 +208,7 @@ class PowerCut(ProcessFault):
             return f"no XFS or ext4 filesystem of its own: {places(ctx, none)}"
         shared = [node for node, (_, device) in found.items() if not device.startswith("7:")]
         if shared and not ctx.settings.option("cut_real_disks"):
-            return f"on a real disk: {places(ctx, shared)}; the option cut_real_disks allows to shut it down"
+            return f"on a real disk: {places(ctx, shared)}; the option cut_real_disks allows shutting it down"
         return None
 
     def inject(self, ctx: Context, targets: Targets) -> None:

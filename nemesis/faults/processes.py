@@ -123,7 +123,7 @@ def a_majority(ctx: Context, rng: random.Random) -> list[str]:
     """Choose a random majority of the members.  Raises SkippedError if not enough of them are free."""
     number = majority(len(ctx.members))
     if len(ctx.free) < number:
-        raise SkippedError(f"{len(ctx.free)} of {len(ctx.members)} nodes are free, which is no majority")
+        raise SkippedError(f"{len(ctx.free)} of {len(ctx.members)} nodes are free, which is not a majority")
     return rng.sample(ctx.free, number)
 
 

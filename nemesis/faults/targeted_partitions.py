@@ -115,7 +115,7 @@ class IsolateUntilSnapshot(RuleFault):
         follower = max(whole.grudge, key=lambda node: len(whole.grudge[node]))
         probes = ctx.system.probes()
         if not probes[follower].answered:
-            raise SkippedError(f"{follower} does not say where it stands")
+            raise SkippedError(f"{follower} does not report the end of its log")
         return Targets(whole.nodes, whole.grudge, {"follower": follower, "before": _standing(probes)})
 
     def witness(self, ctx: Context, targets: Targets) -> Witness:

@@ -85,7 +85,9 @@ class Loss(Throttle):
         dropped.subtract(before)
         share = sum(dropped[link] for link in links) / (self.SENT * len(links))
         if share < self.amount(ctx) / 2 or any(dropped[link] <= 0 for link in links):
-            raise FaultError(f"{share:.1%} of {self.SENT} datagrams a link were dropped, {self.amount(ctx):.0%} asked")
+            raise FaultError(
+                f"{share:.1%} of {self.SENT} datagrams per link were dropped instead of {self.amount(ctx):.0%}"
+            )
         return {**felt, "asked": self.amount(ctx), "sent_a_link": self.SENT, "share_dropped": round(share, 3)}
 
 

@@ -100,7 +100,7 @@ def _term(part: str, names: Sequence[str], members: Collection[str]) -> Test:
             return _comparison(left, compare, lambda _: int(number), 0)
         offset = int(more or 0) * (-1 if plus == "-" else 1)
         return _comparison(left, compare, _value(other, other_node, names, members), offset)
-    raise ScheduleError(f"{part!r} is no condition; like: n2 leads, lag(n4) > 1000, a snapshot was saved")
+    raise ScheduleError(f"{part!r} is not a condition; for example: n2 leads, lag(n4) > 1000, a snapshot was saved")
 
 
 def _comparison(left: Value, compare: Callable[[float, float], bool], right: Value, offset: int) -> Test:
@@ -115,7 +115,7 @@ def _value(figure: str, node: str | None, names: Sequence[str], members: Collect
     """Return a function that computes the greatest of the figures meant, or None while no node has one."""
     if figure not in FIGURES and not figure.startswith(OWN):
         there = f"{', '.join(FIGURES)}, and {OWN}NAME for one of the system's own"
-        raise ScheduleError(f"{figure!r} is no figure of a probe; there are {there}")
+        raise ScheduleError(f"{figure!r} is not a figure of a probe; there are {there}")
     if node is None and figure != "term":
         raise ScheduleError(f"{figure} needs a node: {figure}(n1) or {figure}(any)")
     asked = node if node in (None, "any", "followers") else _known(str(node), names)

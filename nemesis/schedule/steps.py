@@ -83,7 +83,7 @@ def turns_of(text: str, every: Iterable[str]) -> tuple[str, ...]:
     """
     parts = [part.strip() for part in text.split(",")] if text.strip() else []
     if not all(parts):
-        raise ScheduleError(f"a fault's name is missing in {text!r}; like: kill-leader,bridge")
+        raise ScheduleError(f"a fault's name is missing in {text!r}; for example: kill-leader,bridge")
     return tuple(dict.fromkeys(turn for part in parts for turn in (every if part == "all" else (part,))))
 
 
@@ -153,7 +153,7 @@ def _weighted(faults: Sequence[str], weights: Mapping[str, float], rng: random.R
     """Yield every turn once in random order, so that none is left out by chance; then draw turns by weight."""
     shares = [weights.get(fault, 1.0) for fault in faults]
     if min(shares) <= 0:
-        raise ScheduleError(f"weights must be above 0: {dict(weights)}; leave out a fault that is not wanted")
+        raise ScheduleError(f"weights must be above 0: {dict(weights)}; leave out the faults that you do not want")
     yield from rng.sample(list(faults), len(faults))
     while True:
         yield rng.choices(list(faults), shares)[0]

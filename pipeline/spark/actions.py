@@ -56,5 +56,5 @@ def require_model(name: str) -> None:
     except ModelError:
         raise JobError(
             f"the worker {socket.gethostname()} does not know the model {name!r}: install the package of the system "
-            "that brings it on every machine of the cluster, or judge with --no-spark"
+            f"that provides it on every machine of the cluster, or judge with --no-spark"
         ) from None

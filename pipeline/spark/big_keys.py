@@ -213,7 +213,7 @@ def _misfit(row: Any, model: str) -> str | None:
     if row.strange:
         return f"{counted(row.strange, 'operation')} {'is' if row.strange == 1 else 'are'} neither read nor write"
     if row.odd:
-        return f"{row.odd} values are no JSON"
+        return f"{row.odd} values are not JSON"
     if row.initial_written:
         return "the initial value was written"
     return f"a value was written {row.writes} times" if row.writes > 1 else None

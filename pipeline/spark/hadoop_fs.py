@@ -84,11 +84,11 @@ def copy_here(spark: SparkSession, uri: str, to: Path, room: int) -> None:
     system, path = _system(spark, uri)
     size, free = int(system.getFileStatus(path).getLen()), shutil.disk_usage(to.parent).free
     if size * room > free:
-        raise OSError(errno.ENOSPC, f"{size} bytes need {size * room} free bytes in {to.parent}, where {free} are left")
+        raise OSError(errno.ENOSPC, f"{size} bytes need {size * room} free bytes in {to.parent}, which has {free}")
     delete, raw = False, True
     system.copyToLocalFile(delete, path, _system(spark, to.as_uri())[1], raw)
     if (copied := to.stat().st_size) != size:
-        raise OSError(errno.EIO, f"{copied} of {size} bytes were copied: it changed meanwhile")
+        raise OSError(errno.EIO, f"{copied} of {size} bytes were copied: the file changed during the copy")
 
 
 def torn_tail(spark: SparkSession, uri: str, size: int) -> bytes:

@@ -165,7 +165,7 @@ def _java_home() -> Path | None:
     if shutil.which("java"):
         return None
     looked = (
-        f"JAVA_HOME={home} holds no bin/java, and there is none on the PATH" if home else "there is no java on the PATH"
+        f"JAVA_HOME={home} has no bin/java, and there is none on the PATH" if home else "there is no java on the PATH"
     )
     raise JavaMissingError(f"Spark needs Java 17 or newer, but {looked}: install openjdk-17-jre-headless")
 
@@ -247,8 +247,8 @@ def _explain(error: BaseException, log: Path) -> str:
         return "Spark needs Java 17 or newer, but the one it found is older: install openjdk-17-jre-headless"
     if missing := sorted({":".join(parts) for parts in _UNRESOLVED.findall(text)}):
         return (
-            f"Spark found no package {', '.join(missing)}: look at its name and version in spark.jars.packages, and "
-            "whether this machine reaches a repository that has it (or name a jar that is here, in spark.jars)"
+            f"Spark found no package {', '.join(missing)}: check its name and version in spark.jars.packages, and that "
+            f"this machine reaches a repository that has it (or name a local jar in spark.jars)"
         )
     tail = "\n".join(text.splitlines()[-15:])
     return f"Spark did not start: {str(error).strip().splitlines()[0]}\n{tail}".rstrip()

@@ -86,7 +86,7 @@ def rows_of(root: Path) -> dict[str, int]:
     expected = _manifest(root / MANIFEST)
     for name, rows in found.items():
         if expected.get(name, rows) != rows:
-            complaint = f"{rows} rows of {name}, where {MANIFEST} says {expected[name]}"
+            complaint = f"{rows} rows of {name}, but {MANIFEST} says {expected[name]}"
             raise FormatError(str(root / f"{name}.parquet"), "the table", complaint)
     return found
 
@@ -156,7 +156,7 @@ def replacing(final: Path, source: Mapping[str, int] | None = None) -> Iterator[
     with appearing(final, _swap) as fresh:
         yield fresh, rows
         if (found := rows_of(fresh)) != rows:
-            raise FormatError(str(final), "the tables", f"{found} rows are read back, where {rows} were written")
+            raise FormatError(str(final), "the tables", f"{rows} rows were written, but {found} were read back")
         with named(fresh / MANIFEST):
             (fresh / MANIFEST).write_text(json.dumps(rows | dict(source or {})))
 

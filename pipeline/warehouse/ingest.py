@@ -235,7 +235,7 @@ def _read_by_tasks(
             raise outcomes
         adder.outcomes |= outcomes
     for number in set(runs) - set(adder.outcomes):
-        adder.fail(number, places[number], "FileNotFoundError: it went away meanwhile")
+        adder.fail(number, places[number], "FileNotFoundError: it was removed in the meantime")
 
 
 def _by_size(spark: SparkSession, large: int) -> Compute:

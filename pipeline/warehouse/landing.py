@@ -113,11 +113,11 @@ class Landing:
         rows = rows_of(files.tables)
         source = source_of(run)
         if (then := made_from(files.tables)) != source:
-            raise FormatError(str(files.tables), "the tables", f"made from {then}, where the run has {source}")
+            raise FormatError(str(files.tables), "the tables", f"made from {then}, but the run has {source}")
         mark = fingerprint(run, rows)
         if (before := self._added.get(name)) is not None:
             if before != mark:
-                raise FormatError(name, "the run", "another of this name is being added")
+                raise FormatError(name, "the run", "another run of this name is being added")
             return False
         known = self._known.get(name)
         if known is not None and known.fingerprint == mark:
@@ -174,7 +174,7 @@ def write_month(root: Path, table: str, month: str, schema: pa.Schema, content: 
     with named(path), path.open("rb") as file:
         os.fsync(file.fileno())
     if (found := rows_in(path)) != rows:
-        raise FormatError(str(path), "the table", f"{found} rows, where {rows} were written")
+        raise FormatError(str(path), "the table", f"{rows} rows were written, but {found} were found")
 
 
 def month_in(root: Path, table: str, month: str) -> Path:

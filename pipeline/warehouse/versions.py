@@ -76,7 +76,7 @@ def landings(warehouse: Path, known: Mapping[str, Known]) -> dict[Path, Landed]:
         except FileNotFoundError:
             continue  # It has become part of a version.
         except FormatError as error:
-            log.warning("what was landed cannot be read, and stays where it is: %s", error)
+            log.warning("landed files cannot be read and stay where they are: %s", error)
             continue
         for name, row in there[path].items():
             if name not in known or row.written > known[name].written:
@@ -152,8 +152,8 @@ def _is_later(path: Path, table: str) -> bool:
 def _warn(table: str, month: str, later: Sequence[Source]) -> None:
     version = version_in(schema_of(later[0].path, table))
     log.warning(
-        "%d files of %s of %s are of a later release, which knows version %d of that table: they are kept as they are, "
-        "and merged when that release refreshes the warehouse; update the harness on this machine",
+        "%d files of %s of %s are of a later release, which knows version %d of that table: they are kept as they are "
+        "until that release refreshes the warehouse; update the harness on this machine",
         len(later), table, month, version,
     )  # fmt: skip
 

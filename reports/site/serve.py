@@ -293,7 +293,7 @@ def make(store: Path, host: str = "127.0.0.1", port: int = 0) -> WSGIServer:
     Raises OSError if the address cannot be taken or the store is not a directory.
     """
     if not store.is_dir():
-        raise NotADirectoryError(20, "there is no run store", str(store))
+        raise NotADirectoryError(20, "not a run store", str(store))
     local = host == "localhost" or ipaddress.ip_address(host).is_loopback
     application = Site(store, ("127.0.0.1", "localhost", "[::1]", host)) if local else Site(store, ())
     return make_server(host, port, application, server_class=_Server, handler_class=_Quiet)

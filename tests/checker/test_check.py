@@ -46,9 +46,9 @@ def test_tables() -> None:
     ("change", "message"),
     [
         ({"type": "done"}, "row 1: type must be one of invoke, ok, fail, info, found 'done'"),
-        ({"process": 1}, "process 1 completes what it never invoked"),
+        ({"process": 1}, "process 1 completes an operation that it never invoked"),
         ({"process": "x"}, "row 1: process must be an integer"),
-        ({"key": True}, "row 1: key must be a text or an integer, found True"),
+        ({"key": True}, "row 1: key must be a string or an integer, found True"),
         ({"index": "1"}, "row 1: index must be an integer, found '1'"),
         ({"time": float("nan")}, "row 1: time must be a number, found nan"),
         ({"type": "invoke"}, "process 0 has an open operation"),
@@ -190,7 +190,8 @@ BAD_LINES = {
     '{"index":3,"time":3,"type":"ok","process":0,"f":"write","value":1}': "line 4: expected index 2, found 3",
     '{"index":2,"time":0,"type":"ok","process":0,"f":"write","value":1}': "line 4: time 0 is before",
     '{"index":2,"time":NaN,"type":"ok","process":0,"f":"write","value":1}': "line 4: expected a JSON object: NaN is no",
-    '{"index":2,"time":3,"type":"ok","process":7,"f":"write","value":1}': "process 7 completes what it never invoked",
+    '{"index":2,"time":3,"type":"ok","process":7,"f":"write","value":1}': "process 7 completes an operation that it "
+    "never invoked",
     '{"index":2,"time":3,"type":"invoke","process":0,"f":"write","value":1}': "process 0 has an open operation",
     '{"index":2,"time":3,"type":"ok","process":0,"f":"read","value":1}': "completes read of None",
     '{"index":2,"time":3,"type":"ok","process":0.5,"f":"write","value":1}': "line 4: process must be an integer",

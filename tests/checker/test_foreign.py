@@ -127,7 +127,7 @@ def test_forms(text: str, value: Any) -> None:
         (STORY.replace(":time 40", ":time ##NaN"), "line 5: :time must be a number, found nan"),
         (STORY.replace(":time 40", ':time "soon"'), "line 5: :time must be a number, found 'soon'"),
         (STORY.replace(":index 3", ":index 0"), "line 4: the events are out of order"),
-        (STORY.replace(":process 1, :time 40", ":process 0, :time 40"), "process 0 completes what it never invoked"),
+        (STORY.replace(":process 1, :time 40", ":process 0, :time 40"), "process 0 completes an operation that"),
         (STORY.replace(":process 1, :time 30", ":process 0, :time 30")
               .replace("{:type :ok, :f :write, :value 7, :process 0, :time 20, :index 1}", ""), "open operation"),
         ("[1 2]", "line 1: expected a map, found '1'"),
@@ -178,7 +178,7 @@ def test_what_a_nemesis_says_in_a_log_is_for_people(words: str) -> None:
     [
         ("hello\nworld\n", "expected lines such as"),
         (LOG + "INFO  jepsen.util - 5\t:okay\t:read\t5\n", "line 9: expected process, :type"),
-        (LOG + "INFO  jepsen.util - 5\t:ok\t:read\t5\n", "process 5 completes what it never invoked"),
+        (LOG + "INFO  jepsen.util - 5\t:ok\t:read\t5\n", "process 5 completes an operation that it never invoked"),
         (LOG + "INFO  jepsen.util - 5\t:invoke\t:write\t[1\n", "expected ']', found the end"),
     ],
 )
@@ -223,7 +223,7 @@ def test_a_jepsen_log_whose_keys_are_texts_is_no_kv_file(more: str, large: int, 
     assert {check(read, "log").verdict for read in (*found, path)} == {"valid"}
     assert check(path, Log()).verdict == "valid"
     if not more:
-        with pytest.raises(FormatError, match="line 2: expected a text, found :value 0"):
+        with pytest.raises(FormatError, match="line 2: expected a string, found :value 0"):
             read_any(path, model="kv", large=large)
 
 

@@ -52,7 +52,7 @@ def test_the_nemesis_is_passed_over() -> None:
 @pytest.mark.parametrize(
     ("events", "place", "complaint"),
     [
-        ([complete(0, 3, "ok")], "index 0", "process 3 completes what it never invoked"),
+        ([complete(0, 3, "ok")], "index 0", "process 3 completes an operation that it never invoked"),
         ([invoke(0, 3), complete(1, 3, "ok"), complete(2, 3, "ok")], "index 2", "never invoked"),
         ([invoke(0, 3), invoke(1, 3)], "index 1", "process 3 has an open operation, invoked at index 0"),
         ([invoke(0, 3), complete(1, 3, "ok", f="read")], "index 1", "completes read of 'k0', but write of 'k0'"),
@@ -60,7 +60,7 @@ def test_the_nemesis_is_passed_over() -> None:
         (
             [invoke(0, 3), complete(1, 3, "ok", value=2)],
             "index 1",
-            "a write of 1 was invoked, and cannot end as one of 2",
+            "a write of 1 was invoked, but cannot end as one of 2",
         ),
     ],
 )
@@ -102,7 +102,7 @@ def test_a_completion_repeats_what_was_asked(f: str, asked: object, answered: ob
         if fits or type_ != "ok":
             assert pair(events)[0].outcome == type_
         else:
-            with pytest.raises(FormatError, match=f"a {f} of .* was invoked, and cannot end as one of"):
+            with pytest.raises(FormatError, match=f"a {f} of .* was invoked, but cannot end as one of"):
                 pair(events)
 
 

@@ -130,7 +130,7 @@ def test_values_that_are_no_json_are_unknown(spark) -> None:
     broken = table.set_column(5, table.schema.field("value"), pa.array(["1", "NaN"]))
     assert broken.column_names[5] == "value"
     (verdict,) = judge_big_keys(spark, spark.createDataFrame(broken))
-    assert (verdict.verdict, verdict.reason) == ("unknown", "1 values are no JSON")
+    assert (verdict.verdict, verdict.reason) == ("unknown", "1 values are not JSON")
 
 
 def judged(spark, operations: list[Operation]) -> KeyVerdict:

@@ -217,5 +217,5 @@ def test_a_table_that_lacks_a_column_has_nulls_there_and_one_of_another_type_is_
     (row,) = read_table(judged.table("faults"), "faults").to_pylist()
     assert (row["reason"], row["family"], row["started"]) == (None, None, SECOND)
     pq.write_table(old.set_column(0, "id", pa.array(["1"])).replace_schema_metadata(now.schema.metadata), part)
-    with pytest.raises(FormatError, match="the column id of faults is string, where this release has int64"):
+    with pytest.raises(FormatError, match="the column id of faults is string, but this release needs int64"):
         read_table(judged.table("faults"), "faults")

@@ -251,7 +251,7 @@ def test_a_column_of_another_type_is_refused_by_name(three, tmp_path, name: str)
     column = table.column_names[place]
     texts = table[column].cast(pa.string())
     pq.write_table(table.set_column(place, column, texts).replace_schema_metadata(table.schema.metadata), file)
-    with pytest.raises(FormatError, match=f"the column {column} of {name} is string, where this release has int64"):
+    with pytest.raises(FormatError, match=f"the column {column} of {name} is string, but this release needs int64"):
         read_all(warehouse, name)
 
 

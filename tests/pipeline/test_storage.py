@@ -142,7 +142,7 @@ def test_several_parts_are_one_table(tmp_path) -> None:
         (PROBES, "found no table"),
         (
             written_schema("probes").set(0, pa.field("time", pa.string())),
-            "the column time of probes is string, where this release has int64",
+            "the column time of probes is string, but this release needs int64",
         ),
     ],
 )

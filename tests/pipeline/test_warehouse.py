@@ -144,7 +144,7 @@ def test_tables_with_a_column_of_another_type_are_refused(judged, tmp_path) -> N
     table = pq.ParquetFile(part).read()
     texts = pa.array(["1"] * table.num_rows, pa.string())
     pq.write_table(table.set_column(0, "id", texts).replace_schema_metadata(table.schema.metadata), part)
-    with pytest.raises(FormatError, match="the column id of faults is string, where this release has int64"):
+    with pytest.raises(FormatError, match="the column id of faults is string, but this release needs int64"):
         append_run(tmp_path / "warehouse", run)
     with pytest.raises(FileNotFoundError):
         read_runs(tmp_path / "warehouse")
@@ -252,7 +252,7 @@ def test_what_is_read_back_as_less_than_was_written_is_not_landed(judged, tmp_pa
         return rows
 
     monkeypatch.setattr(landing, "write_file", forgetful)
-    with pytest.raises(FormatError, match=r"/operations/month=2026-01/.*: 0 rows, where \d+ were written"):
+    with pytest.raises(FormatError, match=r"/operations/month=2026-01/.*: \d+ rows were written, but 0 were found"):
         append_run(warehouse, run)
     (outcome,) = ingest([run], warehouse, deadline_s=10)
     assert (outcome.state, (outcome.error or "").partition(":")[0]) == ("failed", "FormatError")
@@ -333,7 +333,7 @@ def test_a_run_that_is_named_twice_is_added_once(judged, tmp_path) -> None:
     shutil.copytree(run.root, other)
     (other / "plan.json").write_text("{}")
     assert (held.add(Recording(other), "t/x"), held.add(Recording(other), "t/x")) == (True, False)
-    with pytest.raises(FormatError, match="another of this name is being added"):
+    with pytest.raises(FormatError, match="another run of this name is being added"):
         held.add(Recording(run.root), "t/x")
     assert read_runs(warehouse).num_rows == 1
     assert (
@@ -354,7 +354,7 @@ def same_names(run: RunFiles, tmp_path: Path) -> list[Path]:
 def check_same_names(outcomes) -> None:
     assert [outcome.state for outcome in outcomes] == ["added", "unchanged", "failed"]
     assert (outcomes[2].error or "").startswith("FormatError: ")
-    assert "another of this name is being added" in (outcomes[2].error or "")
+    assert "another run of this name is being added" in (outcomes[2].error or "")
 
 
 def test_runs_of_one_name_are_the_same_or_refused(judged, tmp_path) -> None:
@@ -440,7 +440,7 @@ def test_a_history_file_has_the_verdict_that_its_check_has(name: str, dress: str
         (BOM_UTF8 + b"{:process 0, :type :invoke, :f :get}\r\n{:process 0, :key\r\n",
          "line 3: expected '}', found the end of the file"),
         (b'{:process 0, :type :invoke, :f :get, :key "k"}\n{:process 0, :type :ok, :f :get, :key "k", :value 3}\n',
-         "line 2: expected a text, found :value 3"),
+         "line 2: expected a string, found :value 3"),
     ],
 )  # fmt: skip
 def test_what_is_wrong_with_a_history_file_is_reported_with_its_place(
@@ -686,7 +686,7 @@ def test_a_large_foreign_file_goes_to_all_tasks(spark, tmp_path: Path, monkeypat
     assert found[0][0].num_rows == 800
     path.write_bytes(path.read_bytes() + b"{:type :ok, :process 77, :f :read, :value 1, :index 9999, :time 99999}\n")
     (outcome,) = ingest([path], tmp_path / "warehouse", deadline_s=10, spark=spark, large=1000)
-    assert outcome.error == f"FormatError: {path}: line 1601: process 77 completes what it never invoked"
+    assert outcome.error == f"FormatError: {path}: line 1601: process 77 completes an operation that it never invoked"
 
 
 @pytest.mark.spark

@@ -62,7 +62,7 @@ def test_what_a_line_means_is_said_by_the_system_in_the_results(tmp_path: Path) 
 
 @pytest.mark.parametrize("text", ["(", "(?i)went back"], ids=["no expression", "flags for all of a longer one"])
 def test_words_that_no_report_could_use_are_refused_where_they_are_declared(text: str) -> None:
-    with pytest.raises(ValueError, match=r"milestones is no regular expression: .*write flags as \(\?i:"):
+    with pytest.raises(ValueError, match=r"milestones is not a regular expression: .*write flags as \(\?i:"):
         LogWords(milestones=text)
     assert LogWords(milestones="(?i:went back)").milestones == "(?i:went back)"
 

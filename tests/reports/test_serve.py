@@ -205,5 +205,5 @@ def test_there_are_only_so_many_connections(store: Path, monkeypatch: pytest.Mon
 
 
 def test_no_store_is_said(tmp_path: Path) -> None:
-    with pytest.raises(NotADirectoryError, match="there is no run store"):
+    with pytest.raises(NotADirectoryError, match="not a run store"):
         serve.make(tmp_path / "none")

@@ -196,7 +196,7 @@ def test_a_dry_run_refuses_what_a_run_refuses(capsys: pytest.CaptureFixture[str]
     assert run_command(["run", "-n", "bridge", "--time-limit", "1", "--dry-run"]) == 254
     assert "--time-limit 1 leaves no room" in capsys.readouterr().err
     assert run_command(["run", "-n", "bridge@n9x", "--time-limit", "60", "--dry-run"]) == 254
-    assert "'n9x' is no choice of nodes" in " ".join(capsys.readouterr().err.split())
+    assert "'n9x' does not choose nodes" in " ".join(capsys.readouterr().err.split())
     for faults in ("partition-leader-minority@n3", "kill-leader,partition-majorities-ring@minority"):
         assert run_command(["run", "-n", faults, "--time-limit", "60", "--dry-run"]) == 254
         assert " cannot be aimed: " in " ".join(capsys.readouterr().err.split())

@@ -183,7 +183,7 @@ def test_a_fault_that_cannot_work_here_is_refused_with_the_reason(monkeypatch: p
 @pytest.mark.parametrize(
     ("system", "nemesis", "why"),
     [
-        ("zookeeper", "leader-transfer", "this system takes no request to transfer leadership"),
+        ("zookeeper", "leader-transfer", "this system cannot transfer leadership on request"),
         ("zookeeper", "clock-jump", "this system reports no clock of its own"),
         ("zookeeper", "isolate-until-snapshot", "the system saves no snapshots in this run$"),
         ("bookkeeper", "isolate-until-snapshot", "the system saves no snapshots in this run$"),
@@ -252,7 +252,7 @@ def test_a_node_that_the_cluster_does_not_have_is_refused(monkeypatch: pytest.Mo
     monkeypatch.setattr(faults_module, "survey", lambda nodes: Facts({}))
     monkeypatch.setattr(faults_module, "prechecks", lambda ctx, names: dict.fromkeys(names))
     plan = Plan(seed=1, nemesis=("kill-leader@alpha",), cluster="inventory:three.toml")
-    with pytest.raises(UsageError, match="'alpha' is no choice of nodes"):
+    with pytest.raises(UsageError, match="'alpha' does not choose nodes"):
         Faults(plan).precheck(Nodes(), system())
 
 

@@ -307,7 +307,7 @@ def test_a_program_that_goes_to_the_background_is_refused_and_is_ended_all_the_s
     scene.program.write_text("#!/bin/sh\nsetsid sleep 60 &\necho $! > daemon\n")
     scene.system.install()
     scene.toy.ready = lambda shell: (scene.home / "daemon").exists()
-    with pytest.raises(NotReadyError, match=r"server on n1 is ready, and the process (?s:.*)stay in the foreground"):
+    with pytest.raises(NotReadyError, match=r"server on n1 is ready, but the process (?s:.*)stay in the foreground"):
         scene.system.start(["n1"])
     daemon = int((scene.home / "daemon").read_text())
     assert scene.system.ended() == {"n1": ["server"]}

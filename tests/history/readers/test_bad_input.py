@@ -55,10 +55,10 @@ MISTAKES: dict[str, tuple[Change, dict[str, tuple[str, str]]]] = {
     "a completion without an invocation": (
         never_invoked,
         {
-            "jsonl": ("line 3", "process 9 completes what it never invoked"),
-            "edn": ("line 2", "process 9 completes what it never invoked"),
-            "jepsen-log": ("line 3", "process 9 completes what it never invoked"),
-            "porcupine-kv": ("line 2", "process 9 completes what it never invoked"),
+            "jsonl": ("line 3", "process 9 completes an operation that it never invoked"),
+            "edn": ("line 2", "process 9 completes an operation that it never invoked"),
+            "jepsen-log": ("line 3", "process 9 completes an operation that it never invoked"),
+            "porcupine-kv": ("line 2", "process 9 completes an operation that it never invoked"),
         },
     ),
     "a process with two open operations": (
@@ -82,14 +82,14 @@ MISTAKES: dict[str, tuple[Change, dict[str, tuple[str, str]]]] = {
     "a time that is no number": (
         changed(3, time=float("nan")),
         {
-            "jsonl": ("line 5", "NaN is no JSON"),
+            "jsonl": ("line 5", "NaN is not JSON"),
             "edn": ("line 4", ":time must be a number, found nan"),
         },
     ),
     "a value that equals nothing": (
         changed(3, value=float("nan")),
         {
-            "jsonl": ("line 5", "NaN is no JSON"),
+            "jsonl": ("line 5", "NaN is not JSON"),
             "edn": ("line 4", ":value must be comparable, found nan"),
             "jepsen-log": ("line 5", ":value must be comparable, found nan"),
             "porcupine-kv": ("line 4", ":value must be comparable, found nan"),
@@ -214,7 +214,7 @@ def test_an_ok_read_without_its_value_is_none_of_nothing(name: str, large: int, 
 
 
 def test_a_kv_file_takes_texts_only(tmp_path: Path) -> None:
-    with pytest.raises(FormatError, match=r"line 2: expected a text, found :value 9223372036854775808"):
+    with pytest.raises(FormatError, match=r"line 2: expected a string, found :value 9223372036854775808"):
         read_any(written(tmp_path, TEXTS["porcupine-kv"](changed(1, value=2**63)(story_of("porcupine-kv")))))
 
 
@@ -243,7 +243,7 @@ def test_forms_in_forms_without_end_and_endless_numbers(name: str, tmp_path: Pat
     [
         ('{"index":0,"time":1,"type":"invoke","process":0,"f":"write","value":1,"phase":"dinner"}', "phase must be"),
         ('{"indox":0,"time":1,"type":"invoke","process":0,"f":"write","value":1}', "the field 'index' is missing"),
-        ('{"index":0,"time":1,"type":"invoke","process":0,"f":"write","value":1,"node":7}', "'node' must be a text"),
+        ('{"index":0,"time":1,"type":"invoke","process":0,"f":"write","value":1,"node":7}', "'node' must be a string"),
         ('{"index":0,"time":1,"type":"invoke","process":0,"f":"write","value":1,"key":1.5}', "key must be a text"),
         ('{"index":0,"time":1,"type":"invoke","process":0,"f":"write","value":01}', "expected a JSON object"),
     ],
@@ -296,7 +296,7 @@ def test_numbers_too_large_for_columns_go_to_the_slow_reader(field: str, tmp_pat
         ({"invoke_index": [0, None]}, "row 1", "'invoke_index' must be an integer, found None"),
         ({"process": [0, 0], "return_index": [3, 4]}, "the operation invoked at 2", "process 0 has an open operation"),
         ({"f": None}, "the schema", "the column 'f' is missing"),
-        ({"f": ["write", None]}, "row 1", "'f' must be a text, found None"),
+        ({"f": ["write", None]}, "row 1", "'f' must be a string, found None"),
         ({"invoked": [0.0, float("nan")]}, "the schema", "'invoked' must hold integers, found double"),
         (
             {"invoked": pa.array([0, 2**63], pa.uint64())},
@@ -305,7 +305,7 @@ def test_numbers_too_large_for_columns_go_to_the_slow_reader(field: str, tmp_pat
         ),
         ({"outcome": ["ok", "maybe"]}, "the operation invoked at 2", "outcome must be ok, fail or info, found maybe"),
         ({"value": ["7", "{"]}, "the operation invoked at 2", "expected JSON"),
-        ({"value": ["NaN", "null"]}, "the operation invoked at 0", "expected JSON: NaN is no JSON"),
+        ({"value": ["NaN", "null"]}, "the operation invoked at 0", "expected JSON: NaN is not JSON"),
         ({"value": [7, 8]}, "the schema", "the column 'value' must hold texts, found int64"),
     ],
 )

@@ -471,7 +471,7 @@ def test_every_prefix_is_read_or_named_by_its_line(name: str, tmp_path: Path) ->
     [
         (
             '[{"process": 0, "type": "invoke", "f": "write", "value": NaN}]',
-            "line 1: expected a JSON object: NaN is no JSON",
+            "line 1: expected a JSON object: NaN is not JSON",
         ),
         ('[{"process": 0,\n "type": "invoke",\n "f": "write" "value": 1}]', "line 3: expected a JSON object"),
         ('[{"process": 0, "process": 1, "type": "invoke", "f": "write"}]', "given twice"),

@@ -168,7 +168,7 @@ def test_values(spelt: Any, value: Any, tmp_path: Path) -> None:
         (whole(reference(2), Fressian(), block(4, b"\xc0\xe5\x01")), "expected the fields of map"),
         (
             whole(reference(2), Fressian(), stream(operations(3)[1:2], Fressian())),
-            "operation 0: process 0 completes what it never invoked",
+            "operation 0: process 0 completes an operation that it never invoked",
         ),
     ],
 )

@@ -68,7 +68,7 @@ def test_the_request_is_one_line_of_json(tmp_path: Path) -> None:
     [
         ("dies", "it ended with exit code 3"),
         ("dies-with-a-word", r"it ended with exit code 3 \(no such table\)"),
-        ("is-killed", "it was ended by signal 9"),
+        ("is-killed", "it was killed by signal 9"),
         ("dies-half-way", "it ended with exit code 0"),
         ("garbage", "expected a JSON object: .*Connected to n1"),
         ("no-object", "expected a JSON object, found list"),
@@ -239,7 +239,7 @@ def test_one_that_ends_at_once_is_not_started_all_the_time(tmp_path: Path, monke
             with pytest.raises(LostError):
                 await lines.ask(WRITE, PATIENCE_S)
         assert time.monotonic() - began >= 0.6
-        with pytest.raises(NotSentError, match="not started anew yet"):
+        with pytest.raises(NotSentError, match="not been restarted yet"):
             await lines.ask(WRITE, 0.01)
 
     assert against(misbehaving(tmp_path, "dies"), talk).starts == 3

@@ -39,12 +39,12 @@ def test_quotes_must_be_closed() -> None:
         ("{x}", "there is no placeholder {x}; known are node, peers, replication"),
         ("{node", "to write a brace, double it"),
         ("}", "to write a brace, double it"),
-        ("{}", "{} is no placeholder"),
-        ("{node!r}", "{node} is no placeholder"),
-        ("{node:>9}", "{node} is no placeholder"),
-        ("{node.x}", "{node.x} is no placeholder"),
-        ("{node[0]}", r"{node\[0\]} is no placeholder"),
-        ('{"a": 1}', "is no placeholder"),
+        ("{}", "{} is not a placeholder"),
+        ("{node!r}", "{node} is not a placeholder"),
+        ("{node:>9}", "{node} is not a placeholder"),
+        ("{node.x}", "{node.x} is not a placeholder"),
+        ("{node[0]}", r"{node\[0\]} is not a placeholder"),
+        ('{"a": 1}', "is not a placeholder"),
     ],
 )
 def test_what_is_no_placeholder_is_reported(text: str, why: str) -> None:

@@ -189,13 +189,13 @@ WRONG = [
     ('role = "server"', 'role = "sever"', "faults.role: there is no role 'sever'; did you mean server"),
     ("[probe]\ncommand", "[options.probe]\ndefault", "faults.clock: only a probe that reports clock_ms can show"),
     ('"disk-error"', '"disk-eror"', r"alarms\[0\].wanted_by: there is no nemesis 'disk-eror'; did you mean disk-error"),
-    ('noise = "heartbeat"', 'noise = "("', "log_words: noise is no regular expression"),
+    ('noise = "heartbeat"', 'noise = "("', "log_words: noise is not a regular expression"),
     ("most = 64", "most = inf", "options.window must have bounds that are numbers, not inf"),
     ("window {window}", "window {windw}", r"roles\[2\].files.etc/proxy.conf: .*there is no placeholder {windw}"),
     ('"etc/proxy.conf"', '"/etc/proxy.conf"', r"roles\[2\]: '/etc/proxy.conf' must be a path below {home}"),
     ('keep = ["etc/', 'keep = ["../', r"roles\[2\]: '../\*.conf' must be a path below {home}"),
     ("task = true", "task = true\nready = { port = 1 }", r"roles\[1\].ready: a task is done when its command ends"),
-    ('ready = { port = 7000 }', 'task = true', r"roles\[0\] is a task: begin with the role that serves"),
+    ('ready = { port = 7000 }', 'task = true', r"roles\[0\] is a task: put the role that serves first"),
 ]  # fmt: skip
 
 
