@@ -206,7 +206,7 @@ class TestUpAndDown:
         state = Path("/var/lib/harness/clusters") / cluster.name
         for notes in (state / "cluster.json", state / "nodes" / "n1" / "process.json"):
             notes.unlink() if content is None else notes.write_text(content)
-        assert cluster.status().notes[0].startswith("leftovers without notes")
+        assert cluster.status().notes[0].startswith("leftovers without a record")
 
     def test_two_clusters_do_not_know_each_other(self, make_cluster: MakeCluster) -> None:
         one, two = make_cluster("a", nodes=2), make_cluster("b", nodes=2)

@@ -445,7 +445,7 @@ def test_serve_on_a_port_that_is_taken_names_the_mend(tmp_path: Path, capsys: py
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         assert run_command(["serve", "--store", str(tmp_path), "--port", str(taken.getsockname()[1])]) == 254
-    assert "--port 0 takes a free one" in capsys.readouterr().err
+    assert "--port 0 picks a free one" in capsys.readouterr().err
 
 
 def test_an_empty_store_is_served_and_written_as_a_site(tmp_path: Path) -> None:
