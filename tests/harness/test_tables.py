@@ -78,7 +78,7 @@ def test_a_dry_run_fits_but_for_the_command_which_is_to_be_copied(
     command, *lines = screen.getvalue().splitlines()
     assert command.startswith("harness run ")
     assert max(map(len, lines)) <= columns
-    assert "left out when it is up" in " ".join(screen.getvalue().split())
+    assert "left out once it is up" in " ".join(screen.getvalue().split())
 
 
 def test_who_draws_no_table_does_not_load_rich() -> None:

@@ -145,11 +145,11 @@ def test_an_endless_file_is_refused_by_its_size(root: Path) -> None:
     path = root / "plan.json"
     with path.open("wb") as file:
         file.truncate(1 << 40)
-    with pytest.raises(UnsafeFileError, match=f"{1 << 40} bytes, and at most {DOCUMENT}"):
+    with pytest.raises(UnsafeFileError, match=f"{1 << 40} bytes, but at most {DOCUMENT}"):
         read_below(root, path)
     path.write_bytes(b"123")
     assert read_below(root, path, most=3) == b"123"
-    with pytest.raises(UnsafeFileError, match="3 bytes, and at most 2"):
+    with pytest.raises(UnsafeFileError, match="3 bytes, but at most 2"):
         read_below(root, path, most=2)
 
 

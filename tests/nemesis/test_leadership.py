@@ -130,7 +130,7 @@ def test_a_transfer_is_asked_for_until_the_other_node_leads_and_witnessed_by_its
 def test_a_transfer_that_is_not_carried_out_is_doubt(how, why):
     ctx, fault = transferring(**how)
     targets = fault.plan(ctx, random.Random(0))
-    with pytest.raises(FaultError, match=f"did not come to lead.*{why}"):
+    with pytest.raises(FaultError, match=f"did not become leader.*{why}"):
         fault.inject(ctx, targets)
 
 
@@ -165,7 +165,7 @@ def test_a_transfer_without_terms_is_witnessed_by_the_other_leader(obedient):
         fault.inject(ctx, targets)
         assert fault.witness(ctx, targets) == {"leader": targets.nodes[0]}
     else:
-        with pytest.raises(FaultError, match="did not come to lead"):
+        with pytest.raises(FaultError, match="did not become leader"):
             fault.inject(ctx, targets)
 
 

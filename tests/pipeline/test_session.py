@@ -304,7 +304,7 @@ def test_a_package_that_does_not_exist_is_named(tmp_path) -> None:
     settings = {
         "spark.jars.packages": "no.such:thing:1", "spark.jars.ivy": str(tmp_path), "spark.jars.ivySettings": str(ivy),
     }  # fmt: skip
-    with pytest.raises(SessionError, match=r"^Spark found no package no.such:thing:1: look at its name and version"):
+    with pytest.raises(SessionError, match=r"^Spark found no package no.such:thing:1: check its name and version"):
         start_session(app="tests", settings=settings)
     gc.collect()
 

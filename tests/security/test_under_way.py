@@ -50,7 +50,7 @@ def test_every_verb_says_it(run: RunFiles, tmp_path: Path, capsys: pytest.Captur
     with under_way(run.root):
         for words in (["check", str(run.root)], ["ingest", str(run.root)]):
             assert run_command([*words, "--store", str(tmp_path)]) == 254
-            assert "the run is under way" in capsys.readouterr().err
+            assert "the run is still going" in capsys.readouterr().err
         assert run_command(["ls", "--store", str(tmp_path)]) == 0
         assert "under way" in capsys.readouterr().out
         assert run_command(["ingest", "--store", str(tmp_path)]) == 0

@@ -451,5 +451,5 @@ def test_a_workload_with_a_check_of_its_own_is_judged_by_it_again(
         assert "linearizable" not in text.lower()
     assert promised in run.report.read_text()
     assert run_command(["check", str(run.history)]) == 254
-    assert "no model judges this history, but a check of its system" in capsys.readouterr().err
+    assert "a check of its system judges this history, not a model" in capsys.readouterr().err
     assert read_runs(tmp_path / WAREHOUSE).to_pylist()[0]["verdict"] == results["verdict"]

@@ -532,7 +532,7 @@ def test_a_completion_of_another_value_is_refused_by_its_line(
         (lambda data: gzip.compress(data)[:-9], "the archive: expected gzip, found a damaged one"),
         (bz2.compress, "this is bzip2"),
         (lzma.compress, "this is xz"),
-        (lambda data: data.decode().encode("utf-16"), "this is UTF-16: make it UTF-8 first"),
+        (lambda data: data.decode().encode("utf-16"), "this is UTF-16: convert it to UTF-8 first"),
     ],
 )
 def test_packed_files_are_named(

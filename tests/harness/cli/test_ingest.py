@@ -64,7 +64,7 @@ def test_all_runs_of_a_store(tmp_path: Path, capsys: pytest.CaptureFixture[str])
 def test_no_store_and_no_spark_for_a_uri(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run_command(["ingest", "--store", str(tmp_path / "none")]) == 254
     assert run_command(["ingest", "hdfs://nowhere/run", "--no-spark", "--store", str(tmp_path)]) == 254
-    assert "read by Spark only" in capsys.readouterr().err
+    assert "only Spark can read a URI" in capsys.readouterr().err
 
 
 def test_what_keeps_a_run_out_of_the_warehouse_is_a_warning_with_the_mend(tmp_path: Path) -> None:

@@ -42,7 +42,7 @@ def test_a_history_that_no_model_judges_is_refused(tmp_path: Path, capsys: pytes
     path = tmp_path / "other.jsonl"
     path.write_text('{"format":"harness-history","version":2,"model":null}\n')
     assert run_command(["report", str(path)]) == 254
-    assert "no model judges this history" in capsys.readouterr().err
+    assert "judges this history, not a model" in capsys.readouterr().err
 
 
 def test_a_directory_of_jepsens_store_gets_its_page_and_the_comparison(tmp_path: Path) -> None:
@@ -73,4 +73,4 @@ def test_options_are_those_of_check(tmp_path: Path, capsys: pytest.CaptureFixtur
     (tmp_path / "run").mkdir()
     (tmp_path / "run" / "history.jsonl").write_text('{"format":"harness-history","version":2}\n')
     assert run_command(["report", "--model", "mutex", str(tmp_path / "run")]) == 254
-    assert "--model: for a history file" in capsys.readouterr().err
+    assert "--model: only for history files" in capsys.readouterr().err

@@ -87,7 +87,7 @@ def recorder(monkeypatch: pytest.MonkeyPatch) -> type[Recorder]:
         ("--nemesis ,", "--nemesis: a fault's name is missing in ','"),
         ("--nemesis a,,b", "--nemesis: a fault's name is missing in 'a,,b'"),
         ("--nemesis kill-leader@leder", "--nemesis: 'leder' does not choose nodes: did you mean leader?"),
-        ("--cluster netns:", "--cluster netns:: nothing comes after the colon"),
+        ("--cluster netns:", "--cluster netns:: the part after the colon is missing"),
         ("--timers slow", "'slow' is not one of 'fast', 'stock'"),
     ],
 )

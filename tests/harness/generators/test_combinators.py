@@ -316,7 +316,7 @@ def test_workers_that_are_not_there_are_said_and_not_waited_for() -> None:
         simulate(on([7], repeat(READ)), workers=3)
     with pytest.raises(ValueError, match="the run has 3 workers, too few for a group of 4"):
         simulate(concurrent_keys(4, count(), lambda key: repeat(READ)), workers=3)
-    with pytest.raises(ValueError, match="a group needs a worker at least"):
+    with pytest.raises(ValueError, match="a group needs at least one worker"):
         concurrent_keys(0, count(), lambda key: repeat(READ))
 
 

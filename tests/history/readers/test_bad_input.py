@@ -209,7 +209,9 @@ def test_what_a_word_of_edn_stands_for(read_text: _READ_TEXT, word: str, value: 
 def test_an_ok_read_without_its_value_is_none_of_nothing(name: str, large: int, tmp_path: Path) -> None:
     records = story()
     del records[3]["value"]
-    with pytest.raises(FormatError, match=r"line \d: the field '?:?value'? is missing: an ok read says what was read"):
+    with pytest.raises(
+        FormatError, match=r"line \d: the field '?:?value'? is missing: an ok read states what was read"
+    ):
         read_any(written(tmp_path, TEXTS[name](records)), large=large)
 
 
