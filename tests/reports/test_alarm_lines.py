@@ -73,7 +73,9 @@ def test_a_node_that_logged_an_alarm_and_lacks_nothing_is_said_to_be_healthy(tmp
     found = diagnosis_of(prepare(read_run(RunFiles(recorded_run("three-losses", tmp_path)))))
     assert found is not None
     (alarm,) = (one for one in found.breaks if one.severity == "alarm")
-    assert "on n1, n2, n3, n4, n5 (the node's tree differs from the leader's, and either may be wrong)" in alarm.text
+    assert (
+        "on n1, n2, n3, n4, n5 (the node's tree and the leader's differ, and either may be the wrong one)" in alarm.text
+    )
     assert alarm.detail == "n2 and n4 logged it too, and no check found that anything is missing there."
 
 

@@ -116,5 +116,5 @@ def test_a_change_whose_answer_kazoo_cannot_take_is_in_doubt(monkeypatch: pytest
 
     (found,), server = outcomes(monkeypatch, wrong, CAS)
     assert (found.type, found.value) == ("info", [5, 6])
-    assert "cannot be read" in str(found.error)
+    assert "unreadable answer" in str(found.error)
     assert server.asked == [[GET, SET]], "it was not sent again"
