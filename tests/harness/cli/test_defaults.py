@@ -139,7 +139,7 @@ def test_a_bad_value_is_reported_with_where_it_is_from(
 def test_other_verbs_take_theirs(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     project("[ls]\nstore = 'nowhere'\n[cluster.up]\nnodes = 'many'\n[serve]\nprt = 1\n[run]\nrate = 'x'\n")
     assert run_command(["ls"]) == 254
-    assert "nowhere: no store there" in capsys.readouterr().err
+    assert "nowhere is not a store" in capsys.readouterr().err
     monkeypatch.setenv("HARNESS_LS_STORE", "elsewhere")
     assert run_command(["ls"]) == 254
     assert "elsewhere: no store there" in capsys.readouterr().err

@@ -241,7 +241,7 @@ def test_shrink_writes_what_check_still_calls_invalid(tmp_path: Path, capsys: py
     capsys.readouterr()
     assert run_command(["check", str(small)]) == 1
     assert run_command(["shrink", str(path)]) == 254
-    assert "is there already" in capsys.readouterr().err
+    assert "already exists" in capsys.readouterr().err
 
 
 BAD: dict[str, list[tuple[str, int, str, object]]] = {

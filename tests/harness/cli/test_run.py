@@ -74,7 +74,7 @@ def recorder(monkeypatch: pytest.MonkeyPatch) -> type[Recorder]:
         ("--plan none.toml", "--plan none.toml: No such file"),
         ("--snapshot --dledger-version 0.3.2", "--snapshot needs --dledger-version 0.4.0"),
         ("--system zookeeper --dledger-version 0.3.2", "--dledger-version 0.3.2 belongs to dledger: leave it out, or"),
-        ("--planted-bug stale-reads", "give --unsafe-test-mode too"),
+        ("--planted-bug stale-reads", "add --unsafe-test-mode"),
         ("--planted-bug late-reads", "'late-reads' is not one of"),
         ("--system zookeeper --planted-bug x", "zookeeper has no planted bugs: leave it out instead of giving 'x'"),
         ("--test-count 0", "--test-count must be from 1 to 10000, not 0"),

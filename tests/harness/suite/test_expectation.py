@@ -37,7 +37,7 @@ def all_is_explained(violations: Sequence[Violation], known: Sequence[Defect]) -
         (VALID, "unknown", (), "unknown", ""),
         (PLANTED, "invalid", ("no-recovery",), "passed", "as expected"),
         (PLANTED, "invalid", ("lost-write", "no-recovery"), "passed", "as expected"),
-        (PLANTED, "invalid", ("no-recovery", "stale-read"), "violation", "stale-read beside what is expected"),
+        (PLANTED, "invalid", ("no-recovery", "stale-read"), "violation", "stale-read besides what is expected"),
         (PLANTED, "valid", (), "missing-violation", "the expected violation did not appear"),
         (PLANTED, "unknown", (), "unknown", ""),
         (FLAKY, "valid", (), "passed", "did not show this time"),

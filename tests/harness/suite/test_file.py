@@ -170,12 +170,12 @@ def test_a_script_that_does_not_fit_into_shorter_runs_is_skipped(tmp_path: Path)
         ("[[matrix]]\nnemesis = 'a,,b'", "with something between any two commas"),
         ("[[matrix]]\nkeys = [1, 0]", "matrix[0].keys[1] must be a whole number from 1 to 10000, not 0: a client"),
         ("[[matrix]]\n[[matrix.override]]\nrate = 5", "matrix[0].override[0].where is missing: it must be a table"),
-        ("[[matrix]]\n[[matrix.override]]\nwhere = {rate = 5}", "matrix[0].override[0].where: fits no cell"),
+        ("[[matrix]]\n[[matrix.override]]\nwhere = {rate = 5}", "matrix[0].override[0].where: matches no cell"),
         (
             "[[matrix]]\n[[matrix.override]]\nwhere = {keys = 5}\nrates = 5",
             "override[0]: there is no key 'rates'",
         ),
-        ("[[matrix]]\nplanted_bug = 'stale-reads'", "give --unsafe-test-mode too"),
+        ("[[matrix]]\nplanted_bug = 'stale-reads'", "add --unsafe-test-mode"),
         ("[[matrix]]\nnemesis = 'bridge'\ntime_limit = 5", "--time-limit 5 leaves no room"),
     ],
 )

@@ -222,7 +222,7 @@ def test_a_cut_suite_goes_on_where_it_was(world: World, capsys: pytest.CaptureFi
     begun = [cell.name for cell in world.ran]
     world.ends, world.ran = {}, []
     assert world("--resume", "--shard", "1/2") == 254
-    assert "begun with --shard 1/1" in capsys.readouterr().err
+    assert "started with --shard 1/1" in capsys.readouterr().err
     assert world("--resume", "--seed", "6") == 254
     assert "leave out --seed" in capsys.readouterr().err
     (world.path / "toy.toml").write_text(SUITE.replace('"bridge",', ""))

@@ -158,7 +158,7 @@ REFUSED = [
     (["--system", "other", "--snapshot"], "No such option"),
     (["--system", "other@2", "--dledger-version", "0.4.0"], "name two versions"),
     (["--system", "other", "--stop-on-violation"], "leave the option out"),
-    (["--system", "other", "--planted-bug", "forgets"], "give --unsafe-test-mode too"),
+    (["--system", "other", "--planted-bug", "forgets"], "add --unsafe-test-mode"),
     (["--colour", "red"], "No such option"),
 ]
 #: Each command line of standard input, and on standard output its code and what it said.
