@@ -121,7 +121,7 @@ def test_what_is_no_time_is_refused(text: str, store: Path, capsys: pytest.Captu
 
 def test_no_store_is_254(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run_command(["ls", str(tmp_path / "none")]) == 254
-    assert "no store there" in capsys.readouterr().err
+    assert "is not a store" in capsys.readouterr().err
 
 
 # -- diff --------------------------------------------------------------------------------------------------------------
