@@ -153,7 +153,7 @@ REFUSED = [
     (["--system", "other", "-o", "shade=1"], "-o shade=1: expected NAME=VALUE"),
     (["--system", "other@9"], "must be one of '1', '2', not '9'"),
     (["--system", "other@"], "--system other@: the version after the @ is missing"),
-    (["--system", "other", "-o", "colour=red", "--colour", "blue"], "-o colour=red and --colour blue name different values"),
+    (["--system", "other", "-o", "colour=red", "--colour", "blue"], "colour=red and --colour blue name different"),
     (["--system", "othr"], "there is no system 'othr'; did you mean other?"),
     (["--system", "other", "--snapshot"], "No such option"),
     (["--system", "other@2", "--dledger-version", "0.4.0"], "name different versions"),
