@@ -73,14 +73,14 @@ def test_a_heartbeat_is_awaited_when_all_else_holds_and_a_node_leads():
     [
         ("n9 leads", "n9"),
         ("lag(n9) > 1", "n9"),
-        ("speed(n1) > 1", "no figure"),
+        ("speed(n1) > 1", "not a figure"),
         ("lag > 1", "needs a node"),
-        ("lag(n1) > speed(n1)", "no figure"),
+        ("lag(n1) > speed(n1)", "not a figure"),
         ("lag(n1) > lag(n9) + 1", "n9"),
-        ("lag(n1) > lag(n2) * 2", "no condition"),
-        ("sunny", "no condition"),
-        ("n1 leads and", "no condition"),
-        ("", "no condition"),
+        ("lag(n1) > lag(n2) * 2", "not a condition"),
+        ("sunny", "not a condition"),
+        ("n1 leads and", "not a condition"),
+        ("", "not a condition"),
     ],
 )
 def test_what_is_no_condition_is_refused(text, complaint):

@@ -170,4 +170,4 @@ def test_a_transfer_without_terms_is_witnessed_by_the_other_leader(obedient):
 
 
 def test_a_system_without_transfer_refuses_the_fault():
-    assert "no request" in (find("leader-transfer").precheck(world()[0]) or "")
+    assert "cannot transfer" in (find("leader-transfer").precheck(world()[0]) or "")

@@ -65,9 +65,9 @@ def test_a_mark_of_the_byte_order_does_no_harm(tmp_path):
         ('[[fault]]\nname = "a"\nat = 70', "outside the time limit"),
         ('[[fault]]\nname = "a"\nat = 50\nfor = 20', "outside the time limit"),
         ('[[fault]]\nname = "a"\nwhen = "n1 leads"', "go together"),
-        ('[[fault]]\nname = "a"\nwhen = "n1 flies"\nwithin = 1', "no condition"),
+        ('[[fault]]\nname = "a"\nwhen = "n1 flies"\nwithin = 1', "not a condition"),
         ('[[fault]]\nname = "a"\nwhen = "n1 leads"\nwithin = 61', "outside the time limit"),
-        ('[[fault]]\nname = "a"\nat = 1\ntargets = "n7"', "no choice of nodes"),
+        ('[[fault]]\nname = "a"\nat = 1\ntargets = "n7"', "does not choose nodes"),
         ('[[fault]]\nname = "a"\nwhere = "here"', r"fault\[0\]: there is no key 'where'; did you mean when"),
     ],
 )
