@@ -264,7 +264,7 @@ class TestTrust:
         ):
             ask(remote, "true")
 
-    @pytest.mark.parametrize(("content", "complaint"), [(None, "cannot be read"), ("nonsense", "no private key")])
+    @pytest.mark.parametrize(("content", "complaint"), [(None, "cannot be read"), ("nonsense", "not a usable")])
     def test_a_key_file_of_no_use(self, sshd: ToySshd, tmp_path: Path, content: str | None, complaint: str) -> None:
         if content is not None:
             (tmp_path / "key").write_text(content)
