@@ -124,7 +124,7 @@ def _typed(table: pa.Table, path: str, names: Sequence[str] = (*_INTEGERS, *_NAM
         if name in _NEEDED and name != "value" and columns[name].null_count:
             row = pc.index(pc.is_null(columns[name]), value=True).as_py()
             raise FormatError(
-                path, f"row {row}", f"{name!r} must be {'an integer' if integer else 'a text'}, found None"
+                path, f"row {row}", f"{name!r} must be {'an integer' if integer else 'a string'}, found None"
             )
     return pa.table(columns)
 

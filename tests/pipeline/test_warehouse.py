@@ -155,7 +155,7 @@ def test_tables_that_are_not_what_their_manifest_says_are_made_anew(judged, tmp_
     part = run.table("operations") / "part-00000.parquet"
     whole = pq.ParquetFile(part).read()
     pq.write_table(whole.slice(1), part)
-    with pytest.raises(FormatError, match=r"rows of operations, where manifest\.json says"):
+    with pytest.raises(FormatError, match=r"rows of operations, but manifest\.json says"):
         append_run(warehouse, run)
     assert [outcome.state for outcome in ingest([run], warehouse, deadline_s=10)] == ["added"]
     assert read_all(warehouse, "operations").num_rows == whole.num_rows

@@ -246,7 +246,7 @@ def test_forms_in_forms_without_end_and_endless_numbers(name: str, tmp_path: Pat
         ('{"index":0,"time":1,"type":"invoke","process":0,"f":"write","value":1,"phase":"dinner"}', "phase must be"),
         ('{"indox":0,"time":1,"type":"invoke","process":0,"f":"write","value":1}', "the field 'index' is missing"),
         ('{"index":0,"time":1,"type":"invoke","process":0,"f":"write","value":1,"node":7}', "'node' must be a string"),
-        ('{"index":0,"time":1,"type":"invoke","process":0,"f":"write","value":1,"key":1.5}', "key must be a text"),
+        ('{"index":0,"time":1,"type":"invoke","process":0,"f":"write","value":1,"key":1.5}', "key must be a string"),
         ('{"index":0,"time":1,"type":"invoke","process":0,"f":"write","value":01}', "expected a JSON object"),
     ],
 )
