@@ -129,8 +129,8 @@ class _Check:
     def check_short_in_one_pass(self) -> tuple[_Verdicts, _Keys] | None:
         """Check a short history by zones and automaton in one compiled pass; return what ``in_passes`` does.
 
-        The result is the same as that of separate passes.  None if the code is not loaded or does not cover the
-        history.
+        The result is the same as that of separate passes.  None if the code is not loaded, the time is up, or
+        this pass does not cover the history (its size, its initial value).
         """
         columns, keys, size = self.columns, len(self.columns.keys), self.columns.kind.size
         if self.model.initial is not None or not (COMPILED.ready and keys and self._too_few < size <= MAX_SHORT):

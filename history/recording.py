@@ -283,7 +283,10 @@ class Recording:
             yield from self.lines_of(path)
 
     def lines_of(self, path: Path) -> Iterator[str]:
-        """Yield the lines of a log without their newlines.  Raises OSError and UnsafeFileError."""
+        """Yield the lines of a log without newlines, longer ones in pieces of ``LOG_LINE`` characters.
+
+        Raises OSError and UnsafeFileError.
+        """
         with TextIOWrapper(self.log(path), "utf-8", "replace") as file:
             for line in iter(partial(file.readline, LOG_LINE), ""):
                 yield line.rstrip("\n")

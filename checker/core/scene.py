@@ -96,7 +96,7 @@ class Scene:
 
     @property
     def name(self) -> str:
-        """Return the name of the key, or ``the register`` without one."""
+        """The name of the key; without a key, the object by its noun, such as ``the register``."""
         return f"the {self.model.noun or self.model.name}" if self.key is None else plain(str(self.key))
 
     def was_read(self, value: Any) -> bool:

@@ -34,7 +34,7 @@ class _KvHistory:
     assignment: Assignment
 
     def finding(self, kind: str | None, found: Sequence[Call]) -> Finding:
-        """Reduce these calls, and the gets that show where their appends stand, to a core."""
+        """Make a core of these calls and the gets that show where their appends stand; reduce it if it is small."""
         whole = {call.source: call for call in self.calls}
         core = {call.source: whole[call.source] for call in found}
         for call in found:

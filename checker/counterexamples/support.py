@@ -31,9 +31,10 @@ def calls_as_recorded(some: Iterable[Call], calls: Iterable[Call]) -> list[Call]
 
 
 def with_makers_before(part: Sequence[Call], calls: Iterable[Call], start: int, model: Model) -> list[Call]:
-    """Add, for each value that the part lacks, the last call before ``start`` that made it.
+    """Add, for each value that the part lacks, the last call that made it and returned before ``start``.
 
     The last CAS that replaced the value is added as well, because it is the plainest reason why the value is gone.
+    Models that do not hold one value get nothing added.
     """
     if not model.one_value:
         return list(part)

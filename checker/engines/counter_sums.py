@@ -38,9 +38,10 @@ _WIDE: Final = 1 << 61
 
 
 class PartOfCounter(Model):
-    """Counter of which only some operations are known; the others add up to ``rise`` and take away up to ``fall``.
+    """Counter of which only some operations are known.
 
-    Without a ``start``, the initial sum is unknown.
+    The others raise it by at most ``rise`` and lower it by at most ``fall``. Without a ``start``, the initial sum
+    is unknown.
     """
 
     name = "part of a counter"

@@ -38,9 +38,9 @@ class RegisterList:
 
 
 def columns_of_list(operations: Sequence[Operation], model: Register) -> RegisterList | None:
-    """Convert a list of operations to columns; None if it has to become calls.
+    """Convert a list of operations to columns; None if the list can only be checked as calls.
 
-    The register must be absent at first, its values must be numbers, texts or null, and its events must have
+    Columns need a register that is absent at first, values that are integers, strings or null, and events at
     distinct places.
     """
     if not operations or model.initial is not None:

@@ -183,7 +183,7 @@ def _grouped(groups: IntArray, number: int) -> tuple[IntArray, IntArray]:
 
 
 def minimal(core: Sequence[Call], calls: Sequence[Call], model: Model) -> list[int]:
-    """Leave out of a core the calls that it does not need; return rows of ``calls``, in the order of invocation.
+    """Drop the calls that a core does not need, unless it is too large to try; return rows of ``calls``, in its order.
 
     A write stays as long as a read of its value stays: without it, that read would be a different violation.
     """

@@ -17,7 +17,7 @@ _MAX_SHOWN: Final = 40
 
 
 def elided(string: str) -> str:
-    """Return a string as sentences show it: only the end of a long one, which distinguishes it."""
+    """Format a string for a sentence; a long one is cut to its end, which is the part that distinguishes it."""
     return shown(string if len(string) <= _MAX_SHOWN else "…" + string[-_MAX_SHOWN:])
 
 

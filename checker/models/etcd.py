@@ -59,7 +59,10 @@ class Etcd(Model):
         self.taken = taken
 
     def judged_as(self, operations: Sequence[Operation]) -> tuple[Model, Sequence[Operation]] | None:
-        """Add what is known of the revisions, so that a request in doubt cannot have made just any of them."""
+        """Add the revisions that answered requests made, so that no request in doubt can have made one of them.
+
+        Returns None if they are known already.
+        """
         if self.taken is not None:
             return None
         return Etcd(frozenset(one.result[0] for one in operations if _has_changed(one))), operations

@@ -31,9 +31,10 @@ def system() -> None:
 @system.command("new")
 @click.argument("directory", type=click.Path(path_type=Path, file_okay=False))
 def new(directory: Path) -> int:
-    """Write a system of one file into DIRECTORY, with a server and clients to replace with your own.
+    """Write an example system into DIRECTORY: a TOML file, and a server and clients to replace with your own.
 
-    It runs as it is: a small replicated key-value server, with a client in Python and one in shell.
+    It runs as it is: a small replicated key-value server, with a client in Python and one in shell.  DIRECTORY must
+    be new or empty.
     """
     write_skeleton(directory)
     for path in sorted(directory.iterdir()):

@@ -64,7 +64,10 @@ class NetnsCluster:
         return self._state.as_nodes(record)
 
     def lock(self) -> AbstractContextManager[None]:
-        """Keep other processes out.  Raises ClusterBusyError that names the holder."""
+        """Keep other processes out while the context lasts.
+
+        Raises UsageError without root, and on entering ClusterBusyError that names the holder.
+        """
         capabilities.require_root()
         return self._lock.held()
 

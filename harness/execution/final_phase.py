@@ -169,7 +169,7 @@ class FinalPhase:
 
 
 def level(probes: Sequence[Probe], nodes: Iterable[str]) -> bool:
-    """Return whether every node answered its last two probes with the same state, and all at one applied index.
+    """Return whether all nodes are at one applied index and each answered its last two probes without moving.
 
     An unanswered probe means that the nodes are not level: the node may be too busy applying to answer.
     """

@@ -42,7 +42,10 @@ def light_load(
     homes: Sequence[str],
     stream: Stream,
 ) -> Generator:
-    """Alternate final reads with what is left of the workload; ``homes`` holds the node of each worker."""
+    """Alternate final reads with what is left of the workload, so that each node's clients issue reads and changes in turn.
+
+    ``homes`` holds the node of each worker, and ``kinds_of_reads`` the functions that count as reads.
+    """
     children = operations(cycle(finals)), AsFinal(workload)
     places = {home: place for place, home in enumerate(dict.fromkeys(homes))}
     node_of = tuple(places[home] for home in homes)

@@ -89,9 +89,10 @@ class WarmCluster:
             self._cluster.down()
 
     def reset(self) -> tuple[str, ...]:
-        """Restore the nodes after a cell; return a line for every difference that had to be removed.
+        """Restore the nodes after a cell, by healing or, if that does not suffice, by recreating them.
 
-        Raises HarnessError if that fails.
+        Returns what differed and what was done about it; empty if nothing differed.  Raises HarnessError if new
+        nodes differ, too.
         """
         notes: list[str] = []
         try:

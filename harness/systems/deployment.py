@@ -303,7 +303,7 @@ class Deployment:
         return dead
 
     def ended(self) -> dict[str, list[str]]:
-        """Return the names of the roles that are not running, by node; empty if all are."""
+        """Return the names of the roles that should run but do not, by node, without tasks; empty if all run."""
         found: dict[str, list[str]] = {}
         for role in self._dead([role for stage in self.stages for role in stage if not role.task]):
             found.setdefault(role.node, []).append(role.name)

@@ -30,7 +30,7 @@ class Recorder:
 
 
 def facts(names: Iterable[str], nodes: FakeNodes, *can: str) -> Facts:
-    """Return the abilities of the nodes: the ordinary ones, and those in ``can``."""
+    """Return the facts about the nodes: their addresses, the usual abilities, and those in ``can``."""
     able = frozenset({"bash", "timeout", "can:nft", "can:iptables", "can:nft-loss", "can:iptables-rate", *can})
     return Facts({name: (nodes.address(name),) for name in names}, dict.fromkeys(names, able))
 

@@ -48,7 +48,10 @@ _WORDS: Final = {
 
 
 class Sets:
-    """A workload that adds unique integers to ``keys`` sets at a time; one operation in twenty reads a whole set."""
+    """Adds unique integers to ``keys`` sets in parallel; one operation in twenty reads a whole set.
+
+    After :data:`SIZE` operations on a set, a new one takes its place.
+    """
 
     def __init__(self, keys: int) -> None:
         self._keys = keys

@@ -88,14 +88,15 @@ class Loss(Struct, frozen=True):
 
 
 class Elements(Finding, frozen=True, kw_only=True):
-    """The fate of the elements of all sets, in the last read of the node that lacks the most.
+    """The fate of the elements of all sets.
 
-    The counts are: ``ok``, elements that are there; ``lost``, acknowledged earlier but not there; ``recovered``, there
-    although their add was in doubt; ``unexpected``, there although never added or their add failed; ``duplicated``,
-    there twice.  ``losses`` covers all nodes and times, in the order in which they were seen.  They are ``missing``
-    elements in total, and ``gone`` of these are in no node's last read.  ``named`` lists some elements of each class
-    that breaks a promise.  ``unread`` are the sets that nobody read at the end, and ``silent`` the nodes that answered
-    no client then.
+    Counted in the last read of the node that lacks the most: ``ok``, elements that were added and are present;
+    ``recovered``, those of them whose add was in doubt; ``lost``, acknowledged before that read but absent.
+    Counted over all nodes: ``unexpected``, present although never added or their add failed; ``duplicated``, more
+    than once in some read.  ``losses`` are those of all nodes, in the order in which they were first seen:
+    ``missing`` elements in total, of which ``gone`` are in no node's last read.  ``named`` lists elements of each
+    class that breaks a promise.  ``unread`` are the sets that nobody read at the end, and ``silent`` the nodes that
+    answered no client then.
     """
 
     kind: str = "elements"
@@ -397,7 +398,7 @@ class OkCounts(Finding, frozen=True, kw_only=True):
 class WindowCount(Struct, frozen=True):
     """Number of ``ok`` operations under one fault, which must be at least ``least``.
 
-    ``exempt`` says why nothing is required; empty if something is.
+    ``exempt`` says why no minimum applies; it is empty if one does.
     """
 
     id: int
@@ -418,7 +419,7 @@ class UnderFault(Finding, frozen=True, kw_only=True):
 
 
 class Pace(Finding, frozen=True, kw_only=True):
-    """Figures about whether the harness kept pace (ms, operations per second, shares), by name."""
+    """Figures that show whether the harness kept pace, by name (ms, operations per second or shares)."""
 
     check: str = "kept-pace"
     kind: str = "pace"
@@ -457,7 +458,8 @@ def contradictions(
 ) -> tuple[Contradiction, ...]:
     """Return the findings of a check that has a counterexample for each violation, one finding for each kind.
 
-    ``own`` are the check's own kinds.
+    ``own`` gives the severities of kinds that only this check has; other kinds lose data if in ``LOST``, and are
+    inconsistent otherwise.
     """
     examples, own = tuple(examples), tuple(own)
     dated = [(one.kind, one.completed_at) for one in examples]

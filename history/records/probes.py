@@ -71,7 +71,8 @@ class Probe:
     def holds_from(self) -> int:
         """Index from which entries must be in the node's log; earlier ones are in its snapshot.
 
-        An empty log has no begin.  If the node has a snapshot then, everything applied may be in the snapshot.
+        An empty log begins nowhere.  If such a node has a snapshot, everything that it applied may be in that
+        snapshot.
         """
         empty = self.log_begin == self.log_end == -1
         return self.applied + 1 if empty and (self.snapshots_saved or self.snapshots_loaded) else self.log_begin

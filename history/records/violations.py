@@ -212,8 +212,9 @@ def contents_differ(checks: Sequence[Mapping[str, Any]]) -> list[str]:
 def finding_name(severity: str, kind: str, planted_bug: str = "", beside: str = "") -> str:
     """Describe a run's worst finding for lists of runs: the severity, and the kind if that says more.
 
-    Without a ``severity`` there is no violation, and ``kind`` is what kept the run from proving anything.  ``beside``
-    names another finding in a run with a planted bug (:func:`beside_planted_bug`), which replaces the bug's own.
+    Without a ``severity`` there is no violation, and ``kind`` says why the run proves nothing.  ``planted_bug`` is
+    ``found``, ``missed`` or empty.  If the bug was found, ``beside`` names the worst finding apart from it
+    (:func:`beside_planted_bug`), which is then described instead.
     """
     plain = not severity or kind == "no-recovery"
     named = (severity or kind) if plain else f"{severity}: {kind}"

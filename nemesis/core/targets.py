@@ -105,7 +105,7 @@ def check_words(words: str, names: Sequence[str] = ()) -> None:
 
 
 def certain(words: str, names: Sequence[str], members: Sequence[str]) -> tuple[str, ...]:
-    """Return the nodes that words choose if they are only names and ``all``; none if they contain any other word."""
+    """Return the nodes that names, ``all`` (members) and ``!`` are sure to choose; none if there is any other word."""
     chosen: set[str] = set()
     for word in (part.strip() for part in words.split("/")):
         bare = word.removeprefix("!")

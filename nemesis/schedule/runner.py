@@ -41,10 +41,10 @@ class Record(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Unhealed:
-    """A fault that stands, or may stand, after an attempt to heal it.
+    """A fault that is, or may be, still in place after an attempt to heal it.
 
-    ``by_system`` means that the fault itself was undone, but the system did not start again, which is a finding about
-    the system.
+    ``by_system`` means that the fault itself was undone, but the system did not start again, which is a finding
+    about the system.
     """
 
     fault: str

@@ -58,7 +58,7 @@ class OneKey:
 
 
 def by_key(operations: pa.Table) -> tuple[pa.Table, pa.Table]:
-    """Return the operations sorted by key, each key's in their old order, and the first row and count of each key."""
+    """Return the operations grouped by key, in their old order within a key, and each key's first row and count."""
     key = pc.dictionary_encode(operations["key"].combine_chunks())
     # Sorting puts nulls at the end, but an unkeyed object must come first.
     ordered = operations.take(pa.array(np.roll(pc.sort_indices(key), key.null_count)))

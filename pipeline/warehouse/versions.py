@@ -224,7 +224,7 @@ def next_version(warehouse: Path, base: Path | None) -> Iterator[Path]:
 
 
 def tidy(warehouse: Path, merged: Iterable[Path]) -> None:
-    """Point ``tables`` to the newest version; remove the landings ``merged`` and everything no longer needed."""
+    """Point ``tables`` to the newest version; remove the landings in ``merged`` and all that is no longer needed."""
     versions = [path for path in _entries(warehouse / VERSIONS) if path.name.isdigit()]
     _point(warehouse)
     for path in merged:

@@ -22,7 +22,7 @@ _DURATION = re.compile(r"(?<![\w.])\d+(?:\.\d+)?(?= ?m?s\b)")
 
 @dataclass(frozen=True, slots=True)
 class Rates:
-    """Completions a second in bins of equal width; ``time`` is each bin's middle in seconds.  Rows: ok, info, fail."""
+    """Completions per second in bins of equal width; ``time`` holds their middles (s), ``rows`` ok, info and fail."""
 
     time: Floats
     width: float

@@ -27,11 +27,11 @@ GONE_S: Final = 3.0
 
 @dataclass(frozen=True, slots=True)
 class NodeTimeline:
-    """One node's probes as arrays of equal length: times in seconds, ``role`` as places in :data:`ROLES`.
+    """One node's probes as arrays of equal length: ``time`` in seconds, ``role`` as index into :data:`ROLES`.
 
     Indexes are -1 if not reported.  ``named`` is the node that it takes for the leader.  Only a ``member`` may
-    lead, and only members count in majorities.  ``without`` are times when it answered although a fault had killed
-    its server, so another process answered.
+    lead, and only members count in majorities.  ``without`` are intervals (s) in which a fault had killed its
+    server but it answered, so another process did.
     """
 
     node: str
@@ -209,7 +209,7 @@ def have_indexes(timelines: Sequence[NodeTimeline]) -> bool:
 
 
 def role_at(timelines: Sequence[NodeTimeline], node: str | None, seconds: float) -> str | None:
-    """Return a node's role in its newest probe before a moment; None if it was silent or never probed."""
+    """Return a node's role by its newest probe up to a moment; None if it was silent or the probe is too old."""
     timeline = next((timeline for timeline in timelines if timeline.node == node), None)
     place = int(np.searchsorted(timeline.time, seconds, side="right")) - 1 if timeline else -1
     if timeline is None or place < 0 or timeline.role[place] == SILENT or seconds > _counts_until(timeline, place):

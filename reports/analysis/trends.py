@@ -109,7 +109,10 @@ def _median(values: Sequence[float]) -> float | None:
 
 
 def regressions_of(rows: Sequence[RunRow]) -> tuple[Regression, ...]:
-    """Return the regressions of each nemesis, version and workload, for the figures that rows have."""
+    """Return the regressions of each nemesis, version and workload, open ones first, in the figures that a row holds.
+
+    Failed runs are left out, and so are regressions of versions with a planted bug.
+    """
     ordered = sorted(rows, key=lambda row: row.started)
     names = series_names((row.settings, row.machine) for row in ordered)
     series = {row.place: name for row, name in zip(ordered, names, strict=True)}

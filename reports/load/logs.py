@@ -256,7 +256,7 @@ def _collapsed(lines: Iterable[LogLine], rank: Callable[[LogLine], float], count
 
 
 def log_files(files: RunFiles, *, rotated: bool = True) -> list[tuple[str, Path]]:
-    """Return (node, path) for every collected log; symbolic links are not followed."""
+    """Return (node, path) for every collected log, without ``rotated`` only the newest; links are not followed."""
     if not files.nodes.is_dir():
         return []
     wanted = _LOG_NAME if rotated else _NEWEST_NAME

@@ -103,7 +103,7 @@ def _worse(item: Regression, verdicts: Mapping[str, str]) -> dict[str, Any]:
 
 
 def nemesis_page(rows: Sequence[RunRow], found: Trends, nemesis: str) -> str:
-    """Render the runs of one nemesis, with its groups above them."""
+    """Render the page of one nemesis: its groups (by version and workload), and below them its runs."""
     groups = [group for group in found.groups if group.nemesis == nemesis]
     return list_page(rows, "../", nemesis or "no fault", groups)
 

@@ -51,7 +51,7 @@ class Break:
 
     @property
     def title(self) -> str:
-        """Severity in words, with the nodes if only those lack something."""
+        """The severity in words, or ``missing on`` and the nodes that lack what others have."""
         return f"missing on {', '.join(self.lost_on)}" if self.lost_on else self.severity
 
     @property

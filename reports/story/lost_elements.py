@@ -170,7 +170,7 @@ def _down(drawn: Drawn, node: str, first: float, last: float) -> str:
 
 
 def alarm_before(drawn: Drawn, lost: Lost) -> str:
-    """Say that a node that lacks elements had logged an alarm before a read showed it; else empty."""
+    """Say that a node had logged an alarm before a read showed that it lacks elements; empty if it had not."""
     own = [one for one in drawn.alarm_lines if one.node == lost.first and one.seconds is not None]
     first = min((one.seconds for one in own if one.seconds is not None and one.seconds < lost.onset), default=None)
     return "" if first is None else f"{lost.first}'s own log has an alarm before that read, at {first:.1f} s."

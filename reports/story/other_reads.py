@@ -21,7 +21,10 @@ class OtherReads(NamedTuple):
 
 
 def compare_other_reads(drawn: Drawn, example: Counterexample) -> OtherReads:
-    """Find the nodes that hold the elements that a read lacks, by reads answered after it began."""
+    """Find which nodes hold what a read lacks, and which do not, by the last 200 reads answered after it began.
+
+    The result is empty for counterexamples other than one read's lost elements.
+    """
     added = [one for one in example.operations if one.f in ("add", "append")]
     if not example.kind.startswith("lost-") or not added or len(example.suspects) != 1:
         return OtherReads()

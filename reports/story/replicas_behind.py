@@ -190,7 +190,7 @@ def _dated(start: FailedStart, end: float) -> str:
 
 
 def reason_of(start: FailedStart) -> str:
-    """Return the log line that says why a server died, without its date."""
+    """Return the log line that says why a server died, without its timestamp and cut to 160 characters."""
     return one_line(undated(start.line), 160)
 
 

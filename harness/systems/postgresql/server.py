@@ -118,6 +118,6 @@ def surface(_setup: Setup) -> Surface:
 
 
 def describe(setup: Setup, shell: Shell) -> Mapping[str, str]:
-    """The exact version, which a package of the distribution does not promise."""
+    """Return the exact version of the server, because the distribution's package fixes only the major one."""
     program = f"{bin_directory(shell.machine, setup.version)}/postgres"
     return {"postgres": shell.run(Command((program, "--version"), timeout=10.0)).stdout.strip()}
