@@ -81,7 +81,7 @@ def check_transactions(history: Any, model: str = "list-append", level: str = DE
 def _transactions(model: str | Model) -> Transactions:
     chosen = model_named(model)
     if not isinstance(chosen, Transactions):
-        raise ModelError(f"the history holds transactions, which a {chosen.name} does not have")
+        raise ModelError(f"these are transactions, but {chosen.name} has none")
     return chosen
 
 

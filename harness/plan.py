@@ -368,10 +368,10 @@ def require_watchable(plan: Plan) -> None:
     """Check that the monitor can follow the workload.  Raises UsageError."""
     if not _watchable(plan.load):
         others = [one.name for one in plan.under_test.workloads if _watchable(one)]
-        mend = f"take --workload {' or '.join(others)}, or leave" if others else "leave"
+        mend = f"use --workload {' or '.join(others)}, or drop the option" if others else "drop the option"
         raise UsageError(
-            f"--stop-on-violation follows registers whose values are written once each, not --workload "
-            f"{plan.workload}: {mend} the option out and let the check after the run decide"
+            f"--stop-on-violation needs registers whose values are each written only once, unlike --workload "
+            f"{plan.workload}: {mend} and let the check after the run decide"
         )
 
 

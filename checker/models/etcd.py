@@ -76,7 +76,7 @@ class Etcd(Model):
 
     def admit(self, f: str, value: Any, result: Any) -> None:
         if f not in _FUNCTIONS:
-            raise ModelError(f"an etcd has no operation {f!r}")
+            raise ModelError(f"etcd has no operation {f!r}")
         lengths = {"range": 5, "transaction": 3}
         shaped = isinstance(value, tuple) and len(value) == lengths[f] if f in lengths else type(value) is int
         if not shaped or not (result is UNKNOWN or (isinstance(result, tuple) and result)):
@@ -84,7 +84,7 @@ class Etcd(Model):
 
     def step(self, state: State, f: str, value: Any, result: Any) -> State:
         if f not in _FUNCTIONS:
-            raise ModelError(f"an etcd has no operation {f!r}")
+            raise ModelError(f"etcd has no operation {f!r}")
         after, answer = _STEPS[f](state, value)
         if result is UNKNOWN and after.revision > state.revision and after.revision in (self.taken or ()):
             return ILLEGAL

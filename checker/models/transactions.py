@@ -37,7 +37,7 @@ class Transactions(Model):
         steps = value if result is UNKNOWN or result is None else result
         names = (*READS, *WRITES[self.holds])
         if f != TXN or not isinstance(steps, tuple):
-            raise ModelError(f"{self.name} has transactions (txn), lists of steps, found {f!r} of {steps!r}")
+            raise ModelError(f"{self.name} takes transactions (txn), lists of steps; found {f!r} with {steps!r}")
         for step in steps:
             if not isinstance(step, tuple) or len(step) != 3 or step[0] not in names:
                 raise ModelError(f"a step of {self.name} is [{' or '.join(names)}, key, value], found {step!r}")

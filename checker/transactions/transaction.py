@@ -37,7 +37,7 @@ def operations_of_transactions(transactions: Sequence[Transaction]) -> list[Oper
     """
     timed = [transaction.invoked is not None for transaction in transactions]
     if any(timed) and not all(timed):
-        raise FormatError("transactions", f"item {timed.index(False)}", "it has no invoked time, but others do")
+        raise FormatError("transactions", f"item {timed.index(False)}", "it has no invocation time, but others do")
     events: list[tuple[float, int, int]] = []
     for number, transaction in enumerate(transactions):
         events.append((number if transaction.invoked is None else transaction.invoked, 0, number))

@@ -90,7 +90,7 @@ class TransferringView(SystemView):
         try:
             self._transfer(leader, to)
         except (OSError, ValueError, KeyError) as error:
-            raise FaultError(f"{leader} did not take the request: {error}") from None
+            raise FaultError(f"{leader} did not accept the request: {error}") from None
 
 
 def view_of(system: Target, probes: Callable[[], Mapping[str, Probe]]) -> SystemView:

@@ -42,7 +42,7 @@ def light_load(
     homes: Sequence[str],
     stream: Stream,
 ) -> Generator:
-    """Alternate final reads with what is left of the workload, so that each node's clients issue reads and changes in turn.
+    """Alternate final reads with the rest of the workload, so that each node's clients issue reads and changes in turn.
 
     ``homes`` holds the node of each worker, and ``kinds_of_reads`` the functions that count as reads.
     """

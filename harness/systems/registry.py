@@ -38,7 +38,7 @@ def find_system(name: str) -> System:
     if name.endswith(FILE):
         mine = system_of(Path(name))
         if mine.name in system_entry_points():
-            raise UsageError(f"--system {name}: name: {mine.name} is an installed system: give the file another name")
+            raise UsageError(f"--system {name}: name: an installed system is called {mine.name}; choose another name")
         return _checked(mine, f"--system {name}")
     announced = system_entry_points()
     if name not in announced:

@@ -100,7 +100,7 @@ class Connection(Link):
 def _checked(packed: bytes) -> int:
     (length,) = struct.unpack(">I", packed)
     if not 4 <= length <= LARGEST_FRAME:
-        raise ValueError(f"a frame of {length} bytes")
+        raise ValueError(f"a frame of {length} bytes; expected 4 to {LARGEST_FRAME}")
     return int(length)
 
 

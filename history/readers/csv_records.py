@@ -45,7 +45,7 @@ def parse_csv(text: str, source: str, chosen: FieldMap | None = None) -> Records
     except csv.Error as error:
         raise wrong(reader.line_num, f"expected a line of CSV: {error}") from None
     if not items:
-        raise wrong(1, "expected a history, found no row below the names of the columns")
+        raise wrong(1, "expected a history, found no rows below the header")
     if names and set(names) >= _OURS and chosen is None:
         chosen = FieldMap({"type": "outcome", **_PLACES})
     return records_of(items, chosen, wrong)

@@ -105,7 +105,7 @@ def unpacked(path: Path) -> Iterator[Path]:
                     if size > MOST_UNPACKED:
                         raise FormatError(str(path), "the archive", f"it unpacks to more than {MOST_UNPACKED >> 30} GB")
         except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-            raise FormatError(str(path), "the archive", f"expected gzip, found a damaged one: {error}") from None
+            raise FormatError(str(path), "the archive", f"the gzip data is damaged: {error}") from None
         plain.flush()
         try:
             yield Path(plain.name)

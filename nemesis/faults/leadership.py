@@ -148,7 +148,7 @@ class LeaderTransfer:
         if not ctx.until(ask, TRANSFER_S):
             raise FaultError(f"{to} did not become leader within {TRANSFER_S:g} s{refused}")
         if not taken:
-            raise FaultError(f"{to} leads, but no request to hand over to it was seen to be taken")
+            raise FaultError(f"{to} leads, but no node was seen to accept a request to hand over to it")
 
     def witness(self, ctx: Context, targets: Targets) -> Witness:
         probe = self._leads(ctx, targets)

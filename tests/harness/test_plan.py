@@ -160,7 +160,7 @@ def test_the_defaults_are_valid_and_every_field_has_its_twin_here() -> None:
         ({"snapshot": True, "version": "0.3.2"}, "--snapshot needs --dledger-version 0.4.0"),
         (
             {"stop_on_violation": True, "workload": "cas-register"},
-            "not --workload cas-register: take --workload register or mixed-registers, or leave the option out",
+            "unlike --workload cas-register: use --workload register or mixed-registers, or drop the option",
         ),
         (
             {"nemesis": ("kill-one",), "time_limit": 15.0},

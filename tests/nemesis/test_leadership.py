@@ -144,7 +144,7 @@ def test_a_node_that_was_elected_while_all_requests_were_refused_was_handed_noth
         usual(leader, to)
 
     ctx.system.transfer_leader = refuse_and_elect
-    with pytest.raises(FaultError, match="leads, but no request to hand over to it was seen to be taken"):
+    with pytest.raises(FaultError, match="leads, but no node was seen to accept a request to hand over to it"):
         fault.inject(ctx, targets)
 
 

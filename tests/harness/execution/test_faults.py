@@ -292,7 +292,7 @@ def test_a_transfer_is_asked_of_the_leader_in_its_term(monkeypatch: pytest.Monke
         raise ValueError("refused with code 404")
 
     monkeypatch.setattr(processes, "transfer_leadership", refused)
-    with pytest.raises(FaultError, match="n1 did not take the request: refused with code 404"):
+    with pytest.raises(FaultError, match="n1 did not accept the request: refused with code 404"):
         view.transfer_leader("n1", "n2")
 
 

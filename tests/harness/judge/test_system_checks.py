@@ -489,6 +489,6 @@ def test_the_monitor_cannot_follow_a_workload_that_is_judged_as_no_register(test
     """The first read of an empty set, say, would be one of what was never written."""
     own = replace(own, name="own", written_once=True)
     plan = replace(tested(workloads=(own, DLEDGER.workloads[0])).plan, workload="own")
-    with pytest.raises(UsageError, match="take --workload register, or leave"):
+    with pytest.raises(UsageError, match="use --workload register, or drop the option"):
         require_watchable(plan)
     require_watchable(replace(plan, workload="register"))

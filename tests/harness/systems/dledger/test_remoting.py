@@ -67,7 +67,7 @@ def test_a_transfer_that_is_taken(answer: Answer) -> None:
         (answered(b'{"code":404}'), ValueError, "refused with code 404"),
         (answered(b"", b'{"code":1,"remark":"it broke"}'), ValueError, "code 1: it broke"),
         (answered(b"{")[:-1], OSError, "closed without an answer"),
-        (struct.pack(">I", 1 << 30), ValueError, "a frame of 1073741824 bytes"),
+        (struct.pack(">I", 1 << 30), ValueError, "a frame of 1073741824 bytes; expected"),
         (b"", OSError, "closed without an answer"),
     ],
 )

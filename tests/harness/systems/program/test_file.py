@@ -119,7 +119,7 @@ WRONG = [
     (FILE.replace("[client]", '[[roles]]\ncommand = "x"\n[client]'), "more than one of the roles has the name server"),
     (FILE.replace('["server.sh"]', '["server.sh", "old/server.sh"]'), r"files\[1\]: old/server.sh and server.sh wo"),
     (FILE.replace("port = 70", "port = 70\nready = {}"), r"roles\[0\].ready must be one of port, .*, not empty"),
-    ("name = 'dledger'\n" + FILE, "name: dledger is an installed system: give the file another name"),
+    ("name = 'dledger'\n" + FILE, "name: an installed system is called dledger; choose another name"),
     ("workloads = ['set', 'set']\n" + FILE, "workloads: set appears twice"),
     (FILE + "[faults.refused]\nkil-leader = 'x'", "faults.refused: there is no nemesis 'kil-leader'; did you mean kil"),
     (FILE + "[planted_bugs.a]\nhelp = 'x'\nfound_by = ['nope']", r"found_by\[0\] must be one of .*'linearizable', .*"),
