@@ -19,21 +19,34 @@ _LOST: Final = Kind("lost-append", "data lost")
 
 
 def acknowledged(evidence: Evidence) -> Check:
-    """Compare the acknowledged appends with the primary's last reads; a standby's may be old."""
+    """Compare the acknowledged appends with the primary's last reads; a standby's may be old.
+
+    A list whose last read failed, or began before an append to it was acknowledged, does not count as read.
+    """
     primary = evidence.setup.nodes[0].name
-    done = [one for one in evidence.operations if one.f == TXN and one.outcome == "ok"]
+    tried = [one for one in evidence.operations if one.f == TXN]
+    done = [one for one in tried if one.outcome == "ok"]
+    finals = [one for one in tried if one.phase == "final" and one.node == primary]
+    newest = {key: one for one in finals for f, key, _ in one.value if f in READS}
     last: dict[Any, tuple[Operation, list[Any]]] = {}
-    for one in done:
-        if one.phase == "final" and one.node == primary:
-            last.update({key: (one, items) for f, key, items in one.result if f in READS})
-    examples = []
-    for one in done:
-        for f, key, value in one.result:
-            read, items = last.get(key, (one, [value]))
-            if f not in READS and one.ended < read.invoked and value not in items:
-                examples.append(_example(one, read, key, value, items))
-    verdict: Verdict = "invalid" if examples else "valid" if last else "unknown"
-    seen = f"{counted(len(last), 'list')} read, {counted(len(examples), 'acknowledged append')} lost"
+    for one in finals:
+        if one.outcome == "ok":
+            last.update({key: (one, items or []) for f, key, items in one.result if f in READS})
+    appends = [(one, key, value) for one in done for f, key, value in one.result if f not in READS]
+    examples, unread = [], set()
+    for one, key, value in appends:
+        read, items = last.get(key, (one, []))
+        if one.ended >= read.invoked:
+            unread.add(key)
+            continue
+        if read is not newest[key]:
+            unread.add(key)
+        if value not in items:
+            examples.append(_example(one, read, key, value, items))
+    lists = {key for _, key, _ in appends}
+    verdict: Verdict = "invalid" if examples else "valid" if lists and not unread else "unknown"
+    seen = f"{len(lists - unread)} of {counted(len(lists), 'list')} read, "
+    seen += f"{counted(len(examples), 'acknowledged append')} lost"
     examples.sort(key=lambda example: example.completed_at)
     found = contradictions("acknowledged", examples, (_LOST,))
     return Check("acknowledged", "check", verdict, _ASKED, seen, found, tuple(examples[:MAX_COUNTEREXAMPLES]))

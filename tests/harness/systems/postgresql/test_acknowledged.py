@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -28,7 +29,7 @@ def judged(*operations: Operation) -> Check:
     ))  # fmt: skip
 
 
-def last(items: list[int], *, at: int = 100, node: str = "n1") -> Operation:
+def last(items: list[int] | None, *, at: int = 100, node: str = "n1") -> Operation:
     return txn(at, ["r", 7, items], node=node, phase="final")
 
 
@@ -42,18 +43,46 @@ def test_an_append_that_the_last_read_lacks_is_lost() -> None:
     assert judged(txn(0, ["append", 7, 1]), txn(10, ["append", 7, 2]), last([1, 2])).verdict == "valid"
 
 
+FIRST = txn(0, ["append", 7, 1])
+
+
+@pytest.mark.parametrize("outcome", ["info", "fail"])
+def test_what_was_not_acknowledged_is_not_missed(outcome: Any) -> None:
+    append = txn(10, ["append", 7, 2], outcome=outcome)
+    assert judged(FIRST, append, last([1])).verdict == "valid"
+    assert judged(append, last([1])).verdict == "unknown"
+
+
 @pytest.mark.parametrize(
     "append",
-    [
-        txn(10, ["append", 7, 2], outcome="info"),
-        txn(10, ["append", 7, 2], outcome="fail"),
-        txn(98, ["append", 7, 2]),
-        txn(10, ["append", 9, 2]),
-    ],
-    ids=["in doubt", "failed", "acknowledged during the read", "of a list that was not read"],
+    [txn(98, ["append", 7, 2]), txn(10, ["append", 9, 2])],
+    ids=["acknowledged during the read", "of a list that was not read"],
 )
-def test_what_need_not_be_there_is_not_missed(append: Operation) -> None:
-    assert judged(append, last([1])).verdict == "valid"
+def test_what_was_not_read_afterwards_is_neither_missed_nor_held(append: Operation) -> None:
+    assert judged(FIRST, append, last([1])).verdict == "unknown"
+    assert judged(FIRST, append, last([1]), txn(200, ["r", 7, [1, 2]], ["r", 9, [2]], phase="final")).verdict == "valid"
+    assert judged(FIRST, append, last([])).verdict == "invalid"
+
+
+def test_one_list_of_many_is_not_enough() -> None:
+    appends = [txn(number, ["append", number, 1]) for number in range(3)]
+    check = judged(*appends, txn(100, ["r", 0, [1]], phase="final"))
+    assert (check.verdict, check.seen.partition(",")[0]) == ("unknown", "1 of 3 lists read")
+    reads = [txn(100 + number, ["r", number, [1]], phase="final") for number in range(3)]
+    assert judged(*appends, *reads).verdict == "valid"
+
+
+def test_an_earlier_read_does_not_stand_in_for_the_last() -> None:
+    def failed(at: int) -> Operation:
+        return replace(txn(at, ["r", 7, None], phase="final"), outcome="fail", result=None)
+
+    assert judged(FIRST, last([1]), failed(200)).verdict == "unknown"
+    assert judged(FIRST, failed(100), last([1], at=200)).verdict == "valid"
+    assert judged(FIRST, last([]), failed(200)).verdict == "invalid"
+
+
+def test_a_list_that_is_not_there_has_lost_everything() -> None:
+    assert judged(FIRST, last(None)).verdict == "invalid"
 
 
 def test_only_the_primary_s_last_read_counts() -> None:
