@@ -5,6 +5,7 @@
 ``server``        the processes, their settings, files on disk
 ``schema``        the tables, and the statements of each operation
 ``prober``        what a server says of itself
+``deadline``      statements in limited time
 ``client``        one connection, without retries
 ``outcomes``      the law of outcomes: what an answer proves
 ``acknowledged``  that acknowledged appends survive
@@ -45,7 +46,7 @@ SYSTEM: Final = System(
     ),
     planted_bugs=(
         PlantedBug(name="no-fsync", help="nothing is synced: a power cut loses acknowledged commits or the database",
-               found_by=("acknowledged", "isolation", "linearizable", "elements", "committed-kept", "recovery")),
+               found_by=("acknowledged", "isolation", "linearizable", "elements", "leader-complete", "recovery")),
     ),
     artifacts=lambda setup: artifacts(setup.version),
     roles=roles,
@@ -67,7 +68,7 @@ SYSTEM: Final = System(
         Promise("acknowledged transactions survive a crash, unless synchronous_commit is off", source=_WAL,
                 checks=("acknowledged", "isolation", "linearizable", "elements"),
                 kinds=("lost-append", "incompatible-order", "lost-element", "lost-write", "stale-read")),
-        Promise("the log keeps everything that was flushed to disk", source=_WAL, checks=("committed-kept",)),
+        Promise("the log keeps everything that was flushed to disk", source=_WAL, checks=("leader-complete",)),
     ),
     alarms=(
         Alarm(pattern="PANIC:", meaning="the server crashed and restarts", follows="note"),

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
-import socket
 from contextlib import suppress
 from typing import Any, Final
 
@@ -13,6 +11,7 @@ from psycopg.pq import TransactionStatus
 
 from harness.systems.api import Machine, Setup
 from harness.systems.law import NOT_SENT, Outcome
+from harness.systems.postgresql.deadline import finish
 from harness.systems.postgresql.outcomes import LAW, End, case_of
 from harness.systems.postgresql.schema import Rows, answer, statements
 from harness.systems.postgresql.server import connection_words
@@ -53,18 +52,8 @@ class Client:
         except (psycopg.Error, TimeoutError) as error:
             await asyncio.sleep(_AGAIN_S)
             return LAW.outcome(NOT_SENT, invocation, self.home, _text(error))
-        work = asyncio.ensure_future(self._carry_out(invocation))
-        try:
-            await asyncio.wait({work}, timeout=began + self._timeout - asyncio.get_running_loop().time())
-        finally:
-            if not work.done():
-                self._cut()
-        return await work
-
-    def _cut(self) -> None:
-        """End the connection's socket: what waits for an answer gets an error at once, also where nothing answers."""
-        with suppress(OSError, psycopg.Error), socket.socket(fileno=os.dup(self._connection.fileno())) as end:
-            end.shutdown(socket.SHUT_RDWR)
+        left = began + self._timeout - asyncio.get_running_loop().time()
+        return await finish(self._carry_out(invocation), self._connection, left)
 
     async def _carry_out(self, invocation: Invocation) -> Outcome:
         work = statements(self._workload, invocation)

@@ -13,6 +13,7 @@ from typing import Any, Final
 import psycopg
 
 from harness.systems.api import Machine
+from harness.systems.postgresql.deadline import finish
 from harness.systems.postgresql.server import connection_words
 
 #: A standby that starts receives the last segment of the log again: what it has replayed it has.
@@ -31,15 +32,22 @@ class Prober:
         self._connection: Any = None
 
     async def ask(self, timeout: float) -> Mapping[str, Any]:
+        clock = asyncio.get_running_loop().time
+        late = clock() + timeout
         try:
-            async with asyncio.timeout(timeout):
-                if self._connection is None:
+            if self._connection is None:
+                async with asyncio.timeout(timeout):
                     self._connection = await psycopg.AsyncConnection.connect(**self._words, autocommit=True)
-                standby, timeline, log_end, applied = await (await self._connection.execute(_ASK)).fetchone()
+            said = await finish(self._said(), self._connection, late - clock())
         except (psycopg.Error, TimeoutError) as error:
             await self.close()
-            raise OSError(str(error).partition("\n")[0] or "no answer in time") from None
+            text = "" if clock() >= late else str(error).partition("\n")[0]
+            raise OSError(text or "no answer in time") from None
+        standby, timeline, log_end, applied = said
         return figures(standby=standby, timeline=timeline, log_end=log_end, applied=applied)
+
+    async def _said(self) -> Any:
+        return await (await self._connection.execute(_ASK)).fetchone()
 
     async def close(self) -> None:
         connection, self._connection = self._connection, None
