@@ -36,8 +36,8 @@ class RunState:
     (``Load``).  ``logless`` are the nodes that answered probes but never reported ``applied``; probes cannot show this,
     because they also have -1 for a node that has applied nothing.  ``lag_ms`` has the largest delay of a task's wake-up
     in each second since the run's start, standstills included.  ``ended_roles`` maps nodes to the roles whose processes
-    were not running at the run's end, and ``died_starting`` has the nodes on which a process ended while it was being
-    started.  ``restart_failed`` is why the system did not serve again after the restart at the end, which counts as a
+    were not running at the run's end, and ``died_starting`` has the nodes on which a process ended during their last
+    start.  ``restart_failed`` is why the system did not serve again after the restart at the end, which counts as a
     finding about the system, not as a failure of the harness.
     """
 

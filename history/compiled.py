@@ -27,10 +27,11 @@ os.environ.setdefault("NUMBA_CACHE_DIR", "")
 os.environ.setdefault("NUMBA_CACHE_LOCATOR_CLASSES", "")
 
 WORKING_TIME.begin()
-from numba import njit  # noqa: E402
-from numba.core import event  # noqa: E402
-
-WORKING_TIME.end()
+try:
+    from numba import njit
+    from numba.core import event
+finally:
+    WORKING_TIME.end()  # also where numba is not installed
 
 log = logging.getLogger("history.compiled")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from threading import Lock
 from typing import Final
@@ -11,9 +12,14 @@ class LoadingClock:
     """Monotonic seconds without those between each outermost ``begin`` and its ``end``.  Safe to use from threads."""
 
     def __init__(self) -> None:
+        self._loading = 0.0
+        self.reset()
+
+    def reset(self) -> None:
+        """Let the clock run, whatever stopped or locked it."""
         self._lock = Lock()
         self._depth = 0
-        self._since = self._loading = 0.0
+        self._since = 0.0
 
     def __call__(self) -> float:
         with self._lock:
@@ -26,6 +32,9 @@ class LoadingClock:
                 self._since = time.monotonic()
             self._depth += 1
 
+    def __reduce__(self) -> str:
+        return "WORKING_TIME"  # options hold it, and may be sent to other processes
+
     def end(self) -> None:
         """Go on where the clock stopped."""
         with self._lock:
@@ -34,5 +43,7 @@ class LoadingClock:
                 self._loading += time.monotonic() - self._since
 
 
-#: That of this process.
+#: The clock of this process.
 WORKING_TIME: Final = LoadingClock()
+# A fork must not inherit a clock that another thread has stopped or locked.
+os.register_at_fork(after_in_child=WORKING_TIME.reset)

@@ -201,10 +201,10 @@ class Run:
         finally:
             self._ended_ns = time.monotonic_ns()
             self._state.logless = probes.logless
-            self._state.died_starting = sorted(system.died_starting)
             history.close()
             probes.close()
             run.reach("end")
+        self._state.died_starting = sorted(system.died_starting)
         with interrupts.held():
             self._look_for_kills(killed_before, remote, conductor.nemesis.tried)
             for text in lost(remote, booted):

@@ -97,7 +97,7 @@ class Deployment:
         self._environments: dict[str, Mapping[str, str]] = {}
         self._stages: list[list[Role]] | None = None
         self._done: set[tuple[str, str]] = set()
-        #: The nodes on which a process ended while it was being started.
+        #: The nodes on which a process ended during their last start.
         self.died_starting: set[str] = set()
 
     @property
@@ -193,6 +193,7 @@ class Deployment:
                 self._write_files(together)
                 self._run_all({role.node: self.start_command(role) for role in together})
             self._wait(running)
+        self.died_starting -= names  # they are up now
 
     def start_command(self, role: Role) -> Command:
         """Return the command that starts a role in its own session and process group, unless it is running."""

@@ -47,12 +47,14 @@ def together(drawn: Drawn, breaks: Sequence[Break], looking: AbstractSet[str]) -
 def _follows(drawn: Drawn, one: Break, cause: Break) -> bool:
     """Return whether the records prove that a break follows from another one.
 
-    Alarms of nodes that lack something are about what they lack.  If committed entries were lost from logs, a
-    leader that lacks them cannot commit anything, and replicas cannot get beyond the end of the longest log.
+    Alarms of nodes that lack something are about what they lack, unless one of them is of other nodes alone.  If
+    committed entries were lost from logs, a leader that lacks them cannot commit anything, and replicas cannot get
+    beyond the end of the longest log.
     """
     if one.severity == "alarm":
         alarms = found_in(drawn.run.results, Alarms)
-        return alarms is not None and any(set(cause.lost_on) & set(pattern.nodes) for pattern in alarms.patterns)
+        patterns = () if alarms is None else alarms.patterns
+        return bool(patterns) and not any(set(cause.lost_on).isdisjoint(pattern.nodes) for pattern in patterns)
     if one.checks != ("recovery",) or _OF_LOGS.isdisjoint(cause.checks):
         return False
     if one.severity == "no commits":

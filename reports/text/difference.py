@@ -140,7 +140,7 @@ def _pairs(one: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Pair]:
 def _changed(one: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Pair]:
     """Return the pairs that differ for a reader; a field missing in one run equals an empty one in the other."""
     pairs = _pairs(one, other).items()
-    return {name: pair for name, pair in pairs if pair[0] != pair[1] and _word(pair[0]) != _word(pair[1])}
+    return {name: pair for name, pair in pairs if pair[0] != pair[1] and _word(pair[0], None) != _word(pair[1], None)}
 
 
 def _verdict(side: Any) -> Any:
@@ -171,12 +171,12 @@ def _beside(rows: Sequence[tuple[str, str, str]], columns: int | None) -> str:
     return table(lines)
 
 
-def _word(value: Any) -> str:
-    if isinstance(value, list) and any(isinstance(one, Mapping) for one in value):
+def _word(value: Any, limit: int | None = _LIMIT) -> str:
+    """Show a value; without a ``limit`` the text is whole, to compare values."""
+    if limit is not None and isinstance(value, list) and any(isinstance(one, Mapping) for one in value):
         return f"{len(value)} steps"
-    if isinstance(value, list | tuple):
-        return one_line(", ".join(map(str, value)) or "none", _LIMIT)
-    return "none" if value in (None, "") else one_line(value, _LIMIT)
+    text = ", ".join(map(str, value)) if isinstance(value, list | tuple) else "" if value is None else str(value)
+    return one_line(text or "none", len(text) + 4 if limit is None else limit)
 
 
 def _figure(name: str, pair: Pair, least: Pair) -> tuple[str, str, str, str]:

@@ -5,6 +5,7 @@ Steps between two looks at a clock that is ours are counted instead of seconds: 
 
 from __future__ import annotations
 
+import pickle
 import subprocess
 import sys
 from pathlib import Path
@@ -161,6 +162,7 @@ LOADED = """
 from numba import njit
 from history.compiled import compiled
 from history.loading_clock import WORKING_TIME
+import pickle
 import time
 twice = njit(lambda number: 2 * number)
 worked, passed = WORKING_TIME(), time.monotonic()
@@ -173,6 +175,7 @@ assert worked < passed / 2, (worked, passed)
 @pytest.mark.slow
 def test_time_in_which_code_is_compiled_is_no_part_of_a_deadline() -> None:
     assert CheckOptions().clock is WORKING_TIME
+    assert pickle.loads(pickle.dumps(CheckOptions())).clock is WORKING_TIME
     assert subprocess.run([sys.executable, "-c", LOADED], cwd=ROOT, check=False).returncode == 0
 
 

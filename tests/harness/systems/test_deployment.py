@@ -417,12 +417,15 @@ def test_no_leader_in_time_is_not_ready(scene: Scene) -> None:
 
 
 def test_a_server_that_dies_at_start_shows_the_end_of_its_log(scene: Scene) -> None:
-    scene.program.write_text("#!/bin/sh\necho Exception: boom\n")
+    scene.program.write_text("#!/bin/sh\n[ -e failed ] && exec sleep 60\ntouch failed\necho Exception: boom\n")
     scene.system.install()
     scene.toy.ready = lambda shell: False
     with pytest.raises(NotReadyError, match=r"the server on n1 ended while starting; (?s:.*)Exception: boom"):
         scene.system.start(["n1"])
     assert scene.system.died_starting == {"n1"}
+    scene.toy.ready = lambda shell: True  # the program goes on at its second start
+    scene.system.start(["n1"])
+    assert scene.system.died_starting == set()
 
 
 # -- several roles -----------------------------------------------------------------------------------------------------
