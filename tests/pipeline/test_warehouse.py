@@ -294,7 +294,7 @@ def test_a_history_that_is_still_being_written(judged, tmp_path) -> None:
     assert ingest([run], warehouse, deadline_s=10)[0].state == "added"
     few = read_runs(warehouse)["operations"].to_pylist()
     run.history.write_bytes(whole)
-    with pytest.raises(FormatError, match=r"made from .*'history.jsonl': \d+.* where the run has "):
+    with pytest.raises(FormatError, match=r"made from .*'history.jsonl': \d+.* but the run has "):
         append_run(warehouse, run)
     assert ingest([run], warehouse, deadline_s=10)[0].state == "added"
     assert read_runs(warehouse)["operations"].to_pylist() > few

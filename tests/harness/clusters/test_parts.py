@@ -217,7 +217,7 @@ class TestLock:
 
     def test_a_place_that_cannot_be_written(self, tmp_path: Path) -> None:
         (tmp_path / "file").touch()
-        with pytest.raises(ClusterError, match="cannot be made"), FileLock(tmp_path / "file" / "lock", "x").held():
+        with pytest.raises(ClusterError, match="cannot create"), FileLock(tmp_path / "file" / "lock", "x").held():
             pass
 
 
