@@ -40,6 +40,7 @@ def test_the_chart_of_progress_says_of_a_node_whose_log_was_cut_that_it_is_its_l
     words |= {
         "marked_text": "",
         "roles_known": True,
+        "roles_seen": (),
         "lag_known": True,
         "progress_known": True,
         "calm": None,

@@ -157,7 +157,7 @@ REFUSED = [
     (["--system", "othr"], "there is no system 'othr'; did you mean other?"),
     (["--system", "other", "--snapshot"], "No such option"),
     (["--system", "other@2", "--dledger-version", "0.4.0"], "name different versions"),
-    (["--system", "other", "--stop-on-violation"], "leave the option out"),
+    (["--system", "other", "--stop-on-violation"], "drop the option"),
     (["--system", "other", "--planted-bug", "forgets"], "add --unsafe-test-mode"),
     (["--colour", "red"], "No such option"),
 ]
