@@ -77,7 +77,7 @@ def after(made: Sequence[Made], operations: Sequence[Operation]) -> list[Operati
 def as_plain_events(taken: Taken, initial: Any) -> list[Event]:
     """Return the events of a history as its model has it, so that a reader needs only the model's name.
 
-    What the object holds at the start becomes an operation before all others, even if the model has it as a state:
+    The object's initial contents become an operation before all others, even if the model has them as its state:
     a write to a register, or a read of a bank whose balances are otherwise unknown.
     """
     operations: Sequence[Operation] = taken.history.operations or ()

@@ -8,7 +8,7 @@ the places of their events in the history; a pending call returns at ``NEVER``.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 from operator import attrgetter
@@ -189,3 +189,9 @@ def ranked(calls: Sequence[Call]) -> list[Call]:
         raise ModelError("two events have the same place in the history")
     rank = {moment: place for place, moment in enumerate(moments)}
     return [replace(call, invoke=rank[call.invoke], ret=rank.get(call.ret, NEVER)) for call in calls]
+
+
+def without(calls: Iterable[Call], gone: Iterable[Call]) -> list[Call]:
+    """Return the calls except those with the same sources as ``gone``."""
+    sources = {call.source for call in gone}
+    return [call for call in calls if call.source not in sources]

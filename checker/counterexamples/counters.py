@@ -7,11 +7,11 @@ violation is left out and the search starts over, because that read may have mad
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from checker.core.calls import Call
+from checker.core.calls import Call, without
 from checker.core.result import EngineResult, Limits
 from checker.counterexamples.counter_part import Part, part_of
 from checker.dispatch import decide
@@ -49,7 +49,7 @@ def find_in_counter(result: EngineResult, calls: Sequence[Call], limits: Limits)
     left = list(calls)
     while True:
         wrong = out_of_bounds(left) if whole else []
-        rest = _without(left, (read for read, _ in wrong))
+        rest = without(left, (read for read, _ in wrong))
         first = not wrong and not parts
         again = result if first else decide(rest, Counter(), more, proof=False)
         if again.verdict != "invalid" or len(parts) >= MAX_EXPLAINED or (parts and more.over()):
@@ -58,7 +58,7 @@ def find_in_counter(result: EngineResult, calls: Sequence[Call], limits: Limits)
         if found.note and not first and more.over():
             break
         parts.append(found)
-        left = _without(left, [latest_read(found)])
+        left = without(left, [latest_read(found)])
     groups, evidence = _groups(wrong), Evidence(rest) if wrong else None
     shown = (evidence and evidence.of(read, low=low) for read, low in groups[:MAX_EXPLAINED])
     held = sorted([*parts, *(one for one in shown if one)], key=lambda one: latest_read(one).ret)
@@ -79,11 +79,6 @@ def _within_bounds(calls: Sequence[Call], result: EngineResult, limits: Limits, 
         sides = (evidence.of(latest_read(found), low=low) for low in (True, False))
         return next((wrong for wrong in sides if wrong is not None), found)
     return found
-
-
-def _without(calls: Sequence[Call], gone: Iterable[Call]) -> list[Call]:
-    sources = {call.source for call in gone}
-    return [call for call in calls if call.source not in sources]
 
 
 def _groups(wrong: Sequence[tuple[Call, bool]]) -> list[tuple[Call, bool]]:

@@ -11,7 +11,7 @@ from typing import Any, Final, TypeAlias
 
 import numpy as np
 
-from checker.core.calls import Call, asked_by
+from checker.core.calls import Call, asked_by, without
 from checker.core.definition import MAX_DEFINITION_CALLS, linearizable
 from checker.core.model import ANY, Model
 from checker.core.result import Limits
@@ -40,7 +40,7 @@ class MinimalCore:
 
     @property
     def note(self) -> str | None:
-        """What is not known about the core, in words; None if everything is known."""
+        """Remark on calls that may not be needed; None if there are none."""
         if not self.untried:
             return None
         return (
@@ -110,7 +110,7 @@ class _Window:
 
     def doubt(self, group: Sequence[Call]) -> None:
         """Treat calls as doubtful as long as the others still contradict each other."""
-        sure, beside = _without(self.sure, group), [*self.beside, *group]
+        sure, beside = without(self.sure, group), [*self.beside, *group]
         if wrong := self._is_wrong(sure, beside):
             self.sure, self.beside = sure, beside
         elif len(group) > 1:
@@ -121,17 +121,12 @@ class _Window:
 
     def drop(self, group: Sequence[Call]) -> None:
         """Leave out doubtful calls as long as the rest has an order whenever any one sure call becomes doubtful."""
-        rest = _without(self.beside, group)
-        if all(self._is_wrong(_without(self.sure, [call]), [*rest, call]) is False for call in self.sure):
+        rest = without(self.beside, group)
+        if all(self._is_wrong(without(self.sure, [call]), [*rest, call]) is False for call in self.sure):
             self.beside = rest
         elif len(group) > 1:
             self.drop(group[: len(group) // 2])
             self.drop(group[len(group) // 2 :])
-
-
-def _without(calls: Sequence[Call], gone: Sequence[Call]) -> list[Call]:
-    sources = {call.source for call in gone}
-    return [call for call in calls if call.source not in sources]
 
 
 def _wider(core: Core, known: Sequence[Call], model: Model, judged: Judged, limits: Limits) -> MinimalCore:

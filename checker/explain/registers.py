@@ -35,7 +35,7 @@ def explain(core: Sequence[Call], scene: Scene) -> Counterexample | None:
     """Return the counterexample for a core of a register with unique values; None if the core has another shape.
 
     A CAS is explained as a read of the old value and a write of the new one, if that is enough for a contradiction.
-    That the two happen at one moment matters only if two CAS operations replace the same value.
+    Only two CAS operations that replace the same value need the fact that both halves happen at one moment.
     """
     if not scene.model.one_value or any(call.f not in ("read", "write", "cas") for call in core):
         return None

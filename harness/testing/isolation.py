@@ -132,7 +132,7 @@ class _Load:
             self.errors.append(error)
         else:
             if not _fits(steps, returned):
-                # Its locks could block the other threads for ever.
+                # Its locks could block the other threads forever.
                 connection.close()
                 raise ValueError(
                     f"transact was asked for {steps} and returned {returned!r}: return every step in order, appends as "
@@ -149,7 +149,7 @@ class _Load:
 
 
 def _fits(steps: Steps, returned: Any) -> bool:
-    """Tell whether these are the steps asked for, each read with a list or tuple."""
+    """Return whether these are the steps asked for, each read with a list or tuple."""
     return (
         isinstance(returned, list | tuple)
         and len(returned) == len(steps)

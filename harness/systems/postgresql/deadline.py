@@ -1,7 +1,7 @@
-"""Statements in limited time.
+"""Statements with a time limit.
 
-A cancelled statement of psycopg asks the server to cancel it, and waits for the answer: about ten seconds if there is
-none.  So the connection is cut instead.
+If a statement is cancelled, psycopg asks the server to cancel it and waits about ten seconds for an answer.  So the
+connection is cut instead.
 """
 
 from __future__ import annotations
@@ -31,6 +31,6 @@ async def finish(work: Coroutine[Any, Any, T], connection: psycopg.AsyncConnecti
 
 
 def _cut(connection: psycopg.AsyncConnection[Any]) -> None:
-    """End the connection's socket: what waits for an answer gets an error at once, also where nothing answers."""
+    """Shut the connection's socket down, so that a statement that waits for an answer fails at once."""
     with suppress(OSError, psycopg.Error), socket.socket(fileno=os.dup(connection.fileno())) as end:
         end.shutdown(socket.SHUT_RDWR)

@@ -1,4 +1,4 @@
-"""What a server says of itself: primary or standby, its timeline, and where its log and its state end.
+"""A server's report about itself: primary or standby, its timeline, and where its log and its state end.
 
 Indexes are positions in the write-ahead log, in bytes.
 """
@@ -16,7 +16,7 @@ from harness.systems.api import Machine
 from harness.systems.postgresql.deadline import finish
 from harness.systems.postgresql.server import connection_words
 
-#: A standby that starts receives the last segment of the log again: what it has replayed it has.
+#: A starting standby receives the last log segment again, so it holds at least what it has replayed.
 _ASK: Final = """SELECT standby, timeline_id, (log_end - '0/0')::bigint, (applied - '0/0')::bigint
 FROM pg_control_checkpoint(), pg_is_in_recovery() AS standby, LATERAL (
   SELECT pg_last_wal_replay_lsn(), greatest(pg_last_wal_receive_lsn(), pg_last_wal_replay_lsn()) WHERE standby
@@ -57,7 +57,7 @@ class Prober:
 
 
 def figures(*, standby: bool, timeline: int, log_end: int | None, applied: int | None) -> dict[str, Any]:
-    """The figures of a probe.  Only the primary knows what is committed: all that it has on disk."""
+    """Return the figures of a probe.  Only the primary knows what is committed: everything that it has on disk."""
     known = {"log_end": -1 if log_end is None else log_end, "applied": -1 if applied is None else applied}
     return {"role": "follower", "term": timeline, **known} if standby else {
         "role": "leader", "term": timeline, **known, "committed": known["log_end"]
