@@ -115,14 +115,6 @@ def _boolean_end(data, place, end):  # type: ignore[no-untyped-def]
 
 
 @compiled_part
-def _skip(data, place, end):  # type: ignore[no-untyped-def]
-    """Return the place of the next byte that is not a blank."""
-    while place < end and (data[place] == 32 or data[place] == 9 or data[place] == 13):
-        place += 1
-    return place
-
-
-@compiled_part
 def _value(data, place, end, row):  # type: ignore[no-untyped-def]
     """Parse null, an integer, or a list of two or three of these into the row; return its end or -1."""
     if is_null(data, place, end):
@@ -145,7 +137,7 @@ def _value(data, place, end, row):  # type: ignore[no-untyped-def]
 @compiled_part
 def _list(data, place, end, row):  # type: ignore[no-untyped-def]
     """Parse a list of two or three integers or nulls into the row; return its end or -1."""
-    place = _skip(data, place + 1, end)
+    place = blanks(data, place + 1, end)
     for column in (OLD, VALUE, SEEN):
         if is_null(data, place, end):
             row[column] = ABSENT
@@ -154,7 +146,7 @@ def _list(data, place, end, row):  # type: ignore[no-untyped-def]
             row[column], place = integer_at(data, place, end)
             if place < 0:
                 return -1
-        place = _skip(data, place, end)
+        place = blanks(data, place, end)
         if place >= end:
             return -1
         if data[place] == 93 and column != OLD:
@@ -162,7 +154,7 @@ def _list(data, place, end, row):  # type: ignore[no-untyped-def]
             return place + 1
         if data[place] != 44:
             return -1
-        place = _skip(data, place + 1, end)
+        place = blanks(data, place + 1, end)
     return -1
 
 
@@ -176,13 +168,13 @@ def _field_name(data, place, end, names):  # type: ignore[no-untyped-def]
         return -1, place
     name = name_hash(data, place + 1, stop)
     # The line's last byte is a closing brace, so there is always a next byte.
-    place = _skip(data, stop + 1, end)
+    place = blanks(data, stop + 1, end)
     if data[place] != 58:
         return -1, place
     which = 0
     while which <= F_PHASE and names[which] != name:
         which += 1
-    return (which if which <= F_PHASE else -1), _skip(data, place + 1, end)
+    return (which if which <= F_PHASE else -1), blanks(data, place + 1, end)
 
 
 @step
@@ -291,7 +283,7 @@ def _line(data, start, end, row, names):  # type: ignore[no-untyped-def]
         end -= 1
     if end - start < 2 or data[start] != 123 or data[end - 1] != 125:
         return False
-    place = _skip(data, start + 1, end)
+    place = blanks(data, start + 1, end)
     while place < end:
         which, place = _field_name(data, place, end, names)
         if which < 0 or seen >> which & 1:
@@ -300,14 +292,14 @@ def _line(data, start, end, row, names):  # type: ignore[no-untyped-def]
         place = _field(data, place, end, which, row, names)
         if place < 0:
             return False
-        place = _skip(data, place, end)
+        place = blanks(data, place, end)
         if place >= end:
             return False
         if data[place] == 125:
             return place == end - 1 and seen & _NEEDED == _NEEDED
         if data[place] != 44:
             return False
-        place = _skip(data, place + 1, end)
+        place = blanks(data, place + 1, end)
     return False
 
 

@@ -50,7 +50,7 @@ from reports.story.planted_bug import (
     grouped,
     longer,
     meaning_of,
-    next_step,
+    try_again,
     verdict_shown,
     word_of,
 )
@@ -119,7 +119,7 @@ def head_context(drawn: Drawn) -> dict[str, Any]:
         "meaning": meaning_of(run),
         "scope": None if diagnosis or run.failure else part("what was tested", lambda: scope_of(drawn), None),
         "failed_beside": failed_beside(run),
-        "next_step": next_step(run),
+        "try_again": try_again(run),
         "recovery_title": next(
             (one.title.capitalize() for _, ones in breaks for one in ones if one.place == "recovery"), "No recovery"
         ),

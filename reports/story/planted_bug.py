@@ -108,8 +108,8 @@ def bug_of(run: Run) -> str:
     return f"{bug}: {does or f'what it does is not recorded here{where}'}"
 
 
-def next_step(run: Run) -> str:
-    """Say what to do about a planted bug that no check found; empty for any other run."""
+def try_again(run: Run) -> str:
+    """Say how to run again for a planted bug that no check found; empty for any other run."""
     if verdict_shown(run) != MISSED:
         return ""
     how = "for longer, so that every fault stands" if _not_installed(run) else "for longer"

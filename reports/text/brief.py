@@ -12,7 +12,7 @@ from reports.load.cut_record import cut_of
 from reports.load.run import HARNESS_FAILURE, about_of, commands_of
 from reports.load.staleness import STALE, is_stale
 from reports.story.diagnosis import diagnosis_of
-from reports.story.planted_bug import failed_beside, grouped, longer, meaning_of, next_step, verdict_shown, word_of
+from reports.story.planted_bug import failed_beside, grouped, longer, meaning_of, try_again, verdict_shown, word_of
 from reports.story.scope import scope_of
 from reports.style.format import lead, one_line, printable
 from reports.text.summary import MARKS, Paint, known_text, wrapped
@@ -115,7 +115,7 @@ def _checks(drawn: Drawn, columns: int, each: int, paint: Paint) -> str:
 
 def _next(drawn: Drawn, columns: int, paint: Paint, *, page: bool) -> str:
     run, found = drawn.run, diagnosis_of(drawn)
-    step = next_step(run) or (found.step if found else "")
+    step = try_again(run) or (found.step if found else "")
     lines = [wrapped(text, columns, hang="  ") for text in known_text(run.results)[:2]]
     lines += [wrapped(f"Next: {step}.", columns, hang="  ")] if step else []
     again = longer(run)

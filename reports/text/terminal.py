@@ -34,7 +34,7 @@ from reports.story.planted_bug import (
     grouped,
     longer,
     meaning_of,
-    next_step,
+    try_again,
     verdict_shown,
     word_of,
 )
@@ -103,7 +103,7 @@ def _verdict(drawn: Drawn, columns: int, paint: Paint) -> str:
     undecided = [wrapped(f"{name}: {text}", columns, hang="  ") for name, text in undecided_of(run)]
     if undecided and broken:
         undecided.insert(0, "What this run did not test, or left undecided:")
-    step = next_step(run)
+    step = try_again(run)
     broke = run.verdict == HARNESS_FAILURE
     lines = [wrapped(run.sentence, columns)] if broke or not (heads or undecided or step) else []
     lines += [wrapped(f"Next: {step}.", columns)] if step else []
