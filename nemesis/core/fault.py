@@ -96,6 +96,7 @@ class Settings:
     - ``snapshots`` says whether the system saves snapshots, and ``faketime`` whether it was started under libfaketime
       (see ``clocks``).
     - ``beyond_quorum`` lets faults stop or damage a majority.
+    - ``witness_s`` is the longest time (in seconds) that a fault waits for proof of its effect.
     - ``heartbeat`` is text that, among a leader's packets, only heartbeats contain; empty if none is known.
     - ``options`` are the values of the faults' options (see ``options``).
     """

@@ -155,11 +155,13 @@ echo gone"""
 
 
 class Iptables(Firewall):
-    """Commands for iptables and ip6tables.  Each fault gets one chain on a node, and a jump to it.
+    """Commands for iptables and ip6tables, for nodes without a working nftables and for queueing packets.
+
+    Each fault gets one chain on a node, and a jump to it.
 
     A queued packet that is released continues in the next table and skips all other chains of its own ``table``.  So
-    faults queue packets in ``mangle``, which comes first: in ``filter``, released packets would bypass the rules of a
-    partition of the same link.
+    faults queue packets in ``mangle``, which comes first: in ``filter``, released packets would bypass the rules of
+    a partition of the same link.
     """
 
     def __init__(self, table: Literal["filter", "mangle"] = "filter") -> None:

@@ -59,7 +59,7 @@ def halves_of(names: Sequence[str], rng: random.Random) -> tuple[list[str], list
 def joined(grudge: Grudge, others: Sequence[str], rng: random.Random) -> Grudge:
     """Add ``others`` to a grudge, each on the side of a randomly drawn node.
 
-    An added node hears the drawn node and the nodes that it hears, and is heard by the nodes that hear it.
+    An added node hears the same nodes as the drawn one, and is heard by the same nodes.  The two hear each other.
     """
     like = {name: name for name in grudge} | {other: rng.choice(list(grudge)) for other in others}
     whole = empty(list(like))

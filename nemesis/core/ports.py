@@ -87,7 +87,7 @@ class System(Protocol):
     """The system under test, with one process on each node."""
 
     def pids(self, nodes: Iterable[str]) -> dict[str, int | None]:
-        """Return the process id on each node, or None if the process does not run there."""
+        """Return each node's process id as seen on the node, or None if the process does not run there."""
         ...
 
     def start(self, nodes: Iterable[str]) -> None:

@@ -17,7 +17,10 @@ Choose: TypeAlias = Callable[[Context, random.Random], list[str]]
 
 
 def send(ctx: Context, nodes: Iterable[str], name: roles.Signal) -> None:
-    """Signal all processes of the role that faults hit, and wait until it takes effect.  Raises FaultError."""
+    """Send a signal to all processes of the role that faults hit.
+
+    After ``STOP`` and ``KILL``, wait until all of them are stopped or gone.  Raises FaultError if that fails.
+    """
     ctx.run_checked({node: roles.signal(*ctx.settings.role(node), name) for node in nodes})
 
 
@@ -64,7 +67,7 @@ def last_probes(ctx: Context, nodes: Iterable[str]) -> dict[str, Any]:
 
 
 def pids_of(targets: Targets) -> dict[str, int]:
-    """Return the pids of the targeted nodes' processes, as recorded when the targets were drawn."""
+    """Return the pids of the targeted and reserved nodes' processes, as recorded when the targets were drawn."""
     pids: dict[str, Any] = targets.detail.get("pids", {})
     return {node: int(pid) for node, pid in pids.items() if node in targets.nodes or node in targets.reserved}
 

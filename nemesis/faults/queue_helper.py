@@ -88,7 +88,10 @@ def _packet(attributes: bytes) -> tuple[int, bytes]:
 
 
 class Timing:
-    """Draws the time at which each packet is released.  Packets keep their order, except those drawn to overtake."""
+    """Draws the time (in seconds) at which each packet is released.
+
+    Packets keep their order, except those drawn to overtake.
+    """
 
     def __init__(self, delay_s: float, jitter_s: float, reorder: float, rng: random.Random) -> None:
         self.delay_s, self.jitter_s, self.reorder, self.rng = delay_s, jitter_s, reorder, rng

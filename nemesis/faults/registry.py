@@ -59,7 +59,7 @@ def takes_memory(name: str) -> bool:
 
 
 def may_end_processes(name: str) -> bool:
-    """Return whether a fault may be the reason why a process ended, which is true for an unknown fault."""
+    """Return whether a fault may have ended a process; True for an unknown fault."""
     fault = FAULTS.get(name)
     return fault is None or fault.family in ("kill", "disk") or takes_memory(name)
 

@@ -114,7 +114,7 @@ class RollingKill(Rolling):
 
 
 def see_new(ctx: Context, targets: Targets, nodes: Sequence[str]) -> Witness:
-    """Prove that each of these nodes has a new process.  Raises FaultError."""
+    """Prove that each of these nodes has a new process.  Raises FaultError if one has not."""
     before, now = pids_of(targets), ctx.system.pids(nodes)
     if same := [node for node in nodes if now[node] in (None, before[node])]:
         raise FaultError(f"no new process on {', '.join(same)}")

@@ -77,7 +77,7 @@ def fault_names(turns: Iterable[str]) -> tuple[str, ...]:
 
 
 def turns_of(text: str, every: Iterable[str]) -> tuple[str, ...]:
-    """Parse turns separated by commas, replacing ``all`` by ``every``.  An empty text has no turns.
+    """Parse turns separated by commas, replacing ``all`` by ``every``.  An empty string has no turns.
 
     Raises ScheduleError if a turn is empty.
     """
