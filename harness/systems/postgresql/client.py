@@ -1,4 +1,4 @@
-"""The client: one connection, transactions by hand, nothing sent twice."""
+"""A client with one connection, which begins and commits transactions itself and sends nothing twice."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from harness.systems.postgresql.schema import Rows, answer, statements
 from harness.systems.postgresql.server import connection_words
 from harness.workloads import Invocation
 
-#: How long a client waits (s) after it could not connect.
+#: How long a client waits after it could not connect, in seconds.
 _AGAIN_S: Final = 0.1
 
 
 class Client:
-    """One worker's connection to a node, in transactions of the isolation level ``isolation``."""
+    """One worker's connection to a node, whose transactions have the isolation level ``isolation``."""
 
     def __init__(self, node: Machine, setup: Setup, isolation: str) -> None:
         self.home = node.name
@@ -83,7 +83,7 @@ class Client:
         return LAW.outcome(case, invocation, self.home, "COMMIT was answered with ROLLBACK")
 
     async def _roll_back(self) -> None:
-        """End a transaction that is still open; a connection that cannot do that is given up."""
+        """End a transaction that is still open, or close the connection if that fails."""
         try:
             if self._connection.info.transaction_status != TransactionStatus.IDLE:
                 await self._connection.execute("ROLLBACK")
@@ -92,7 +92,7 @@ class Client:
 
 
 def _text(error: Exception) -> str:
-    """The code and the first line of an error."""
+    """Return the code and the first line of an error."""
     code = getattr(error, "sqlstate", None)
     line = str(error).partition("\n")[0] or type(error).__name__
     return f"{code} {line}" if code else line

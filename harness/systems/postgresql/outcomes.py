@@ -1,8 +1,8 @@
 """The law of outcomes: what an answer proves about a transaction.
 
-A transaction that was not asked to commit cannot have committed, whatever became of its connection.  One that was is in
-doubt unless the answer says what became of it.  A statement alone is a transaction that is asked to commit at once.
-``COMMIT`` of a transaction that had failed before is answered with the command tag ``ROLLBACK``, and that is no error.
+A transaction that was not asked to commit cannot have committed, even if its connection was lost.  After it was asked,
+it may have committed unless the answer says otherwise.  A statement outside a transaction block commits by itself.  If
+a transaction failed earlier, ``COMMIT`` is answered with the command tag ``ROLLBACK``, which is not an error.
 """
 
 from __future__ import annotations
@@ -20,15 +20,16 @@ LAW: Final = Law(
     Rule("doubted", "40003, PANIC, an internal error or an unknown one in answer to COMMIT", "info", read="fail"),
     Rule("read-only", "no answer, and the transaction was to write nothing", "fail"),
 )  # fmt: skip
-#: Errors at COMMIT, or of a statement alone, that come before the transaction has committed: by code, or by its class.
-#: Serialization failures and deadlocks, constraints, lack of resources, and cancelled or impossible statements.
+#: Errors that are raised before the transaction has committed, by code or by class of codes: serialization failures,
+#: deadlocks, violated constraints, lack of resources, and cancelled or impossible statements.
 _PROVEN: Final = ("22", "23", "25", "40001", "40002", "40P01", "42", "53", "54", "55", "57014")
 
 
 class End(NamedTuple):
-    """How a transaction ended: the ``tag`` of its last answer, or the error's severity and code, if it has any.
+    """How a transaction ended: the ``tag`` of its last answer, or the severity and code of its error.
 
-    ``committing``: it had been asked to commit.  ``writes``: it has a statement that writes.
+    ``committing`` says that it was asked to commit, and ``writes`` that one of its statements writes.  All others are
+    None if no answer came.
     """
 
     committing: bool
@@ -39,7 +40,7 @@ class End(NamedTuple):
 
 
 def case_of(end: End) -> str:
-    """The case of the law."""
+    """Return the law's case for the end of a transaction."""
     if end.tag is not None:
         return "rolled-back" if end.tag == "ROLLBACK" else "committed"
     if end.severity == "ERROR" and (not end.committing or (end.code or "").startswith(_PROVEN)):

@@ -1,4 +1,4 @@
-"""A server's report about itself: primary or standby, its timeline, and where its log and its state end.
+"""The state of a server: primary or standby, its timeline, and where its log and its state end.
 
 Indexes are positions in the write-ahead log, in bytes.
 """
@@ -16,7 +16,7 @@ from harness.systems.api import Machine
 from harness.systems.postgresql.deadline import finish
 from harness.systems.postgresql.server import connection_words
 
-#: A starting standby receives the last log segment again, so it holds at least what it has replayed.
+#: A starting standby receives the last log segment again, so its log ends at least where its replay does.
 _ASK: Final = """SELECT standby, timeline_id, (log_end - '0/0')::bigint, (applied - '0/0')::bigint
 FROM pg_control_checkpoint(), pg_is_in_recovery() AS standby, LATERAL (
   SELECT pg_last_wal_replay_lsn(), greatest(pg_last_wal_receive_lsn(), pg_last_wal_replay_lsn()) WHERE standby
@@ -25,7 +25,7 @@ FROM pg_control_checkpoint(), pg_is_in_recovery() AS standby, LATERAL (
 
 
 class Prober:
-    """Asks one server over a connection of its own."""
+    """A prober that asks one server over its own connection."""
 
     def __init__(self, node: Machine) -> None:
         self._words = connection_words(node)

@@ -1,4 +1,4 @@
-"""The tables, and the statements of each operation with what their answers mean."""
+"""The tables, the statements of each operation, and the values in their answers."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, Final, TypeAlias
 
 from harness.generators import Invocation
 
-#: Keys of transactions are spread over so many tables.
+#: The number of tables over which the keys of transactions are spread.
 _SPREAD: Final = 3
 TABLES: Final = (
     *(f"CREATE TABLE IF NOT EXISTS txn{number} (id int PRIMARY KEY, val text)" for number in range(_SPREAD)),
@@ -28,7 +28,7 @@ Rows: TypeAlias = Sequence[tuple[Any, ...]]
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """SQL with its parameters; one that writes must change one row."""
+    """SQL with its parameters.  A statement that writes must change exactly one row."""
 
     sql: str
     parameters: tuple[Any, ...] = ()
@@ -39,12 +39,12 @@ class Statement:
 
     @property
     def answers(self) -> bool:
-        """Whether it is answered with rows."""
+        """Whether the server answers with rows."""
         return not self.writes or "RETURNING" in self.sql
 
 
 def statements(workload: str, operation: Invocation) -> list[Statement]:
-    """The statements of an operation; several are one transaction."""
+    """Return the statements of an operation; if there are several, they form one transaction."""
     f, key, value = operation.f, operation.key, operation.value
     if f == "txn":
         return [_step(*step, lists=workload != "rw-register") for step in value]
@@ -81,7 +81,7 @@ def _step(f: str, key: int, value: Any, *, lists: bool) -> Statement:
 
 
 def answer(workload: str, operation: Invocation, rows: Sequence[Rows]) -> Any:
-    """The value of an operation that committed, from the rows of each of its statements."""
+    """Return the value of a committed operation, from the rows that each of its statements returned."""
     if operation.f == "txn":
         read = _list if workload != "rw-register" else _first
         return [
@@ -108,7 +108,10 @@ def _list(rows: Rows) -> list[Any]:
 
 
 def _content(text: str) -> Any:
-    """The value that a text stands for; what no client of ours can have written stays a text, which the judge finds."""
+    """Parse a stored value.
+
+    A value that none of our clients can have written stays a string, which the judge then finds.
+    """
     try:
         return json.loads(text)
     except ValueError:

@@ -1,4 +1,4 @@
-"""A PostgreSQL server on each node that has one: processes, settings, files on disk, who leads."""
+"""PostgreSQL servers: their processes, settings and files, and which of them is the primary."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from harness.systems.ready import listening
 from nemesis.core.ports import Command
 
 PORT: Final = 5432
-#: Workloads whose reads may be as old as a standby is.
+#: Workloads whose reads may be stale, as those of a standby are.
 ON_STANDBYS: Final = ("list-append", "rw-register", "long-fork", "write-skew")
 STORE: Final = "store"
 #: The server refuses to run as root.
 _UNPRIVILEGED: Final = ("setpriv", "--reuid=nobody", "--regid=nogroup", "--clear-groups", "env", "HOME=/tmp")
-#: Makes the database, without syncing each file but all of them at the end.
+#: Makes the database and syncs all files at the end, instead of one by one.
 _MAKE: Final = 'install -d -m 700 -o nobody -g nogroup "$0" && "$@" && sync -f "$0"'
 _ACCESS: Final = "host all all all trust\nhost replication all all trust\n"
-#: Deadlocks of hot keys are found at once; without it they stop all clients for a second each.
+#: With the default ``deadlock_timeout``, every deadlock on a hot key would stop all clients for a second.
 _SETTINGS: Final = {
     "unix_socket_directories": "", "max_connections": "200", "deadlock_timeout": "20ms", "log_min_messages": "log",
     "max_pred_locks_per_transaction": "256", "shared_buffers": "64MB",
@@ -30,7 +30,7 @@ _SETTINGS: Final = {
 
 
 def settings(node: Machine, setup: Setup) -> dict[str, str]:
-    """The server's settings, which win over those in its files."""
+    """Return the server's settings, which override those in its files."""
     return {
         **_SETTINGS,
         "listen_addresses": node.address,
@@ -42,12 +42,12 @@ def settings(node: Machine, setup: Setup) -> dict[str, str]:
 
 
 def servers(setup: Setup) -> tuple[Machine, ...]:
-    """The primary's node, and those of its standbys."""
+    """Return the primary's node, then the nodes of its standbys."""
     return setup.nodes[: 1 + int(setup.options["standbys"])]
 
 
 def roles(setup: Setup) -> list[Role]:
-    """A database on the first node, and copies of it, which follow it, on those after it."""
+    """Return the roles: a primary on the first node, and on the next nodes standbys that copy and follow it."""
     return [role for stage, node in enumerate(servers(setup)) for role in _server(node, setup, stage)]
 
 
@@ -74,7 +74,7 @@ def _server(node: Machine, setup: Setup, stage: int) -> list[Role]:
 
 
 def refuse(setup: Setup) -> str | None:
-    """Why standbys cannot be had as asked for."""
+    """Return why the standbys that were asked for are impossible, or None."""
     standbys = int(setup.options["standbys"])
     if not standbys:
         return None
@@ -90,12 +90,12 @@ def refuse(setup: Setup) -> str | None:
 
 
 def connection_words(node: Machine) -> dict[str, Any]:
-    """What it takes to connect to a node's server."""
+    """Return the arguments with which psycopg connects to a node's server."""
     return {"host": node.address, "port": PORT, "user": "postgres", "dbname": "postgres", "connect_timeout": 3}
 
 
 def leads(setup: Setup) -> str | None:
-    """Make the tables, and wait until every standby has them; the primary's node."""
+    """Make the tables on the primary and return its node, or None while a server lacks them."""
     primary, *standbys = servers(setup)
     try:
         with psycopg.connect(**connection_words(primary), autocommit=True) as connection:

@@ -1,4 +1,4 @@
-"""The workloads: transactions, judged by the level that they ask for, and single objects, which are linearizable."""
+"""Workloads: transactions, judged by the level they ask for, and single objects, which must be linearizable."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from harness.systems.workloads import BANK, CAS_REGISTER, COUNTER, REGISTER, SET
 from harness.workloads.transactions import READ_ONLY, Beside, last_transactions, long_forks, mixed, write_skews
 from history.readers.transactions.columns import TXN
 
-#: The levels of SQL, and what PostgreSQL keeps of each.
+#: The levels of SQL, and what PostgreSQL guarantees at each.
 LEVELS: Final = {
     "serializable": "serializable", "repeatable-read": "snapshot-isolation", "read-committed": "read-committed",
 }  # fmt: skip
@@ -23,7 +23,7 @@ def level(setup: Setup) -> str:
 
 
 def _with_standbys(scale: Scale, generator: Generator) -> Generator:
-    """Clients are at home at the servers in turn: those of the primary run the workload, all others read."""
+    """Let the clients of the primary run the workload and those of the standbys only read."""
     servers = 1 + int(scale.setup.options["standbys"])
     readers = frozenset(worker for worker in range(scale.workers) if worker % servers)
     return Beside(generator, readers) if readers else generator
