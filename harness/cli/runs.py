@@ -100,7 +100,10 @@ def ls(
 
 
 def _listed(rows: Sequence[RunRow]) -> str:
-    """A row for each run; on a terminal too narrow for it the run's name stands below, whole, so it can be copied."""
+    """Format a row for each run.
+
+    On a terminal too narrow for it, the run's whole name is on a line below, so it can be copied.
+    """
     width = max(len(row.shown) for row in rows)
     about = [(_begin(row), row.shown.ljust(width), row.finding) for row in rows]
     names, room = [_printable(row.place) for row in rows], Screen(sys.stdout).room

@@ -55,7 +55,7 @@ def new(directory: Path) -> int:
     "--store", type=click.Path(path_type=Path), help="Directory to keep the runs in.  [default: a new directory]"
 )
 def check(name: str, cluster: str, workload: str, interval: float, seed: int, store: Path | None) -> int:
-    """Run a system (NAME, NAME@VERSION, or a FILE.toml) three times for a short while, and report what it lacks.
+    """Run a system (NAME, NAME@VERSION, or a FILE.toml) up to three times, briefly, and report what it lacks.
 
     It must start and become ready, end every operation in time under a network cut, a kill and a pause, heal, be
     collected and wiped, and answer probes, and a bug planted in it must be found. Ends with 0 if all of that holds, 1

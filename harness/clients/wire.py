@@ -122,7 +122,10 @@ class BlockingWire:
         self._address = (host, port)
 
     def ask(self, request: dict[str, Any], timeout: float = 1.0) -> dict[str, Any]:
-        """Send the request and return the answer.  Raises OSError (also for a timeout) or ValueError."""
+        """Send the request and return the answer.
+
+        Raises OSError if there is none (also after a timeout), and ValueError if it is not valid.
+        """
         deadline = time.monotonic() + timeout
         with socket.create_connection(self._address, timeout=timeout) as connection:
             connection.sendall(json.dumps({"id": 1, **request}).encode() + b"\n")

@@ -1,6 +1,6 @@
 """Control groups that outlived their node.
 
-The roles of a node, and the limits that faults put on them, have groups named after the node's process namespace
+The roles of a node, and the limits that faults put on them, have groups named after the node's PID namespace
 (``nemesis.core.roles``).  When a node dies, the kernel ends the processes in these groups but leaves the empty groups.
 """
 

@@ -22,7 +22,7 @@ NODE_NAME: Final = re.compile(r"[a-z][a-z0-9]{0,15}")
 
 
 def check_machines(nodes: tuple[Node, ...]) -> None:
-    """Check that we can log in to every machine as root and write its data directory.
+    """Check that we can log in to every machine as root and write its data directory, creating it if missing.
 
     Raises RemoteError or ClusterError.
     """

@@ -69,7 +69,7 @@ class FinalPhase:
     # -- recovery --------------------------------------------------------------------------------------------------
 
     async def _recover(self, moment: str, since: Iterable[int], committed_before: int = -1) -> None:
-        """Wait until all clients are served again and every node has caught up, then record the ``moment``.
+        """Wait, up to the recovery time, until clients are served and nodes have caught up; record the ``moment``.
 
         A node has caught up when it has everything that was committed at the times ``since``, and up to
         ``committed_before``.

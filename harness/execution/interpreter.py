@@ -1,8 +1,8 @@
 """Follow a generator with the workers of a load, in one event loop.
 
-Whatever changes the generator's context asks it: a worker that has its answer, or a timer for the time until which the
-generator is pending.  It is asked until it has nothing for now, and each operation goes straight to its worker.  No
-other task runs between a completion and the next invocation, and no timer is set if an operation is already due.
+The generator is asked whenever its context changes: when a worker has its answer, or when the time comes until which it
+was pending.  It is asked until it has nothing for now, and each operation goes straight to its worker.  No other task
+runs between a completion and the next invocation, and no timer is set if an operation is already due.
 """
 
 from __future__ import annotations

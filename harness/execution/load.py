@@ -98,7 +98,7 @@ class Load:
         self.keys: dict[str | int, None] = {}
         #: The calls (kind of operation and node) that completed, and those that the system served.
         self.asked, self.served = set[Call](), set[Call]()
-        #: How late each operation of the main phase was issued although a worker was free.
+        #: How late each operation of the main phase was issued although its worker was free.
         self.late = Histogram()
         #: Latency of the ok operations of the main phase, from their invocation and from their intended time.
         self.service, self.response = Histogram(), Histogram()

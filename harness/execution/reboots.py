@@ -14,7 +14,10 @@ _LOOK: Final = Command(
 
 
 def boots(nodes: Nodes) -> dict[str, str]:
-    """Return a text for each node that identifies its current boot and changes with the next one."""
+    """Return a string for each node that identifies its current boot and changes with the next one.
+
+    Leaves out nodes that did not answer completely.
+    """
     answers = nodes.run(dict.fromkeys(nodes.names, _LOOK))
     return {node: answer.stdout for node, answer in answers.items() if _is_whole(answer)}
 

@@ -193,7 +193,7 @@ def quorum_left(members: Sequence[str], receipts: Iterable[Receipt]) -> bool:
 
 @cache
 def stops(fault: str) -> bool:
-    """Return whether a fault keeps its nodes from serving while it is in effect; False for an unknown fault."""
+    """Return whether a fault keeps all of its nodes from serving while it is in effect; False for an unknown fault."""
     try:
         return find(fault).stops and not one_at_a_time(fault)
     except UnknownFaultError:

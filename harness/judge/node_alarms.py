@@ -179,7 +179,10 @@ def _hit(receipt: Receipt, node: str) -> bool:
 
 
 def _with_faults(alarms: Sequence[Alarm], log_hits: Hits, probes: Sequence[Probe]) -> dict[str, dict[str, int]]:
-    """Return the alarms of the logs, plus those found only in the ``fault`` of a status, once for each process."""
+    """Return the number of hits of each alarm, from the logs and from the ``fault`` of the nodes' statuses.
+
+    A fault counts once for each process that reported it.  If logs and statuses differ, the higher number counts.
+    """
     faults = {(probe.node, probe.pid, probe.fault) for probe in probes if probe.answered and probe.fault}
     hits = {node: dict(found) for node, found in log_hits.items()}
     for pattern in (alarm.pattern for alarm in alarms):
@@ -230,7 +233,7 @@ def _per_process(probes: Sequence[Probe], name: str) -> dict[tuple[str, int], tu
 
 
 def _faults(probes: Sequence[Probe]) -> list[str]:
-    """Return the first ``fault`` that each node reported."""
+    """Return a sentence for each ``fault`` that a node reported, once for each node and text."""
     first = dict.fromkeys((probe.node, probe.fault) for probe in probes if probe.answered and probe.fault)
     return [f"{node} says: {fault}" for node, fault in first]
 

@@ -153,8 +153,8 @@ class Remote:
     def upload(self, node: str, local: Path, remote: str) -> None:
         """Upload a file to a node, unless the node already has it (same SHA-256).
 
-        The file appears under its name only when it is complete, verified and on the node's disk.  Missing directories
-        are created.
+        The file appears under its name only when it is complete, verified and on the node's disk.  Missing
+        directories are created.  Raises UsageError if ``local`` cannot be read.
         """
         try:
             content, mode = local.read_bytes(), f"{stat.S_IMODE(local.stat().st_mode):o}"

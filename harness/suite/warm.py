@@ -91,8 +91,8 @@ class WarmCluster:
     def reset(self) -> tuple[str, ...]:
         """Restore the nodes after a cell, by healing or, if that does not suffice, by recreating them.
 
-        Returns what differed and what was done about it; empty if nothing differed.  Raises HarnessError if new
-        nodes differ, too.
+        Returns what differed and what was done about it; empty if nothing differed.  Raises HarnessError if the
+        new nodes differ as well.
         """
         notes: list[str] = []
         try:

@@ -70,7 +70,8 @@ class Option:
 class PlantedBug:
     """A bug that the system can be told to have, so that a harness that finds nothing is itself found out.
 
-    ``found_by`` are the checks that must find it, the most certain first.  It does nothing unless ``options`` are set.
+    ``found_by`` are the checks that must find it, the most certain first.  The bug has no effect unless ``options``
+    are set.
     """
 
     name: str

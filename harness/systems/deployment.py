@@ -209,7 +209,7 @@ class Deployment:
                 self._run_all({role.node: Command(words, stdin=text)})
 
     def _perform(self, role: Role) -> None:
-        """Run a task, unless it has run on its node since the last wipe."""
+        """Run a task, unless it has run on its node since the last wipe.  Raises NotReadyError if it fails."""
         if (role.node, role.name) in self._done:
             return
         self._write_files([role])

@@ -34,5 +34,5 @@ def succeeds(*command: str) -> Ready:
 
 
 def logged(pattern: str, file: str) -> Ready:
-    """Check that a line of a file in the node's home matches an extended regular expression."""
+    """Make a check that a line of a file in the node's home matches an extended regular expression."""
     return succeeds("grep", "-qsE", "-e", pattern, file)

@@ -64,7 +64,7 @@ def _checked(system: System, where: str) -> System:
 
 
 def usable_systems() -> tuple[list[System], dict[str, str]]:
-    """Return all systems that can be loaded, the default one first, and the reason for each of the others by name."""
+    """Return the systems that can be loaded, the default one first, and why each of the others (by name) cannot."""
     found, unusable = [], {}
     for name in system_names():
         try:

@@ -93,7 +93,7 @@ _COMMANDS: Final = re.compile(
 
 
 class Printable(io.TextIOWrapper):
-    """A text stream on which text cannot control the terminal, because names and texts of a run may be a stranger's."""
+    """A text stream that replaces control characters, because a run may contain names and texts from strangers."""
 
     def write(self, text: str, /) -> int:
         super().write(_COMMANDS.sub(_shown, text))

@@ -21,9 +21,10 @@ class UnreachableError(Exception):
 class FakeNodes:
     """Nodes that understand the commands of partition and process faults by their text, and others by ``answers``.
 
-    ``answers`` maps a word of a command to a function of node and command that returns its output.  ``sent`` records
-    all commands.  ``deaf_rules``: rules are accepted but drop and count nothing.  ``refuse``: nodes on which installing
-    rules fails.  ``quiet``: the system sends nothing.  ``unreachable``: nodes for which commands raise.  ``immortal``:
+    ``answers`` maps a word of a command to a function of node and command that returns its output.  ``sent``
+    records all commands.  ``deaf_rules``: rules are accepted but drop and count nothing.  ``uncounted``: rules drop
+    packets but do not count them.  ``refuse`` and ``refuse_heal``: nodes on which installing or removing rules
+    fails.  ``quiet``: the system sends nothing.  ``unreachable``: nodes for which commands raise.  ``immortal``:
     nodes whose process survives a kill.
     """
 

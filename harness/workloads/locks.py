@@ -41,10 +41,12 @@ class Locks:
 
 
 class _Contend(Struct, frozen=True):
-    """``held`` maps each lock and token to the worker that holds it; ``released`` is what each worker released last.
+    """Operations of workers that contend for locks.
 
-    ``doubted`` holds the locks with an acquire or a release whose outcome is unknown.  A token of such a lock may have
-    no known holder to release it.  It stays in ``orphans`` until some worker releases it.
+    ``held`` maps each lock and token to the worker that holds it; ``released`` is what each worker released last.
+
+    ``doubted`` holds the locks with an acquire or a release whose outcome is unknown.  A token of such a lock may
+    have no known holder to release it.  It stays in ``orphans`` until some worker releases it.
     """
 
     keys: tuple[str, ...]

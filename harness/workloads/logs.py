@@ -28,7 +28,10 @@ class AppendLog:
 
 
 class _AppendsAndGets(Struct, frozen=True):
-    """``value`` is the next value to append; ``known`` holds the latest indexes that appends returned."""
+    """Appends of new values, and gets of recently appended entries.
+
+    ``value`` is the next value to append; ``known`` holds the latest indexes that appends returned.
+    """
 
     stream: Stream
     value: int = 1

@@ -104,7 +104,10 @@ class CasRegister(Register):
 
 
 class _CasOfSeen(Struct, frozen=True):
-    """``value`` is the next value to write; ``seen`` is what each register held at its latest completion."""
+    """Reads, writes, and compare-and-sets that expect the value seen last.
+
+    ``value`` is the next value to write; ``seen`` is what each register held at its latest completion.
+    """
 
     keys: tuple[str, ...]
     stream: Stream

@@ -110,7 +110,7 @@ def _without_environment(param: click.Parameter) -> click.Parameter:
 
 
 class _Choice(click.Choice[str]):
-    """A choice that explains ``why`` if it has no options from."""
+    """A choice that fails with the reason ``why`` if a value is given but there is nothing to choose from."""
 
     def __init__(self, choices: Sequence[str], why: str = "it has no options") -> None:
         super().__init__(choices)

@@ -23,9 +23,9 @@ AVOID_S: Final = 2.0
 class RegisterClient:
     """One worker's connection to the cluster, for one task at a time.
 
-    ``follows="node"`` only asks the home node.  With ``"leader"``, and once everything was healed, an operation that
-    provably had no effect at one node (the node answered before the append, or could not be reached) goes on to the
-    leader that the node named.  It makes at most three hops within one timeout.
+    ``follows="node"`` only asks the home node.  With ``"leader"``, and once everything was healed, an operation
+    that provably had no effect at one node (the node answered before the append, or could not be reached) goes on
+    to the leader that the node named.  An operation asks at most three nodes, all within one timeout.
     """
 
     def __init__(

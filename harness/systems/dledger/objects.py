@@ -80,7 +80,7 @@ def _log(answer: Answer) -> Any:
 
 
 def _lock(answer: Answer) -> Any:
-    """Return the holder's token.  A released lock stores its last token as a negative number."""
+    """Return the holder's token, or None if the lock is free.  A released lock stores its last token, negated."""
     value = answer.get("value", UNSEEN)
     if value is None:
         return None
