@@ -15,13 +15,13 @@ PAGE = (ROOT / "docs" / "nemeses.md").read_text()
 
 
 def test_every_fault_stands_in_the_list_and_no_other():
-    tables = PAGE[PAGE.index("## The list") : PAGE.index("### Their own figures")]
+    tables = PAGE[PAGE.index("## The list") : PAGE.index("### Fault options")]
     rows = [line.split("|")[1] for line in tables.splitlines() if line.startswith("| `")]
     assert {name for row in rows for name in re.findall(r"`([\w-]+)`", row)} == set(FAULTS)
 
 
 def test_every_option_stands_there_with_its_default():
-    section = PAGE[PAGE.index("### Their own figures") : PAGE.index("## Aiming")]
+    section = PAGE[PAGE.index("### Fault options") : PAGE.index("## Aiming")]
     found: dict[str, float] = {}
     for line in section.splitlines():
         if line.startswith("| `"):
