@@ -114,7 +114,7 @@ def table(results: Mapping[str, Sequence[Row]]) -> str:
         lines.append(f"| `{wrong.name}` | {wrong.workload} | `{wrong.nemesis}` | {must} | {caught} | {by} |")
     lines += [
         "",
-        "| right program | nemeses | runs | valid | unknown | invalid |",
+        "| correct program | nemeses | runs | valid | unknown | invalid |",
         "| --- | --- | --- | --- | --- | --- |",
     ]
     for right in RIGHT:
