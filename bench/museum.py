@@ -1,11 +1,10 @@
-"""How often a known bug of a known system is found, and how often its mended twin is blamed, in real runs.  Needs root.
+"""Measure how often real runs find a known bug of a system, and how often they blame the fixed release.  Needs root.
 
     python -m bench.museum [--runs 10] [--pieces ZOOKEEPER-4925] [--cluster netns] [--store DIR]
 
-Every run is added to ``results.json`` in the store as it ends, and a later call continues from there. The table of
-docs/museum.md is then written anew, or printed where only some of the pieces were asked for. A run in which the
-harness failed counts for nothing and is made again. Runs with the expected result are removed; the others stay in the
-store.
+Every run is added to ``results.json`` in the store when it ends, and a later call continues from there.  Then the table
+in docs/museum.md is rewritten, or only printed if some pieces were left out.  A run in which the harness failed does
+not count and is repeated.  Runs with the expected result are removed; the others stay in the store.
 """
 
 from __future__ import annotations
@@ -131,7 +130,7 @@ def _twins(piece: Piece) -> tuple[str, str]:
 
 
 def make(piece: Piece, asked: argparse.Namespace, results: dict[str, Rows]) -> None:
-    """Run a bug and its twin in turns, until there are as many runs of each as requested."""
+    """Run a bug and its twin in turns, until both have as many runs as requested or too many runs failed."""
     of_piece = results.setdefault(piece.name, {})
     failures = 0
     while failures < MAX_FAILURES:

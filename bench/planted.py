@@ -1,13 +1,13 @@
-"""How often each bug that a server can be made to have is caught, in short real runs.  Needs root.
+"""Measure how often short real runs catch each bug that can be planted in a server.  Needs root.
 
     python -m bench.planted [--runs 20] [--bugs skip-entry,vote-twice] [--cluster netns] [--store DIR]
 
-Every run is added to ``results.json`` in the store as it ends, and a later call continues from there. The table of
-docs/planted-bugs.md is then written anew, or printed where only some of the bugs were asked for. A run in which the
-harness failed counts for nothing and is made again. The runs of a bug that was caught are removed; one that was missed
-stays in the store. A series bears its bug's name, and its workload's where that is not ``register``: ``apply-
-twice:set``. Beside the bugs there is ``none``: runs in which 0.4.0 has defects of its own, without a bug, to
-distinguish the one from the other.
+Every run is added to ``results.json`` in the store when it ends, and a later call continues from there.  Then the table
+in docs/planted-bugs.md is rewritten, or only printed if some bugs were left out.  A run in which the harness failed
+does not count and is repeated.  Runs that caught their bug are removed; the others stay in the store.
+
+A series is named after its bug and, unless that is ``register``, its workload: ``apply-twice:set``.  The series
+``none`` has no planted bug: it shows what 0.4.0's own defects look like in such runs.
 """
 
 from __future__ import annotations
@@ -58,8 +58,8 @@ class Trial:
         ]  # fmt: skip
 
 
-#: Many keys where a wrong value must still be there when a client looks: a register written again is right again.
-#: And so slowly that two nodes are often asked at the same index.
+#: With many keys, a wrong value is still there when a client reads it: another write would put the register right.
+#: The rate is so low that two nodes are often probed at the same index.
 _SNAPSHOTS: Final = ("--snapshot", "--snapshot-threshold", "100", "--keys", "500", "--rate", "60")
 TRIALS: Final = (
     Trial("stale-reads", seconds=6),
@@ -117,7 +117,7 @@ def must_name(bug: str) -> str:
 
 
 def make(trial: Trial, asked: argparse.Namespace, results: dict[str, list[Row]]) -> None:
-    """Run one bug until there are as many runs as requested."""
+    """Run one bug until there are as many runs as requested, or too many runs failed."""
     rows = results.setdefault(trial.name, [])
     failures = 0
     while sum(map(counts, rows)) < asked.runs and failures < MAX_FAILURES:

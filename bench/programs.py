@@ -1,13 +1,13 @@
-"""How often each wrong program is caught, and whether right ones are left alone, in real runs.  Needs root.
+"""Measure how often real runs catch each wrong program, and whether they leave right ones alone.  Needs root.
 
     python -m bench.programs [--runs 10] [--programs mute-node,dirty-reads] [--cluster netns] [--store DIR]
 
 The programs are TOML files of ``examples``, in Python, Go and Node.  ``objects.toml`` is wrong with each of its planted
-bugs: a minute with the default options and one nemesis, ``--runs`` times.  The right ones have no bug: twice as many
-short runs, each of another nemesis.  Every run is added to ``results.json`` in the store as it ends, and a later call
-continues from there.  The tables of docs/planted-bugs.md are then written anew, or printed where only some programs
-were asked for.  A wrong program is caught by a finding of the right kind; a right one is blamed by any run that is
-invalid.
+bugs: it runs ``--runs`` times for a minute with the default options and one nemesis.  The right programs have no bug:
+they run twice as often, shorter, with a different nemesis each time.  Every run is added to ``results.json`` in the
+store when it ends, and a later call continues from there.  Then the tables in docs/planted-bugs.md are rewritten, or
+only printed if some programs were left out.  A wrong program is caught by a finding of the right kind; a right one is
+blamed by any run that is invalid.
 """
 
 from __future__ import annotations
@@ -128,7 +128,7 @@ def table(results: Mapping[str, Sequence[Row]]) -> str:
 
 
 def make(program: Wrong | Right, runs: int, asked: argparse.Namespace, results: dict[str, list[Row]]) -> None:
-    """Run one program until there are as many runs as requested."""
+    """Run one program until there are as many runs as requested, or too many runs failed."""
     rows = results.setdefault(program.name, [])
     failures = 0
     while (done := sum(map(counts, rows))) < runs and failures < MAX_FAILURES:

@@ -4,10 +4,10 @@
     python -m bench.recorded --against before.json        # on the other; exit code 1 where they differ
     python -m bench.recorded --run store/register/… --write before.json     # runs of your own as well
 
-A run is judged by ``harness check --no-spark``, in a process of its own and from a copy.  Besides the verdict, the
-exit code, checks, counts, keys, counterexamples and figures, the record holds how often each file of the run was opened
-and the processor seconds; those are printed and never compared.  ``--exact`` compares every byte of results, summary,
-JUnit file and page as well, except for times spent.
+Each run is copied and judged by ``harness check --no-spark`` in its own process.  Besides the verdict, the exit code,
+checks, counts, keys, counterexamples and figures, the record holds how often each file of the run was opened and the
+processor seconds; those are printed but never compared.  ``--exact`` also compares every byte of results, summary,
+JUnit file and page, except for times spent.
 """
 
 from __future__ import annotations

@@ -99,12 +99,12 @@ def options(doc: str | None, kind: str, names: Sequence[str], *, runs: int, of: 
     ``of`` is the bench's module, which names the store for runs and results.
     """
     parser = argparse.ArgumentParser(description=doc)
-    parser.add_argument("--runs", type=int, default=runs, help="Runs of each; with 0 only the page is written.")
-    parser.add_argument(f"--{kind}", dest="chosen", default=",".join(names), help="Which, separated by commas.")
+    parser.add_argument("--runs", type=int, default=runs, help="Runs of each; with 0, only the page is written.")
+    parser.add_argument(f"--{kind}", dest="chosen", default=",".join(names), help="Which to run, separated by commas.")
     parser.add_argument("--cluster", default="netns")
     parser.add_argument("--store", type=Path, default=ROOT / "store" / of.stem)
     parser.add_argument("--page", type=Path, default=page)
-    parser.add_argument("--seed", type=int, default=1, help="Of the first run of each; each next one adds 1.")
+    parser.add_argument("--seed", type=int, default=1, help="Seed of the first run of each; every further run adds 1.")
     asked = parser.parse_args()
     asked.chosen = asked.chosen.split(",")
     asked.results = asked.store / "results.json"

@@ -1,10 +1,10 @@
-"""The table of a suite's page: how many runs of each cell were contradicted, by version, from the stores of its runs.
+"""The table of a suite's page: how many runs of each cell were invalid, by version, from the stores of its runs.
 
     harness suite rocketmq --store STORE [--shard 1/2] …
     python -m bench.suite_table rocketmq --store STORE [--store STORE]…
 
-The table of docs/rocketmq.md is written anew from all judged runs in these stores.  A run in which the harness failed
-counts for nothing.
+The table of the suite's page in docs/ is rewritten from all judged runs in these stores.  A run in which the harness
+failed does not count.
 """
 
 from __future__ import annotations
@@ -59,7 +59,10 @@ def _planted_bug(plan: Plan) -> dict[str, str]:
 
 
 def table(rows: Sequence[Row]) -> str:
-    """Return a table of the cells with these options and faults, a column per version, and the number of runs."""
+    """Return a table with a row for each combination of cell, options and faults, and a column for each version.
+
+    The last rows sum up all cells with the same options, except controls.
+    """
     versions = sorted({row["version"] for row in rows})
     lines = [f"| cell | options | faults | {' | '.join(versions)} |", "| --- " * (3 + len(versions)) + "|"]
     groups: defaultdict[tuple[str, str, str], list[Row]] = defaultdict(list)

@@ -5,9 +5,9 @@
     scripts/fresh-root make /tmp/fresh bookworm
     scripts/fresh-root run /tmp/fresh bash -c "$(cat steps)"
 
-The steps stand in it word for word, with the environment that GitHub would give them: what is not named is empty, as
-on a schedule.  ``if: always()`` and ``failure()`` are kept, steps that use an action are named and passed over, and the
-script ends with the exit code of the first step that failed.
+The script has the steps word for word, with the environment that GitHub would give them.  Values that are not given are
+empty, as in a scheduled run.  ``if: always()`` and ``failure()`` are kept, steps that use an action are only named, and
+the script ends with the exit code of the first step that failed.
 """
 
 from __future__ import annotations
@@ -57,7 +57,10 @@ def load(path: Path) -> dict[str, Any]:
 
 
 def evaluate(text: str, values: Mapping[str, str]) -> str:
-    """Replace the expressions in a text; ``a || b`` gives the first that is not empty.  Raises ValueError."""
+    """Replace the expressions in a string; ``a || b`` gives the first that is not empty.
+
+    Raises ValueError for an expression that it does not know.
+    """
 
     def one(expression: str) -> str:
         for part in map(str.strip, expression.split("||")):
@@ -89,7 +92,7 @@ def steps(job: Mapping[str, Any], values: Mapping[str, str]) -> Iterator[str]:
 
 
 def script(path: Path, job: str, values: Mapping[str, str]) -> str:
-    """Return the whole job as bash.  Raises KeyError if the job does not exist, ValueError."""
+    """Return the whole job as bash.  Raises KeyError if there is no such job, or ValueError as :func:`evaluate`."""
     return _HEAD + "".join(steps(load(path)["jobs"][job], values)) + _TAIL
 
 

@@ -57,7 +57,7 @@ Battery: TypeAlias = Callable[[Random, int], Sequence[Trial]]
 
 
 class Tabled(Model):
-    """A cas register that the search must ask about."""
+    """A cas register that the search does not recognise, so it has to ask the model for every step."""
 
     name = "tabled"
 
@@ -219,7 +219,7 @@ def of_search(random: Random, samples: int) -> list[Trial]:
 
 @dataclass(frozen=True, slots=True)
 class LookedAhead:
-    """One history for the search of a model that it must ask about, where only the verdict is wanted."""
+    """One history of such a model for the search, of which only the verdict is needed."""
 
     calls: list[Call]
     truth: bool
@@ -286,7 +286,7 @@ _SPREADS = [(0, 0), (0, 0), (20, 0), (20, 40), (10**6, 0), (0, 400)]
 
 @dataclass(frozen=True, slots=True)
 class ManyZones:
-    """Several keys for the zones: by key the verdict and the number of calls; ``None`` where no answer is wanted."""
+    """Several keys for the zones, with the verdict and the number of calls of each; if ``far``, they may give up."""
 
     columns: OperationColumns
     state: list[int]
@@ -366,9 +366,9 @@ def _with_huge(columns: OperationColumns, value: int) -> OperationColumns:
 
 @dataclass(frozen=True, slots=True)
 class ManyKeys:
-    """Several keys for the automaton in one pass; ``sound`` is by key what may be said of it.
+    """Several keys for the automaton in one pass; ``sound`` holds the answers that are allowed for each key.
 
-    And the same for zones and automaton together, which say one of ``all_sound``.
+    ``all_sound`` holds those allowed for the zones and the automaton together.  If ``far``, they may give up.
     """
 
     columns: OperationColumns

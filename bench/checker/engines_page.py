@@ -36,7 +36,7 @@ def _asked(engine: Engine) -> str:
 
 
 def _columns(engine: Engine) -> str:
-    """Return what it decides without a call an operation."""
+    """Return what an engine decides directly from columns, without an object for each operation."""
     ways = {
         "operations": engine.by_columns,
         "all registers at once": engine.by_keys,

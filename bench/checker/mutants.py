@@ -1,12 +1,12 @@
-"""Mutation testing of the compiled kernels, in their plain-Python form: which changes does no test notice?
+"""Mutation testing of the compiled kernels in their plain-Python form: which changes does no test notice?
 
     python bench/checker/mutants.py [--every N] [--samples N] [--only TEXT] [--again FILE] [KERNEL …]
 
-Nothing is compiled by numba.  One place is changed at a time (comparisons, operators, constants, ``min`` and ``max``,
-an assignment left out), and a battery of random small histories, whose truth the definition gives, is judged by what
-uses the kernel, in a process of its own.  A mutant that answers wrongly, raises, takes too much memory or does not come
-back is killed.  Of what survives, ``survivors.toml`` says why it changes no verdict; what it does not name is printed,
-to be looked at by a person, and the exit code is 1.
+Nothing is compiled by numba.  Each mutant changes one place: a comparison, an operator, a constant, ``min`` or ``max``,
+or an assignment, which is left out.  The code that uses the kernel then judges a battery of random small histories,
+whose verdicts are known from the definition, in a separate process.  A mutant is killed if it answers wrongly, raises,
+takes too much memory or does not return.  ``survivors.toml`` explains why some mutants change no verdict; any other
+survivor is printed for a person to look at, and the exit code is 1.
 """
 
 from __future__ import annotations
@@ -240,10 +240,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("kernels", nargs="*", default=list(KERNELS), metavar="KERNEL", help=", ".join(KERNELS))
     parser.add_argument("--every", type=int, default=1, help="only every N-th mutant")
-    parser.add_argument("--samples", type=int, default=1500, help="histories in the battery")
+    parser.add_argument("--samples", type=int, default=1500, help="number of histories in the battery")
     parser.add_argument("--only", default="", help="only mutants whose function or line contains this text")
-    parser.add_argument("--again", type=Path, help="only those that this file, what an earlier run printed, names")
-    parser.add_argument("--seed", type=int, default=1, help="of the battery")
+    parser.add_argument("--again", type=Path, help="only the mutants named in this file, the output of an earlier run")
+    parser.add_argument("--seed", type=int, default=1, help="seed of the battery")
     chosen = parser.parse_args()
     warnings.simplefilter("ignore")
     new, batteries = 0, dict[Battery, list[Trial]]()

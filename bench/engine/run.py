@@ -1,15 +1,15 @@
-"""How many operations a second does the engine issue and record, with a client that does nothing.
+"""Measure how many operations a second the engine issues and records, with a client that does nothing.
 
     python -m bench.engine.run [--operations 200000] [--workers 10] [--rate 1000] [--rounds 3] [--steps 10] [--tcp]
                                [--profile]
 
-The workload is ``register`` on five keys, the history is on disk and synced every 100 ms, as in a run.  Prints
-operations a second of wall time and of processor time, how much the process's memory grew over the operations (MB),
-and how late they were issued (ms); each round in this process, no root.  Without ``--rate`` each is issued as soon as
-a worker is free.  With ``--steps`` the process's memory is printed as often on the way, so that it can be seen whether
-it grows with the operations.  With ``--tcp`` the client asks a server in another process, over a connection for each
-worker, which answers at once: what the engine and a client over TCP cost.  ``--profile`` prints where the time goes
-instead.
+The workload is ``register`` on five keys.  As in a run, the history is written to disk and synced every 100 ms.  Prints
+operations per second of wall time and of processor time, how much the process's memory grew during the operations (MB),
+and how late they were issued (ms). All rounds run in this process; no root needed.  Without ``--rate``, each operation
+is issued as soon as a worker is free.  With ``--steps``, the process's memory is printed that many times on the way,
+which shows whether it grows with the operations.  With ``--tcp``, the client asks a server in another process, which
+answers at once, over one connection for each worker: this is what the engine and a TCP client cost together.
+``--profile`` prints where the time goes instead.
 """
 
 from __future__ import annotations

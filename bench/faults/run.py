@@ -1,12 +1,12 @@
-"""What faults, probes and witnesses cost, on a cluster of this machine with real servers.  Needs root.
+"""Measure what faults, probes and witnesses cost, on a cluster of this machine with real servers.  Needs root.
 
     python bench/faults/run.py [--segments 30] [--seconds 3] [--version 0.3.2]
 
 Prints one JSON object.  The cost of probes and witnesses is a ratio within one run: segments of the same closed-loop
-load alternate between *watched* (every node probed four times a second) and *alone*; compared are neighbours, so that a
-machine that does other work hits both.  On a machine that does much other work this ratio is noise: the processor time
-of one probe, and of one witness of a partition of all nodes, holds there too.  Delays are medians and worst of
-``--rounds``.
+load alternate between *watched* (every node is probed four times a second) and *alone*. Only neighbouring segments are
+compared, so that other work on the machine affects both.  If there is much other work, the ratio is noise, but the
+processor time of one probe, and of one witness of a partition of all nodes, is still meaningful.  Delays are given as
+the median and the worst of ``--rounds`` (for kills, of a quarter as many).
 """
 
 from __future__ import annotations
@@ -65,7 +65,10 @@ def milliseconds(values: list[float]) -> dict[str, float]:
 
 
 def delays(ctx: Context, rounds: int) -> dict[str, object]:
-    """Measure how long a partition of all nodes takes to install and remove, and a kill until the pid is gone."""
+    """Measure how long it takes to install and to remove a partition of all nodes, and to kill a process.
+
+    The kill ends when the process id has disappeared.  All times are in milliseconds.
+    """
     rng, ring, kill = random.Random(1), find("partition-majorities-ring"), find("kill-random-processes")
     stands, heals, kills = list[float](), list[float](), list[float]()
     for _ in range(rounds):

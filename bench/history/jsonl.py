@@ -1,9 +1,9 @@
-"""How fast is ``history.jsonl`` read into columns by our own compiled scanner, and by msgspec.
+"""Compare how fast our compiled scanner and msgspec read ``history.jsonl`` into columns.
 
     python -m bench.history.jsonl [--operations 1000000] [--rounds 3]
 
-Prints a table: seconds of processor time and peak memory, the least of the rounds, each in a process of its own; no
-root, two minutes.  What is timed is the way from the file to one row an event (``scanner``, ``msgspec, rows``), and to
+Prints a table of processor seconds and peak memory, the lowest of all rounds, each in its own process.  Takes two
+minutes and needs no root.  It times reading the file into one row per event (``scanner``, ``msgspec, rows``), and into
 paired operations (``columns``).
 """
 

@@ -1,12 +1,12 @@
-"""Kills the harness with -9 at drawn moments of short runs, and looks at what is left.  Needs root.
+"""Kill the harness with SIGKILL at random moments of short runs, and check what is left.  Needs root.
 
     python -m bench.killed.run [--moments 200] [--cold 5] [--seed 1] [--cluster netns:killed] [--store DIR]
 
-Each moment is one run on a warm cluster with one or two faults of the catalogue, killed somewhere between its first
-instruction and its last, every other one in its main phase.  Then the history must be readable, ``harness check`` must
-judge it (0, 1 or 2), ``harness heal`` must end with 0, and the nodes must be as they were in the
-beginning.  ``--cold`` moments are of runs that brought their cluster up themselves: after the next run nothing of it
-may be there.  Prints one JSON object; ends with 1 when something did not hold.
+Each moment is one run on a warm cluster with one or two faults of the catalogue.  It is killed somewhere between its
+first instruction and its last, every other one in its main phase.  Then the history must be readable, ``harness check``
+must judge it (exit code 0, 1 or 2), ``harness heal`` must end with 0, and the nodes must be as they were at the
+beginning.  The runs of ``--cold`` moments bring up their own cluster, and nothing of it may be left after the next run.
+Prints one JSON object; the exit code is 1 if anything was wrong.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Histories of any length, made as columns: valid, ten clients, unique writes, every read answers the write before it.
+"""Histories of any length, made as columns: valid, ten clients, unique writes, every read returns the write before it.
 
-Operation i is invoked in place 2i and returns in place 2i + 2 CLIENTS - 1, where it takes effect.
+Operation i is invoked at place 2i and returns at place 2i + 2 CLIENTS - 1, where it takes effect.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""A warehouse of any number of runs, made as columns: one run of every cell a night, from the first of January on.
+"""A warehouse with any number of runs, made as columns: one run of every cell each night from 1 January 2026 on.
 
-What is asked of it (``docs/questions.md``) has answers that are not the same everywhere: a version recovers more
-slowly, a cell is flaky, a violation appears in some night, a gate fails here and there.  Operations, windows and probes
-are left out: no question over all runs needs them, and of 42,000 runs they have 10^9 rows.
+The questions of ``docs/questions.md`` have different answers in different places: one version recovers more slowly, one
+cell is flaky, a violation first appears on some night, and now and then a gate fails.  Operations, windows and probes
+are left out: no question over all runs needs them, and for 42,000 runs they would have 10^9 rows.
 """
 
 from __future__ import annotations

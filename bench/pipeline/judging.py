@@ -1,9 +1,9 @@
-"""Processor seconds and peak memory of one task that judges keys, in a process of its own without Spark.
+"""Measure processor seconds and peak memory of one task that judges keys, in a separate process without Spark.
 
     python bench/pipeline/judging.py OPERATIONS [--keys 10] [--judged 1] [--limit 2.5]
 
-The history has so many keys, of which the task judges some, with OPERATIONS each; ``--limit`` bounds the address space
-(GiB), as Spark does where ``spark.executor.pyspark.memory`` is set.  Prints one JSON object.
+The history has ``--keys`` keys with OPERATIONS each, and the task judges ``--judged`` of them.  ``--limit`` bounds the
+address space (GiB), as Spark does if ``spark.executor.pyspark.memory`` is set.  Prints one JSON object.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from pipeline.tables.judging import Budget, judge, verdicts_of
 BLOCK = 250_000
 """Operations of the history in a block of 64 MiB."""
 CROSSING = 4
-"""So many of each block are among those that cross seams, which are a part of their own."""
+"""Operations of each block that cross seams, which form a separate part."""
 
 
 def write_blocks(root: Path, operations: int, keys: int, judged: int) -> None:

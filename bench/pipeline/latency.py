@@ -1,10 +1,10 @@
-"""How long the tables of a default run take with a warm session: a minute, 12,000 operations, 1,500 probes, 3 faults.
+"""Measure how long a warm session takes for the tables of a default run: a minute, 12,000 operations, 3 faults.
 
     python bench/pipeline/latency.py [--rounds 10] [--idle 60] [--operations 12000]
 
-Prints one JSON object a round and a summary.  ``first`` is what a user waits for: the first real job after warming
-up and after ``--idle`` seconds without any, in which Spark ends its Python workers; what the session takes meanwhile
-is printed as well.  Processor seconds (driver, JVM, Python workers) are given, since wall-clock time means little on a
+Prints one JSON object for each round, and a summary.  ``first`` is what a user waits for: the first real job after
+warming up and ``--idle`` seconds without any job, in which Spark ends its Python workers.  The cost of the idle session
+is printed as well.  Processor seconds (driver, JVM, Python workers) are given because wall-clock time means little on a
 machine that does other work.
 """
 
@@ -52,7 +52,7 @@ def default_run(root: Path, operations: int, seed: int = 1, clients: int = 10, k
 
 
 def _clients(rng: random.Random, operations: int, clients: int, keys: int, span: int) -> list[Any]:
-    """Return the times of a closed loop.
+    """Return the events of a closed loop, each as its time (ns) and the function that writes it.
 
     Every operation takes effect at its completion, so all of them are linearizable.
     """

@@ -1,4 +1,4 @@
-"""Seconds that each question of ``docs/questions.md`` takes over a made warehouse; and the page as a notebook.
+"""Measure how long each question of ``docs/questions.md`` takes over a generated warehouse, or make a notebook.
 
     python -m bench.pipeline.questions [--runs 42000] [--rounds 5]      a table as it stands in the page
     python -m bench.pipeline.questions --notebook > docs/questions.ipynb

@@ -1,4 +1,4 @@
-"""Events a second and peak memory of the pipeline, by the size of what it is given.
+"""Measure events per second and peak memory of the pipeline, by the size of its input.
 
     python bench/pipeline/scale.py CASE [--sizes 100000 1000000] [--master local[2]] [--memory 2g] [--to results.json]
 
@@ -9,8 +9,8 @@ CASE is one of
     keys        the same on a hundred keys
     runs        as many small runs (200 operations each) -> a warehouse with their tables, rows and trends
 
-Prints one JSON object a size and appends it to the results.  Memory is the greatest resident sum of the JVM, its Python
-workers and this process, looked at ten times a second, so pages that they share count more than once.
+Prints one JSON object for each size and appends it to the results.  Memory is the highest resident sum of the JVM, its
+Python workers and this process, sampled ten times a second.  Pages that they share count more than once.
 """
 
 from __future__ import annotations

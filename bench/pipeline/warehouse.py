@@ -1,9 +1,9 @@
-"""Files and processor seconds of a warehouse of many runs.
+"""Measure the files and the processor seconds of a warehouse of many runs.
 
     PYTHONPATH=. python bench/pipeline/warehouse.py [--runs 2000] [--scratch DIRECTORY]
 
-Makes a warehouse of the first layout, by links to the tables of one small run, counts its faults by name, lets a
-refresh bring it over, counts again, and adds one more run.  Prints one JSON object.
+Adds one small run to a new warehouse under many names, refreshes the warehouse, counts its files and the faults in it,
+and adds one more run.  Prints one JSON object.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
-"""What a warm Spark session costs a run while it idles beside the load: pairs of runs, with and without it, in turn.
+"""Measure what an idle warm Spark session costs a run: pairs of runs, with and without it, in turn.
 
     sudo python bench/pipeline/warm_session.py [--pairs 5] [--store DIRECTORY] [words of `harness run`]
 
-Without words: --cluster netns:beside --rate 500 --time-limit 12 --dledger-version 0.3.2.  Prints one JSON object a run
-and the medians of each side.  The JVM's processor seconds, with its workers', are those between the first operation and
-the end of the history; so is its greatest resident memory.  An election is a term after the first.  Takes about 40
-seconds a run; nothing else should run meanwhile, and ``load`` says what did.
+Without words: --cluster netns:beside --rate 500 --time-limit 12 --dledger-version 0.3.2. Prints one JSON object for
+each run, and the medians of each side.  Processor seconds and peak resident memory are those of the JVM and its
+workers, from the first operation to the end of the history.  Each term after the first counts as an election.  A run
+takes about 40 seconds; nothing else should run meanwhile, and ``load`` shows whether something did.
 """
 
 from __future__ import annotations

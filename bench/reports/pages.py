@@ -1,10 +1,10 @@
-"""How large and how quick the pages are: ``python -m bench.reports.pages 1000 12000``, ``--large 10000000``.
+"""Measure how large and how fast the pages are: ``python -m bench.reports.pages 1000 12000``, ``--large 10000000``.
 
-``--list 10000`` measures the site's list of so many runs.
+``--list 10000`` measures the site's list of that many runs.
 
-For each size a run is made (``tests/support/reports/runs.py``), drawn, and opened in headless Chromium; the
-browser's figures are the best of ``--repeat``.  CPU seconds are this process's own, so that they stand also on a
-machine with other work.  Ratios are to the smallest size of the same call.
+For each size, a run is made (``tests/support/reports/runs.py``), drawn, and opened in headless Chromium.  The browser's
+figures are the best of ``--repeat``. CPU seconds are those of this process, which stay meaningful if the machine does
+other work.  The last line has the ratios of the last size to the first.
 """
 
 from __future__ import annotations

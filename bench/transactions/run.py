@@ -1,10 +1,10 @@
-"""How fast are a million transactions judged, from the bytes of ``history.jsonl`` to the verdict.
+"""Measure how fast a million transactions are judged, from the bytes of ``history.jsonl`` to the verdict.
 
     python -m bench.transactions.run [--transactions 1000000] [--rounds 3]
 
-Prints a table: seconds of the clock and of the processor, and peak memory, the least of the rounds, each in a process
-of its own whose compiled code was loaded before.  The histories are of list-append: valid, one write skew at the
-beginning or at the end, and a thousand of them.
+Prints a table of wall-clock seconds, processor seconds and peak memory, the lowest of all rounds.  Each round runs in
+its own process, after compiled code was loaded.  The histories are of list-append: valid, with one write skew near the
+beginning or the end, and with a thousand of them.
 """
 
 from __future__ import annotations
