@@ -34,10 +34,10 @@ def check(history: Any, model: str | Model | None = None, **options: Unpack[Chec
     """Check a whole history, key by key.
 
     ``history`` is a list of events or operations, a pandas or Arrow table of events (columns process, type, f,
-    value and optionally index, time, key, node), columns, the result of ``history.readers.read_any``, or a
-    path.  Without a ``model`` the check uses the one that the file names, else a register.  The model starts with the
+    value and optionally index, time, key, node), columns, the result of ``history.readers.read_any``, or a path.
+    Without a ``model`` the check uses the one that the file names, else a register.  The model starts with the
     initial value that the file names, unless ``model`` is an instance.  ``options`` are the fields of
-    ``CheckOptions``.  Raises FormatError for an invalid history, ModelError for operations that the model does not
+    ``CheckOptions``. Raises FormatError for a malformed history, ModelError for operations that the model does not
     have.
     """
     chosen = CheckOptions(**options)

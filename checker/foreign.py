@@ -146,7 +146,7 @@ _LOOKED_AT: Final = 20
 
 
 def fitting(operations: Sequence[Operation]) -> Iterator[str]:
-    """Return the names of the models that have operations like these."""
+    """Yield the names of the models that have operations like these."""
     examples: dict[tuple[str, str], list[Operation]] = {}
     for operation in operations:
         some = examples.setdefault((operation.f, operation.outcome), [])

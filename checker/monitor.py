@@ -72,7 +72,7 @@ class Monitor:
         return tuple(key for key, register in self._registers.items() if register.retired)
 
     def size(self) -> int:
-        """The number of live values and open operations, to which memory is proportional."""
+        """Return the number of live values and open operations, to which memory is proportional."""
         return len(self._open) + sum(len(register.values) for register in self._registers.values())
 
     def feed(self, event: Event) -> Violation | None:

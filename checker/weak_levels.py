@@ -1,9 +1,9 @@
-"""Registers by levels below linearizability.  None of them but bounded staleness asks for real time.
+"""Registers by levels below linearizability; only bounded staleness involves real time.
 
 ``monotonic-reads``    There is an order of each key's values in which no session's reads go back.
 ``read-your-writes``   There is an order in which no session reads a value before the one that it wrote last.
 ``sequential``         All operations fit into one order that keeps the order of each session.
-``bounded-staleness``  Each read may answer what was there up to so long before it began.
+``bounded-staleness``  A read may answer what was there up to a given time before it began.
 
 A session is a process.  The first two, and ``sequential`` of a single key, are decided in linear time where each value
 is written once: the values are nodes of a graph, an edge says that one was there before the other, and the level holds

@@ -53,10 +53,10 @@ class ColumnProof(Protocol):
         """Return the length of a verified linearization; None if there is none."""
 
     def contradictions(self, gone: Collection[int]) -> Sequence[Contradiction] | None:
-        """Return those that remain without the operations invoked at ``gone``; None if calls must find them."""
+        """Return the contradictions without the operations invoked at ``gone``; None if calls must find them."""
 
     def again(self, begun: int) -> Sequence[tuple[int, int]]:
-        """Return the begins and ends of later reads with the same answer as the one invoked at ``begun``."""
+        """Return when each later read with the same answer as the one invoked at ``begun`` began and ended."""
 
 
 @dataclass(frozen=True, slots=True)

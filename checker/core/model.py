@@ -152,7 +152,7 @@ class Model:
         return [(False, part) for part in self.about(f, value, result)]
 
     def asked(self, f: str, value: Any, result: Any) -> list[tuple[bool, Any]]:
-        """Return what explains the operation, in the form of ``made``."""
+        """Return what the operation depends on, in the form of ``made``: the value it read or replaced, and parts."""
         parts = [(False, part) for part in self.about(f, value, result)]
         return [*parts, (True, value[0] if f == "cas" else result)] if f in ("read", "cas") else parts
 

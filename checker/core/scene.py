@@ -20,7 +20,7 @@ MAX_LATEST: Final = 20_000
 
 @dataclass(frozen=True, slots=True)
 class InPart(Sequence[Operation]):
-    """Recorded operations in which each CAS that the core counts as a write is a write."""
+    """Recorded operations, with each CAS that a core counts as a write shown as a write."""
 
     operations: Sequence[Operation]
     known: Mapping[int, Call]
@@ -133,11 +133,11 @@ class Scene:
         return all(one.return_index is not None and one.return_index < index for one in writers)
 
     def final_reads(self) -> list[Operation]:
-        """Return each client's last read of the final phase; none unless several clients, or the only node's, gave one.
+        """Return each client's last read of the final phase; none if only one client of several nodes gave one.
 
         In the final phase the clients of all nodes read; where a leader serves, it answers all of them.  A read
-        whose node had not applied its answer does not count, and if any node answered without applying, no read
-        counts.
+        whose node had not applied its answer does not count.  No read counts if some node answered in the final
+        phase but gave none that does.
         """
         nodes, answered = set[str | None](), set[str | None]()
         last: dict[Any, Operation] = {}

@@ -69,7 +69,7 @@ class _Parts:
         return None if verdict == "unknown" else verdict == "invalid"
 
     def window(self, start: int, end: int) -> bool:
-        """Return whether the history is invalid from one read to another; the whole history is."""
+        """Return whether the history is invalid from one read to another (the whole history always is)."""
         whole = start < 0 and end == len(self.reads) - 1
         return whole or bool(self.wrong(since(self.calls, self._start(start), self.reads[end].ret)))
 
@@ -77,7 +77,7 @@ class _Parts:
         return self.reads[place] if place >= 0 else None
 
     def least_window(self, last: int | None) -> tuple[int, int]:
-        """Return an invalid window around the return at ``last``: its latest start for its earliest end."""
+        """Return an invalid window around the return at ``last``: the earliest end, and its latest start."""
         newest = len(self.reads) - 1
         about = next((place for place, read in enumerate(self.reads) if last is not None and read.ret >= last), newest)
         width = _MIN_READS

@@ -198,8 +198,8 @@ def _possible(part: Sequence[Call], model: Model, result: EngineResult) -> bool:
 def has_linearization(finding: Finding, model: Model) -> bool:
     """Return whether the definition finds a linearization of a core, which should have none.
 
-    Large cores are not tried.  Neither are two kinds of violation that do not depend on order, because the engines
-    have counted them: a log longer than its appends, and a value that was never written.
+    Returns False without trying if the core is large, or if its violation does not depend on order, because the
+    engine has counted it: a log longer than its appends, or a value that was never written.
     """
     if len(finding.core) > MAX_TRIED_CORE or finding.result.kind in OF_THE_WHOLE:
         return False

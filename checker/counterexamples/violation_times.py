@@ -38,8 +38,9 @@ class Sighting:
 def sightings(operations: Sequence[Operation], verdict: KeyVerdict) -> list[Sighting]:
     """Return one sighting for each violation that the verdict counts, earliest first.
 
-    ``operations`` are those of the verdict's key.  If the zones do not decide the key (a register whose values are
-    written once each), there is one sighting for each counterexample only.
+    ``operations`` are those of the verdict's key.  All violations are found only by zones, that is, in at most
+    ``MAX_OPERATIONS`` reads and writes of values that are written once each.  For other keys there is one sighting
+    for each counterexample.
     """
     if verdict.verdict != "invalid":
         return []

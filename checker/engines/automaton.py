@@ -212,7 +212,7 @@ def timeline_columns(
 
 
 def decide_by_automaton(calls: Sequence[Call], model: Model, limits: Limits) -> EngineResult:
-    """Decide whether one register, only read and written, is linearizable; it may start with any value if unknown."""
+    """Decide whether one register, only read and written, is linearizable; an unknown initial value may be any."""
     dense = ranked(list(limits.paced(calls, ENGINE)))
     ids: dict[Any, int] = {model.initial: 0}
     value = [ids.setdefault(call.value if call.f == "write" else call.result, len(ids)) for call in dense]

@@ -126,7 +126,7 @@ def out_of_bounds(calls: Sequence[Call]) -> list[tuple[Call, bool]]:
 def refute(calls: Sequence[Call]) -> EngineResult | None:
     """Refute a counter by the first read to return out of its bounds.
 
-    Returns None if there is none, which proves nothing.
+    Returns None if there is none, or for numbers that are not integers; None proves nothing.
     """
     wrong = out_of_bounds(calls) if are_whole(calls) else []
     return EngineResult("invalid", ENGINE, violations=1, last=wrong[0][0].ret) if wrong else None
@@ -150,7 +150,7 @@ class Evidence:
     def of(self, read: Call, *, low: bool) -> Wrong | None:
         """Return the fewest operations that show that this answer is too low (or too high); None if none do.
 
-        The search tries the start, and each earlier read that needs no adds.  It tries earlier reads with adds
+        The search tries the start, and an earlier read that needs no adds.  It tries earlier reads with adds
         only for the newest reads that have enough of them.
         """
         sign = 1 if low else -1

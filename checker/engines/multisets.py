@@ -134,7 +134,7 @@ def _drains(calls: Sequence[Call]) -> list[Call]:
 
 
 def _missed(drain: Call, moment: int, enqueues: _ByItem, taken: _ByItem) -> list[Call]:
-    """Return the enqueues acknowledged before a moment whose items no known call takes before the drain's end."""
+    """Return the enqueues acknowledged before ``moment`` whose items no known call begun by the drain's end took."""
     missed: list[Call] = []
     for item, begun in enqueues.items():
         done = sorted((call for call in begun if call.ret < moment), key=lambda call: call.ret)

@@ -93,7 +93,7 @@ def columns_of(enqueues: Sequence[Call], dequeues: Sequence[Call]) -> QueueColum
 
 
 def columns_of_operations(operations: Sequence[Operation]) -> QueueColumns | None:
-    """Convert operations to columns; None if calls have to be made of them first."""
+    """Convert operations to columns; None if they must be converted to calls first."""
     enqueues = [one for one in operations if one.f == "enqueue" and one.outcome != "fail"]
     dequeues = [one for one in operations if one.f == "dequeue" and one.outcome != "fail"]
     items, answers = [one.value for one in enqueues], [one.result for one in dequeues]

@@ -92,7 +92,10 @@ def _array(items: Iterable[int], kind: type[Any]) -> NDArray[Any]:
 def _swapped(
     functions: Sequence[str], values: Sequence[Any], results: Sequence[Any], outcomes: Sequence[str]
 ) -> tuple[list[Any], list[Any]] | None:
-    """Return the values that each cas replaces, and those written; None for a malformed or explained refused cas."""
+    """Return the values that each cas replaces, and those written.
+
+    None if a cas is not a pair, or was refused with the value that it saw.
+    """
     old, new = [None] * len(values), list(values)
     for row, f in enumerate(functions):
         if f != "cas" or outcomes[row] == "fail":

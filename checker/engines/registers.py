@@ -134,7 +134,7 @@ class Finder:
         return ("lost-write" if lost else WITHOUT_KIND), row
 
     def _newest_read(self) -> IntArray:
-        """Return for each key the last return of a write whose value was read; ``NEVER`` if a write is not known."""
+        """Return for each key the last return of a write that was read; ``NEVER`` if one is pending or missing."""
         columns = self.columns
         read = np.unique(columns.cluster[~columns.write])
         read = read[read >= columns.starts.size]

@@ -2,7 +2,7 @@
 
 It decides sets whose reads grow: each read has every element once, and contains all smaller reads.  If the elements are
 numbered in the order in which they were first seen, a read of size s has returned exactly the elements 0 to s-1, in any
-order.  Other histories, and elements that are neither whole numbers nor texts, are left to the sweep over calls.
+order.  Other histories, and elements that are neither integers nor strings, are left to the sweep over calls.
 """
 
 from __future__ import annotations
@@ -109,8 +109,8 @@ class Levels:
     """Distinct sizes of reads, ascending, with the bounds on the time in which the set had each size.
 
     It had that size from ``start`` at the earliest, and from the first return of such a read, ``first``, at the
-    latest.  It still had it at ``end``.  By then no add of another element may have returned; the first such return
-    is ``unseen``.
+    latest.  It still had it at ``end``. By then no add of an element that it lacked may have returned; ``unseen``
+    is the first such return.
     """
 
     size: IntArray

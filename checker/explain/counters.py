@@ -190,7 +190,7 @@ class _Sentences(CoreWords):
         return f"{self.name} was at {'least' if wrong.low else 'most'} {bound} then, for {why}"
 
     def _made_of(self, adds: Sequence[Operation]) -> str:
-        """Say which adds the most consists of: `` (2 acknowledged adds that sum to 8)``."""
+        """Say which adds make up the bound: `` (2 acknowledged adds that sum to 8)``; empty if they do not."""
         parts, total = [], 0
         for outcome, one_add, adds_of in (
             ("ok", "acknowledged add", "acknowledged adds"),

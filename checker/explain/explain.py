@@ -84,7 +84,7 @@ class Explanation:
 
 
 def unexplained(result: EngineResult) -> Explanation:
-    """Return an explanation with only the verdict, and at least one violation if it is invalid."""
+    """Return an explanation without counterexamples, with at least one violation if the result is invalid."""
     count = max(result.violations, result.verdict == "invalid")
     return Explanation((), count, result.reason, count_kinds((), count), result.more or count > 0)
 

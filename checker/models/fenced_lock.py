@@ -84,7 +84,7 @@ class FencedLock(Model):
         return lock
 
     def answers(self, state: State, f: str, value: Any) -> tuple[Any, ...] | None:
-        """Tokens only have to grow: a new holder, or an unknown one that a read names, may have any."""
+        """Return the legal answers; None if any greater token is legal, for a new holder or for an unknown one."""
         holder, _ = state
         if holder in (UNKNOWN_TOKEN, NOWHERE) or (f == "acquire" and holder is None):
             return None

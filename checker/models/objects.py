@@ -178,7 +178,7 @@ def _expect(wanted: bool, what: str, found: Any) -> None:
 
 
 def shape(value: Any) -> str:
-    """Show a value in a message, as JSON."""
+    """Show a value in a message, as JSON of at most 80 characters."""
     return "no answer" if value is UNKNOWN else json.dumps(thaw(value), ensure_ascii=False, default=str)[:80]
 
 
@@ -190,7 +190,7 @@ def listed(value: Any, what: str) -> list[Any]:
 
 
 def account(name: Any) -> Any:
-    """Return the name of an account or register; JSON has texts where EDN has numbers."""
+    """Return the name of an account or register; JSON has strings where EDN has integers, so digits become one."""
     return int(name) if isinstance(name, str) and name.lstrip("-").isdigit() and name.isascii() else name
 
 

@@ -1,8 +1,8 @@
 """All models by name; adding one takes one line here.
 
 Packages announce models that only their systems have as entry points of the group ``harness.models``, so the model of a
-recorded history is known wherever its package is installed.  Spark workers receive only our models, and name any other
-that a history needs.
+recorded history is known wherever its package is installed.  Spark workers receive only our models, and report any
+other that a history needs as missing.
 """
 
 from __future__ import annotations

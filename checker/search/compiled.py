@@ -30,7 +30,7 @@ BUDGET: Final = 20_000
 #: Up to this many questions a model has few states, and looking ahead would cost more room than it saves time.
 MAX_QUESTIONS: Final = 8
 ROOM: Final = 1 << 10
-#: A search that hardly errs remembers at most this many configurations a call; it need not grow then.
+#: A search that hardly errs remembers at most this many configurations per call; it need not grow then.
 AHEAD: Final = 2
 _PENDING: Final = 62
 
@@ -60,7 +60,7 @@ class _Run:
 
     @property
     def held(self) -> int:
-        """Return the bytes that the model's part of the search takes."""
+        """Bytes that the model's part of the search takes."""
         if isinstance(self.numbers, RegisterRows):
             return self.numbers.held
         return 0 if self.ahead is None else self.ahead.held
@@ -231,7 +231,7 @@ class Words(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class RegisterColumns:
-    """Calls on one register with initial value id ``initial``, a row a call, in the order of the invocations.
+    """Calls on one register with initial value id ``initial``, in the order of the invocations, one row each.
 
     ``kind`` is a code of ``history.codes``; ``value`` and ``old`` are ids, named by ``names`` (``old`` matters only
     for a CAS); ``invoke`` and ``ret`` are dense ranks, ``NEVER`` for pending calls.

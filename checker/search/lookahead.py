@@ -1,7 +1,7 @@
 """Search in Python, a little ahead of the compiled search, to learn the transitions that it will ask for.
 
-It takes the same steps in the same order.  Where every state is new it comes to the end alone; where there is little to
-learn it stops, as compiled code goes over known transitions much faster.
+It takes the same steps in the same order.  If every state is new, it reaches the end by itself.  If there is little to
+learn, it stops, because compiled code takes known transitions much faster.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 from checker.core.result import Limits
 from checker.search.jit import Transitions
 
-#: At most this many steps between two looks at the clock, and one step where they took more than this many seconds.
+#: At most this many steps between two looks at the clock, but only one if the last steps took this many seconds.
 _LOOK_EVERY: Final = 256
 _SOON: Final = 0.02
-#: Steps that are taken in vain at most, and for each transition that is learned.
+#: Steps allowed before anything is learned, and further steps for each transition learned.
 IDLE: Final = 64
 PAYS: Final = 6
 #: Bytes of a transition (here and in a table that is at least a quarter full), of a configuration, and of a state
@@ -139,7 +139,7 @@ class LookAhead:
 
     @property
     def held(self) -> int:
-        """Return the approximate memory in use, in bytes."""
+        """Approximate memory in use, in bytes."""
         states = self._transitions.states
         each = _STATE_BYTES + sum(map(getsizeof, states[-_SAMPLE:])) // len(states[-_SAMPLE:])
         return _TRANSITION_BYTES * len(self._transitions.known) + _NODE_BYTES * self.made + each * len(states)

@@ -1,8 +1,9 @@
 """Bounds of a counter's sums by columns: they refute a history in linear time, and spare the search most of its work.
 
-What was added before a read began is in its answer, as is what another had seen by then; what is begun after it ended
-is not (``counter_sums`` has the proof, for numbers of both signs).  Where a counter only rises, a sum that is above the
-answer of a read that is still to come, or is open and has not seen its answer, is a dead end already.
+A read's answer includes everything that had been added, or seen by another read, before the read began, and nothing
+that was begun after it ended (``counter_sums`` has the proof, for numbers of both signs). If a counter only rises, a
+sum is a dead end as soon as it exceeds the answer of a read that is still to come, or that is open and has not seen its
+answer.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ def rises(numbers: Numbers) -> TypeGuard[Sums]:
 def ceilings(numbers: Sums, invoke: IntArray, returns: IntArray) -> IntArray:
     """Return, for each return and for the end, the least answer of the reads invoked after it.
 
-    None if the counter may fall again.
+    Returns ``NO_CEILING``, which is empty, if the counter may fall again.
     """
     if not numbers.rising:
         return NO_CEILING

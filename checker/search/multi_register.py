@@ -70,7 +70,7 @@ class RegisterRows:
 
     @property
     def held(self) -> int:
-        """Return the memory that the states take, in bytes."""
+        """Memory that the states take, in bytes."""
         return int(self.rows.cells.nbytes + _STATE_BYTES * len(self.rows.cells))
 
     def describe(self, state: int) -> str:

@@ -1,7 +1,7 @@
-"""Any model as a table of transitions for the compiled search, filled as that asks.
+"""Any model as a table of transitions for the compiled search, filled on demand.
 
-Most models have far too many states for a whole table, so it holds only those that were reached.  A question costs more
-than many steps of a model: each is answered together with those that are likely to come next.
+Most models have far too many states for a whole table, so it holds only the transitions that were needed.  A question
+costs more than many steps of a model, so each one is answered together with those that are likely to come next.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _FIRST_STEPS: Final = 64
 
 
 class Table:
-    """Calls on any object."""
+    """Calls on an object of any model."""
 
     initial = 0
 

@@ -113,7 +113,10 @@ class Graph:
         return tuple(nodes.tolist()), tuple(kinds.tolist())
 
     def shortest(self, edges: list[tuple[int, int]], search: Search) -> FoundCycle | None:
-        """Return the cycle with the fewest transactions through one of the edges."""
+        """Return the cycle with the fewest transactions through one of the edges; None if none is found.
+
+        The search starts from only the first few hundred edges at most, and from fewer in a large graph.
+        """
         best, most = None, self.real
         for source, target in edges[: max(_FEWEST, min(_MOST, _EFFORT // self.nodes.size))]:
             if (cycle := search(source, target, most)) is not None:
@@ -135,10 +138,10 @@ _GUESSED: Final[tuple[tuple[int, ...], ...]] = ((), (k.CONT_PROCESS,), (k.CONT_P
 
 
 def cycles_of(graph: Graph) -> tuple[list[FoundCycle], dict[str, int]]:
-    """Return a shortest cycle of each component, where one can be searched for, and the number of components by name.
+    """Return the shortest cycles found, and the number of components with a cycle by name.
 
-    A name with -process is searched for only if the plain name was not found, and one with -realtime only if
-    neither was.
+    There is one cycle for each component, but at most ``MOST_SHOWN`` of each name.  A name with -process is
+    searched for only if the plain name was not found, and one with -realtime only if neither was.
     """
     everyone = np.zeros(graph.nodes.size, np.int32)
     whole = graph.components(np.ones(9, np.bool_), everyone)

@@ -113,7 +113,7 @@ class ListAppend:
         found.add("duplicate-element", np.flatnonzero(again & known), self._again)
 
     def _known(self) -> Ints:
-        """Return the elements of all orders that a committed transaction appended."""
+        """Return which elements of all orders were appended by a committed transaction."""
         known: Ints = (self.order >= 0) & self.committed[self.steps.owner[self.order]]
         return known
 
