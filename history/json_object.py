@@ -49,7 +49,7 @@ def is_deeper(value: Any, levels: int) -> bool:
 
 
 def read_object(path: Path, *, lenient: bool = False) -> dict[str, Any]:
-    """Read the JSON object in a regular file; empty if the file does not exist.  Raises OSError and ValueError.
+    """Read the JSON object in a regular file that is no link; empty if there is no file. Raises OSError and ValueError.
 
     With ``lenient``, bytes that are not UTF-8 are replaced instead of raising.
     """

@@ -1,4 +1,4 @@
-"""A clock that stands still while compiled code is compiled or loaded: a deadline is for the work, not for that."""
+"""A clock that stands still while code is compiled or loaded, so that deadlines count only the work itself."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class LoadingClock:
         return "WORKING_TIME"  # options hold it, and may be sent to other processes
 
     def end(self) -> None:
-        """Go on where the clock stopped."""
+        """Let the clock go on from where it stopped."""
         with self._lock:
             self._depth -= 1
             if not self._depth:

@@ -35,7 +35,7 @@ _NOUNS: Final = {
     "integer": ("a whole number", "whole numbers"),
     "number": ("a number", "numbers"),
     "boolean": ("true or false", "true or false"),
-    "string": ("a text", "texts"),
+    "string": ("a string", "strings"),
     "array": ("a list", "lists"),
     "object": ("a table", "tables"),
 }
@@ -242,7 +242,7 @@ def _one(schema: Mapping[str, Any], number: int) -> str:
     noun = _NOUNS[kind][number] + (f" of {_words(_alternatives(inner), 1)}" if inner else "")
     least, above, most = (schema.get(name) for name in ("minimum", "exclusiveMinimum", "maximum"))
     if schema.get("minItems") or schema.get("minLength"):
-        return noun + (" (one at least)" if kind == "array" else " that is not empty")
+        return noun + (" (at least one)" if kind == "array" else " that is not empty")
     if above is not None:
         return f"{noun} above {above}" + ("" if most is None else f" and at most {most}")
     return noun if least is None else f"{noun} from {least} " + ("on" if most is None else f"to {most}")

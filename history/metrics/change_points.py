@@ -87,8 +87,8 @@ class _Cusum:
 def rises(values: Sequence[float], floor: float) -> list[Change]:
     """Return the lasting rises in a series, oldest first; only the last can be open.
 
-    A rise by less than ``floor`` or :data:`SMALLEST` is ignored.  After a lasting fall, later figures are compared with
-    the lower level.  Infinity is allowed as a figure, NaN is not.
+    A rise by less than ``floor`` or :data:`SMALLEST` counts as part of the level before it.  After a lasting fall,
+    later figures are compared with the lower level.  Infinity is allowed as a figure, NaN is not.
     """
     found: list[Change] = []
     up, down = _Cusum(), _Cusum()

@@ -59,8 +59,8 @@ class Regression:
     """A lasting change for the worse of one figure or of the verdict.
 
     ``onset`` is the first worse run, ``found`` the run that showed it, and ``closed`` the run that closed it (None
-    while open).  ``before`` and ``since`` are the last runs before ``onset`` and the last ones from there on, each with
-    its figure or verdict.  A figure of infinity (never) is None here.
+    while open). ``before`` and ``since`` are the last runs before ``onset`` and the last ones from there on, each with
+    its figure or verdict; each names at most :data:`MAX_NAMED` runs.  A figure of infinity (never) is None here.
     """
 
     figure: str

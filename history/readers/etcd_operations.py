@@ -1,6 +1,7 @@
 """Read operations of etcd's robustness tests: the concatenated ``client-*/operations.json`` files of a report.
 
-These files replace long values by their FNV hashes.  Here a hash is text such as ``#123``, so all values are texts.
+These files replace values of 20 bytes or more by their FNV hashes.  Here a hash is a string such as ``#123``, so all
+values are strings.
 
 ===============  ============================================  ====================================================
 function         value                                         result, after the store's revision
@@ -23,7 +24,7 @@ from history.readers.intervals import events_of_operations
 from history.readers.json_records import Objects
 from history.readers.records import Record, Records
 
-#: Values from this length on are hashed.
+#: Values of this many bytes or more are hashed.
 _HASHED: Final = 20
 _FNV: Final = (0x811C9DC5, 0x01000193)
 

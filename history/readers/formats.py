@@ -185,7 +185,7 @@ def format_of(path: Path, model: str | None = None) -> str:
 
 def too_large(path: Path, why: str, limit: int) -> FormatError:
     """Make the error for a file that can only be read event by event and is too large for that."""
-    return FormatError(str(path), "the lines", f"a text of over {limit >> 20} MB is read by its lines alone: {why}")
+    return FormatError(str(path), "the lines", f"a file of over {limit >> 20} MB must be read line by line: {why}")
 
 
 def _text_format(start: str, model: str | None) -> str:

@@ -123,7 +123,7 @@ class FressianReader:
         try:
             return data.decode("utf-8", "surrogatepass").encode("utf-16", "surrogatepass").decode("utf-16", "replace")
         except UnicodeDecodeError:
-            raise FressianError(self.place - len(data), "expected a text in UTF-8") from None
+            raise FressianError(self.place - len(data), "expected UTF-8 text") from None
 
     def _compound(self, code: int) -> Any:
         if code < 0xA0:

@@ -87,12 +87,13 @@ def _with_processes(moments: Sequence[tuple[int, int, int, Record]]) -> list[Rec
 def _moment(place: int, name: str, value: Any, seconds: bool, wrong: Wrong) -> int | None:
     """Return a time in nanoseconds.
 
-    Numbers are nanoseconds, or seconds with ``seconds``.  Texts are whole nanoseconds or ISO 8601 dates.
+    Numbers are nanoseconds, or seconds with ``seconds``. Strings are whole nanoseconds or ISO 8601 dates.  None for
+    null and for an empty string.
     """
     if isinstance(value, str):
         found = int(value) if _INTEGER.fullmatch(value) else moment_of(value)
         if found is None and value:
-            raise wrong(place, f"{name!r} must be a number or a date as ISO 8601 has it, found {value[:60]!r}")
+            raise wrong(place, f"{name!r} must be a number or an ISO 8601 date, found {value[:60]!r}")
         return found
     if value is None:
         return None
@@ -103,7 +104,7 @@ def _moment(place: int, name: str, value: Any, seconds: bool, wrong: Wrong) -> i
         and abs(value) < _LARGEST
     ):
         return round(value * 1e9) if seconds else int(value)
-    raise wrong(place, f"{name!r} must be a number or a date as ISO 8601 has it, found {value!r}")
+    raise wrong(place, f"{name!r} must be a number or an ISO 8601 date, found {value!r}")
 
 
 _INTEGER: Final = re.compile(r"-?\d{1,18}", re.ASCII)

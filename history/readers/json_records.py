@@ -165,7 +165,7 @@ def _list_in(value: Mapping[str, Any]) -> list[dict[str, Any]] | None:
 
 
 def _event(line: int, record: dict[str, Any], wrong: Wrong) -> Record:
-    """Normalize an event and use its result as its value.  Raises FormatError if it is ambiguous."""
+    """Normalize an event; the result of an ok event becomes its value. Raises FormatError if it is ambiguous."""
     if record.get("type") not in TYPES and "type" in record:
         raise wrong(
             line,
@@ -198,7 +198,7 @@ class Processes:
         return record
 
     def _number(self, name: Any) -> Any:
-        """Return a number unchanged, even in a text; give any other name the next free number from a million on."""
+        """Return a number unchanged, also from a string; give any other name the next free number from a million on."""
         if not isinstance(name, str):
             return name
         text = name.lstrip(":")

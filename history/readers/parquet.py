@@ -115,7 +115,7 @@ def _typed(table: pa.Table, path: str, names: Sequence[str] = (*_INTEGERS, *_NAM
         integer = name in _INTEGERS
         fits = pa.types.is_integer if integer else _is_text
         if not (fits(column.type) or pa.types.is_null(column.type)):
-            what = "integers" if integer else "texts"
+            what = "integers" if integer else "strings"
             raise FormatError(path, "the schema", f"the column {name!r} must hold {what}, found {column.type}")
         try:
             columns[name] = pc.cast(column, pa.int64() if integer else pa.string())

@@ -91,12 +91,12 @@ class Elements(Finding, frozen=True, kw_only=True):
     """The fate of the elements of all sets.
 
     Counted in the last read of the node that lacks the most: ``ok``, elements that were added and are present;
-    ``recovered``, those of them whose add was in doubt; ``lost``, acknowledged before that read but absent.
-    Counted over all nodes: ``unexpected``, present although never added or their add failed; ``duplicated``, more
-    than once in some read.  ``losses`` are those of all nodes, in the order in which they were first seen:
-    ``missing`` elements in total, of which ``gone`` are in no node's last read.  ``named`` lists elements of each
-    class that breaks a promise.  ``unread`` are the sets that nobody read at the end, and ``silent`` the nodes that
-    answered no client then.
+    ``recovered``, those of them whose add was in doubt; ``lost``, acknowledged before that read but absent.  Counted
+    over all nodes: ``unexpected``, present although never added or their add failed; ``duplicated``, more than once in
+    some read.  ``losses`` are those of all nodes, in the order in which they were first seen: ``missing`` elements in
+    total, of which ``gone`` are in no node's last read.  ``named`` lists some elements of each class that breaks a
+    promise.  ``unread`` are the sets that nobody read at the end, and ``silent`` the nodes that answered no client
+    then.
     """
 
     kind: str = "elements"

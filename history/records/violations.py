@@ -250,7 +250,7 @@ def checks_looking(plan: Mapping[str, Any]) -> frozenset[str]:
 
 
 def planted_bug_outcome(plan: Mapping[str, Any], results: Mapping[str, Any]) -> PlantedBugOutcome:
-    """Return whether a check that looks for the planted bug found it.
+    """Return ``found`` if a check that looks for the planted bug failed, else ``missed``.
 
     Empty if no bug was planted or the run was not judged.
     """

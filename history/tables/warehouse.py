@@ -4,9 +4,9 @@
 
     warehouse/
       versions/00000042/                every version is whole: all tables of all runs
-        faults/month=2026-11/*.parquet  one row a fault; `run` and `month` are columns
-        runs/month=2026-11/*.parquet    one row a run
-        trends.parquet                  one row a kind of run
+        faults/month=2026-11/*.parquet  one row per fault; `run` and `month` are columns
+        runs/month=2026-11/*.parquet    one row per run
+        trends.parquet                  one row per kind of run
       tables -> versions/00000042       the newest, for readers with other tools
       landing/                          what writers finished and no version holds yet
       baselines.toml

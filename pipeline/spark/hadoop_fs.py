@@ -40,7 +40,7 @@ class FarFile:
 
 
 def is_remote(place: str) -> bool:
-    """Return whether this is a URI."""
+    """Return whether a place is a URI."""
     return _SCHEME.match(place) is not None
 
 
@@ -66,12 +66,12 @@ def listing(spark: SparkSession, place: str) -> dict[str, FarFile]:
 
 
 def head(spark: SparkSession, uri: str, count: int = _TAIL) -> bytes:
-    """Return the first bytes of a file."""
+    """Return the first ``count`` bytes of a file, or all of a shorter one."""
     return _bytes(spark, uri, 0, count)
 
 
 def tail(spark: SparkSession, uri: str, size: int, count: int = _TAIL) -> bytes:
-    """Return the last bytes of a file that is ``size`` bytes long."""
+    """Return the last ``count`` bytes of a file that is ``size`` bytes long, or all of a shorter one."""
     start = max(0, size - count)
     return _bytes(spark, uri, start, size - start)
 

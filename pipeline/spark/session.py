@@ -120,7 +120,7 @@ def cluster_settings(master: str, scratch: Path, memory: str) -> dict[str, str]:
 
 
 def scratch_prefix() -> str:
-    """Return the common prefix of this process's session directories, found on the command lines of its JVMs."""
+    """Return the common prefix of this process's session directories, which is on the command lines of its JVMs."""
     return f"{SCRATCH}-{os.getpid()}-"
 
 

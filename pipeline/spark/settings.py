@@ -56,7 +56,10 @@ def read_defaults(directory: Path | None) -> dict[str, str]:
 
 
 def merged(ours: Mapping[str, str], *theirs: Mapping[str, str], brief: Mapping[str, str]) -> dict[str, str]:
-    """Merge layers of settings, the later ones winning; ``brief`` is added unless the user sets Java options."""
+    """Merge layers of settings: the later ones win, except that lists (:data:`_LISTS`) are joined.
+
+    ``brief`` is added unless the user sets Java options.
+    """
     own_java = any(name in layer for name in _JAVA for layer in theirs)
     layers = (ours, *theirs) if own_java else (ours, brief, *theirs)
     found: dict[str, str] = {}

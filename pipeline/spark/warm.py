@@ -98,7 +98,7 @@ class WarmSession:
 
 
 def made_up_run(root: Path) -> RunFiles:
-    """Write a valid register history with four keys and every outcome under ``root``, and return the run."""
+    """Write a valid register history with four keys and ok and failed operations under ``root``; return the run."""
     run = RunFiles(root)
     root.mkdir(parents=True)
     ticks = iter(range(0, 10**12, 5_000_000))

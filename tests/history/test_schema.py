@@ -32,8 +32,8 @@ class Whole(Struct, forbid_unknown_fields=True):
 @pytest.mark.parametrize(
     ("part", "said"),
     [
-        ({"name": ""}, "parts[0].name must be a text that is not empty, not ''"),
-        ({}, "parts[0].name is missing: it must be a text that is not empty"),
+        ({"name": ""}, "parts[0].name must be a string that is not empty, not ''"),
+        ({}, "parts[0].name is missing: it must be a string that is not empty"),
         ({"name": "x", "nmae": 1}, "parts[0]: there is no key 'nmae'; did you mean name?"),
         ({"name": "x", "zzz": 1}, "parts[0]: there is no key 'zzz'; known are count, kind, name, on, share, weights"),
         (
@@ -62,7 +62,7 @@ def test_the_first_that_is_wrong_is_named_with_its_place(part: Any, said: str) -
     ("record", "said"),
     [
         ([], "must be a table, not []"),
-        ({"parts": []}, "parts must be a list of tables (one at least), not []"),
+        ({"parts": []}, "parts must be a list of tables (at least one), not []"),
         ({"part": []}, "there is no key 'part'; did you mean parts?"),
         ({"parts": [{"name": "x"}], "code": "xx" * 99}, "--code must be a small letter, not 'xxxxx"),
     ],

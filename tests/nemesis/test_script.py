@@ -57,7 +57,7 @@ def test_a_mark_of_the_byte_order_does_no_harm(tmp_path):
     [
         ("x = 1", r"there is no key 'x'; known are fault"),
         ("[[fault]\n", "not TOML"),
-        ("", r"fault is missing: it must be a list of tables \(one at least\)"),
+        ("", r"fault is missing: it must be a list of tables \(at least one\)"),
         (" \n", "fault is missing"),
         ('[[fault]]\nname = "a"', r"fault\[0\]: at \(the seconds after the start\) is missing"),
         ("[[fault]]\nat = 1", r"fault\[0\].name is missing: it must be a text that is not blank"),

@@ -309,7 +309,7 @@ def test_trends_of_a_later_release_stay_until_a_run_is_added(three, tmp_path) ->
     ("text", "wrong"),
     [("[[baseline", "not TOML"), ('[[baseline]]\nrun = "a"', "expected tables"), ("x = 1", "expected tables"),
      ('[[baseline]]\nrun = "a"\nreason = "b"\nfigures = "c"', "expected tables"), ("baseline = 1", "expected tables"),
-     ('[[baseline]]\nrun = "a"\nreason = ""', r"baseline\[0\].reason must be a text that is not empty, not ''"),
+     ('[[baseline]]\nrun = "a"\nreason = ""', r"baseline\[0\].reason must be a string that is not empty, not ''"),
      ('[[baseline]]\nrun = "a"\nreason = "b"\nfigure = "rates"', "no figure 'rates'")],
 )  # fmt: skip
 def test_a_file_of_baselines_that_says_something_else_is_named(three, tmp_path, text: str, wrong: str) -> None:

@@ -52,11 +52,11 @@ def test_finds_the_address_of_a_name() -> None:
 @pytest.mark.parametrize(
     ("text", "complaint"),
     [
-        ("", r"nodes is missing: it must be a list of tables \(one at least\)"),
-        ("nodes = 3", r"nodes must be a list of tables \(one at least\), not 3"),
+        ("", r"nodes is missing: it must be a list of tables \(at least one\)"),
+        ("nodes = 3", r"nodes must be a list of tables \(at least one\), not 3"),
         ("nodes = [1]", r"nodes\[0\] must be a table, not 1"),
         ("[[nodes]]\nhost = '10.0.0.1'", r"nodes\[0\] has no key"),
-        ("key = 'k'\n[[nodes]]\nname = 'n1'", r"nodes\[0\].host is missing: it must be a text"),
+        ("key = 'k'\n[[nodes]]\nname = 'n1'", r"nodes\[0\].host is missing: it must be a string"),
         ("kee = 'k'\n[[nodes]]\nhost = '10.0.0.1'", "there is no key 'kee'; did you mean key"),
         (
             "[[nodes]]\nhost = '10.0.0.1'\nhostkey = 'x'",

@@ -113,7 +113,7 @@ def test_a_script_that_does_not_fit_into_shorter_runs_is_skipped(tmp_path: Path)
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "matrix is missing: it must be a list of tables (one at least)"),
+        ("", "matrix is missing: it must be a list of tables (at least one)"),
         (MATRIX + "schedule = 'x.toml'", "nemesis and schedule exclude each other"),
         ("[[matrix]]\nschedule = 'x.toml'", "x.toml: No such file"),
         ("[[matrix]]\nschedule = 'toy.toml'", "matrix[0]: --schedule"),

@@ -308,7 +308,7 @@ def test_numbers_too_large_for_columns_go_to_the_slow_reader(field: str, tmp_pat
         ({"outcome": ["ok", "maybe"]}, "the operation invoked at 2", "outcome must be ok, fail or info, found maybe"),
         ({"value": ["7", "{"]}, "the operation invoked at 2", "expected JSON"),
         ({"value": ["NaN", "null"]}, "the operation invoked at 0", "expected JSON: NaN is not JSON"),
-        ({"value": [7, 8]}, "the schema", "the column 'value' must hold texts, found int64"),
+        ({"value": [7, 8]}, "the schema", "the column 'value' must hold strings, found int64"),
     ],
 )
 def test_bad_tables(change: dict[str, Any], place: str, message: str, tmp_path: Path) -> None:

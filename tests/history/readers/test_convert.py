@@ -144,7 +144,7 @@ def test_a_file_that_is_no_line_after_line(tmp_path: Path) -> None:
     """Read row by row up to a size, and refused beyond it."""
     path = tmp_path / "history.edn"
     path.write_bytes(b"[" + b" ".join(plain(60).splitlines()) + b"]")
-    with pytest.raises(FormatError, match="a text of over 0 MB is read by its lines alone: the line at byte 0"):
+    with pytest.raises(FormatError, match="a file of over 0 MB must be read line by line: the line at byte 0"):
         written(path, large=0, piece=PIECE, by_rows=0)
     assert len(written(path, large=0, piece=PIECE).splitlines()) == 61
 
@@ -156,7 +156,7 @@ def test_a_check_of_a_text_too_large_for_rows(tmp_path: Path, monkeypatch: pytes
     cases = {
         story + b"7 8\n": "line 2: 2 forms in a line",
         story + b"{:process 1, :type :invoke}\n": "line 2: the field :f is missing",
-        story + story: "the events do not pair; `harness ingest` of it says more",
+        story + story: "the events do not pair; `harness ingest` says more",
     }
     for data, complaint in cases.items():
         path.write_bytes(data)

@@ -124,7 +124,7 @@ WRONG = [
     (FILE + "[faults.refused]\nkil-leader = 'x'", "faults.refused: there is no nemesis 'kil-leader'; did you mean kil"),
     (FILE + "[planted_bugs.a]\nhelp = 'x'\nfound_by = ['nope']", r"found_by\[0\] must be one of .*'linearizable', .*"),
     (FILE + "[planted_bugs.a]\nhelp = 'x'\noptions = {mod = 1}", "planted_bugs.a.options: there is no option 'mod'"),
-    (FILE.replace('["safe", "quick"]', "[1, 2]"), r"options\.mode\.choices\[0\] must be a text, not 1"),
+    (FILE.replace('["safe", "quick"]', "[1, 2]"), r"options\.mode\.choices\[0\] must be a string, not 1"),
     (FILE.replace("default = true", "default = [1]"), r"options\.sync\.default must be true or false or .*, not \[1\]"),
     (FILE.replace("options.sync", 'options."a b"'), "options must have names of small letters, .*, not 'a b'"),
     (FILE + "[planted_bugs.'a b']\nhelp = 'x'", "planted_bugs must have names of small letters, .*, not 'a b'"),
