@@ -232,8 +232,8 @@ def _assumed(history: Foreign, path: Path) -> tuple[str, ...]:
     if history.format != "etcd" or file_type(path) != stat.S_IFREG:
         return history.assumed
     note = (
-        "these must be the operations of all clients, because what another one put looks like a violation: give the "
-        "directory of the report, or `cat client-*/operations.json | harness check -`"
+        "these must be the operations of all clients, because a value that another client put looks like a "
+        "violation: give the directory of the report, or `cat client-*/operations.json | harness check -`"
     )
     return (note, *history.assumed)
 

@@ -72,7 +72,7 @@ def notes_on(directory: Path, chosen: Path, report: Report) -> Iterator[str]:
     else:
         parts = [f"{name} {_VERDICTS[part['valid?']]}" for name, part in results.items() if _is_part(part)]
         more = f" (its checkers: {', '.join(parts)})" if parts else ""
-        yield f"{said}{more}, and here it is {report.verdict}: its checkers may have asked for other things"
+        yield f"{said}{more}, and here it is {report.verdict}: its checkers may check other things"
     yield from _keys(results, report)
 
 

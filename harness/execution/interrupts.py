@@ -65,7 +65,7 @@ class Interrupts:
         again = self.asked
         self.asked = True
         if self._held:
-            self._say("stopping: what was begun is being healed and collected, a moment please")
+            self._say("stopping: healing the nodes and collecting what there is, please wait")
             return
         if self._reaction is not None:
             if not again:

@@ -177,7 +177,7 @@ class Load:
         try:
             return record(outcome)
         except UnwritableError as error:
-            why = f"its client answered what no history can hold: {error}"
+            why = f"its client's answer cannot be written to a history: {error}"
             return record(self._plan.under_test.law.outcome(LOST, invocation, home, why))
 
     def _count_ok(self, invoked: Event, event: Event, call: Call) -> None:

@@ -52,5 +52,5 @@ def describe(before: Mapping[str, Count], after: Mapping[str, Count], faults: It
             places.append(f"{count.kills - earlier.kills} on the machine of {', '.join(count.nodes)}{victim}")
     if not places:
         return None
-    text = f"the kernel's OOM killer ended processes while the run went on: {'; '.join(places)}"
+    text = f"the kernel's OOM killer ended processes during the run: {'; '.join(places)}"
     return text, any(map(takes_memory, faults))

@@ -217,7 +217,7 @@ class Run:
         try:
             found = describe(before, count_kills(remote), tried)
         except HarnessError as error:
-            self._state.warn(f"whether the kernel ended processes for want of memory is not known: {error}")
+            self._state.warn(f"it is unknown whether the kernel ended processes for lack of memory: {error}")
             return
         if found is not None:
             text, by_fault = found
@@ -327,7 +327,7 @@ class Run:
         text = str(error)
         full = os.strerror(errno.ENOSPC)
         if full in text or (isinstance(error, OSError) and error.errno == errno.EDQUOT):  # Spark's workers give text
-            text = f"{full}: make room where {self._store} lies, or name another place with --store"
+            text = f"{full}: make room in {self._store}, or choose another place with --store"
         self._state.fail(text if isinstance(error, HarnessError | OSError) else f"{type(error).__name__}: {error}")
         self._progress.say(f"harness failure: {text}")
 

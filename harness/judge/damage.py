@@ -84,7 +84,7 @@ class Voided:
 
     def describe(self) -> str:
         """Say why a loss since then proves nothing against the system."""
-        of = f"{self.whole} of {self.members} members were seen to hold all that was committed then on a log not cut"
+        of = f"{self.whole} of {self.members} members were seen to have everything committed by then in a log not cut"
         return f"faults of ours cut the log on {', '.join(self.nodes)} at {self.since / 1e9:.1f} s, and only {of}"
 
 

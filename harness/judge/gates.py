@@ -407,7 +407,7 @@ def _final_reads(recorded: Recorded, refused: Collection[str]) -> Check:
     by_each = ", by the clients of each node" if recorded.plan.under_test.every_node_serves is not False else ""
     asked = f"every key was read at the end{by_each}" + (", and after the restart" if len(spans) > 1 else "")
     if not met:
-        parts.append("asked for is a read of each that was answered by a node that had applied it")
+        parts.append("required is a read of each that was answered by a node that had applied it")
     return _gate("final-reads", met, asked, "; ".join(parts))
 
 

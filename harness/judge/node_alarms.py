@@ -56,7 +56,7 @@ def _node_alarms(recorded: Recorded, damages: Damages) -> Check:
     notes = [
         *(f"{line} after a fault of ours had damaged its files" for line in (*excused, *unread_damaged)),
         *log_lines(known, hits, "note"),
-        *(f"{line} under a fault of ours that is for that" for line in log_lines(known, wanted, "harness")),
+        *(f"{line} under a fault of ours that is meant to cause it" for line in log_lines(known, wanted, "harness")),
         *_counts(probes),
         *_faults(probes),
     ]
@@ -140,7 +140,7 @@ def ends_unexplained(recorded: Recorded) -> list[str]:
         known = any(n == probe.node and s <= probe.time and before.time <= e for n, s, e in by_heals)
         if probe.pid != before.pid and not known and not _may_have_ended(probe.node, before.time, probe.time, recorded):
             at = f"between {before.time / 1e9:.1f} and {probe.time / 1e9:.1f} s"
-            found.append(f"{probe.node}'s server became another process {at}, and no fault at it ends processes")
+            found.append(f"{probe.node}'s server became a new process {at}, but no fault there ends processes")
         last[probe.node] = probe
     return found + _ended_for_good(recorded)
 
@@ -151,9 +151,9 @@ def _ended_for_good(recorded: Recorded) -> list[str]:
     if state.restart_failed or state.interrupted or state.failures:  # each of these is reported elsewhere
         return []
     return [
-        f"the {', '.join(roles)} of {node} did not run any more at the end"
+        f"the {', '.join(roles)} of {node} was no longer running at the end"
         + (f" (its last answer was at {answers[node] / 1e9:.1f} s)" if node in answers else "")
-        + ", and no fault had left it so"
+        + ", and no fault explains it"
         for node, roles in sorted(state.ended_roles.items())
         if not any(
             receipt.healed is None and _hit(receipt, node) and may_end_processes(receipt.fault)

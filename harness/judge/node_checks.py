@@ -59,10 +59,10 @@ def node_checks(
         _NodeCheck("committed-kept", ("log_end", "committed"), lambda: check_committed_prefix(probes, damages)),
     )  # fmt: skip
     if recorded.plan.under_test.prober is None and not probes:
-        return [], [_left_out([one.name for one in every], "nodes of this system say nothing of themselves")]
+        return [], [_left_out([one.name for one in every], "nodes of this system report nothing about themselves")]
     if not any(probe.answered for probe in probes):
         silent = "no node ever answered a probe"
-        return [Check(one.name, "check", "unknown", "what nodes say of themselves", silent) for one in every], []
+        return [Check(one.name, "check", "unknown", "what nodes report about themselves", silent) for one in every], []
     reported = {figure for figure in _UNREPORTED if reporting(probes, figure)}
     missing: dict[str, list[str]] = {}
     for one in every:

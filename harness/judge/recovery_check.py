@@ -244,7 +244,7 @@ def recovery_check(recorded: Recorded, found: RecoveryFindings | None, damages: 
     if state.unhealed:
         return check("unknown", f"could not be healed by the harness: {'; '.join(state.unhealed)}")
     if found is None:
-        return check("unknown", "the run was cut before it could be seen")
+        return check("unknown", "the run was cut off before this could be seen")
     if restart := _restart_failed(recorded, damages):
         finding = _comeback(found, found.since_heal, recorded, found.since_heal.behind)
         seen = f"did not start again after all were restarted: {restart}"
@@ -333,7 +333,7 @@ def _time_sentence(found: RecoveryFindings, limit: float) -> str:
 
 def _refusals(*found: RecoveryFindings) -> str:
     lines = dict.fromkeys(line for one in found for line in one.refused.values())
-    return "".join(f"; {line}, which is an answer" for line in lines)
+    return "".join(f"; {line}, which is allowed" for line in lines)
 
 
 def _harness_cause(found: RecoveryFindings, recorded: Recorded, limit: float) -> str | None:

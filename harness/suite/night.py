@@ -101,7 +101,7 @@ def into_warehouse(night: Night) -> Iterator[str]:
         outcomes = ingest(runs, night.warehouse, deadline_s=_DEADLINE_S, spark=session)
     for outcome in outcomes:
         if outcome.state == "failed":
-            yield f"not brought: {outcome.run}: {outcome.error}"
+            yield f"not added: {outcome.run}: {outcome.error}"
     states = [outcome.state for outcome in outcomes]
     yield ", ".join(f"{states.count(state)} {state}" for state in ("added", "unchanged", "failed"))
 

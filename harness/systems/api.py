@@ -345,7 +345,7 @@ COUNTS: Final[Mapping[str, str]] = {
     "count.unapplied_oks": "acknowledgements of entries that were never applied there: a note",
     "count.apply_errors": "batches in which applying failed: a note",
     "count.reapplied": "returns to entries that had been applied before: a note",
-    "count.undecodable": "committed entries that it could not read: a violation, but after damage of ours",
+    "count.undecodable": "committed entries that it could not read: a violation, except after damage by our faults",
 }
 
 

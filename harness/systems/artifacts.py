@@ -112,7 +112,7 @@ def cached(artifact: Artifact, say: Say) -> Path:
             _root().mkdir(parents=True, exist_ok=True)
             _fetch(artifact, place, say)
     except OSError as error:
-        mend = "make room or name another place by XDG_CACHE_HOME"
+        mend = "make room, or set XDG_CACHE_HOME to another directory"
         raise ArtifactError(f"cannot write {place} ({error.strerror}): {mend}") from None
     return place
 

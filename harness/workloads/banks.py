@@ -48,7 +48,9 @@ def total_check(operations: Sequence[Operation]) -> Check:
     if wrong:
         first = min(wrong, key=lambda op: op.invoke_index)
         total = sum(balance for _, balance in first.result)
-        seen = f"{len(wrong)} of {counted(len(reads), 'read')} have another, first process {first.process}: {total}"
+        seen = (
+            f"{len(wrong)} of {counted(len(reads), 'read')} have another sum, first {total} by process {first.process}"
+        )
         text = f"{BANK}: {seen}"
         example = Counterexample.of_promise("wrong-total", text, (first, f"the balances sum up to {total}"))
         times = sorted(op.ended for op in wrong)

@@ -271,7 +271,7 @@ class Bridge(Partition):
 class Ring(Partition):
     """A partition that involves every node, so nodes cannot be chosen."""
 
-    unaimed = "every node has its part in it"
+    unaimed = "it involves every node"
 
 
 PARTITIONS: tuple[RuleFault, ...] = (

@@ -19,7 +19,7 @@ Pair = tuple[str, str]
 class LeaderPartition(RuleFault):
     """A partition with the leader on the smaller or the larger side."""
 
-    unaimed = "it is the leader whom it hits; partition-random-halves puts the nodes that are named on one side"
+    unaimed = "it always hits the leader; partition-random-halves puts the chosen nodes on one side"
 
     def __init__(self, name: str, summary: str, *, leads_majority: bool) -> None:
         super().__init__(name, summary, at_least=3)

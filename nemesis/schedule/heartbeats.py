@@ -42,7 +42,7 @@ def await_heartbeat(ctx: Context) -> None:
     Raises SkippedError if there is no leader, or if none of its heartbeats is seen within :data:`PATIENCE_S`.
     """
     if (leader := leader_now(ctx.system.probes(), ctx.members)) is None:
-        raise SkippedError("no heartbeat is awaited: no node leads")
+        raise SkippedError("cannot wait for a heartbeat: no node leads")
     words = ("python3", "-", ctx.settings.heartbeat, f"{PATIENCE_S:g}")
     seen = ctx.nodes.run({leader: Command(words, stdin=_WATCH, timeout=PATIENCE_S + 10)})[leader]
     if not seen.stdout.startswith("heartbeat"):

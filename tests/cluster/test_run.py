@@ -41,7 +41,7 @@ def test_a_full_disk_while_recording_ends_in_order(store: Path) -> None:
         job = start(*kv_words(store, "--time-limit", "300", "--rate", "400"))
         assert job.end() == 255, job.text
         (failure,) = (line for line in job.lines if line.startswith("harness failure"))
-        assert failure.startswith(f"harness failure: No space left on device: make room where {store} lies")
+        assert failure.startswith(f"harness failure: No space left on device: make room in {store}")
         # What was recorded is judged all the same, though that cannot be written either.
         assert any(line.startswith("not written: ") and "No space left" in line for line in job.lines), job.text
         assert any("checks passed" in line for line in job.lines), job.text

@@ -64,7 +64,7 @@ FAULTS = {
 @pytest.mark.parametrize("faults", FAULTS.values(), ids=FAULTS)
 @pytest.mark.parametrize(
     ("lose", "said"),
-    [(reboot, "n2 was rebooted while the run went on"), (hang, "not reached at the end of the run: n2")],
+    [(reboot, "n2 was rebooted during the run"), (hang, "not reached at the end of the run: n2")],
 )
 def test_a_node_that_is_lost_is_named_and_the_system_is_not_blamed(
     store: Path, lose: Callable[[str], None], said: str, faults: tuple[str, ...]

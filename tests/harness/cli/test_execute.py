@@ -472,7 +472,7 @@ def test_a_process_that_has_ended_by_the_end_makes_the_run_unknown(world: World)
     world.ended = {"n2": ["server"]}
     assert world.run(LONGER) == 2, world.why
     (seen,) = [check["seen"] for check in world.results["checks"] if check["name"] == "node-logs"]
-    assert "the server of n2 did not run any more at the end" in seen
+    assert "the server of n2 was no longer running at the end" in seen
 
 
 def test_a_fault_that_takes_memory_away_explains_it(counting: World, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -484,7 +484,7 @@ def test_a_fault_that_takes_memory_away_explains_it(counting: World, monkeypatch
 @pytest.mark.parametrize(
     ("answers", "said"),
     [
-        (("1\n5\n", "1\n9\n"), "n2 was rebooted while the run went on"),
+        (("1\n5\n", "1\n9\n"), "n2 was rebooted during the run"),
         pytest.param(
             ("1\n5\n", RemoteError("n2", "no SSH server")),
             "not reached at the end of the run: n2: no SSH server",
@@ -527,7 +527,7 @@ def test_a_disk_that_is_full_at_the_end_is_255_and_no_bug(world: World, monkeypa
 
     monkeypatch.setattr(run_module, "conclude", full)
     assert world.run() == 255
-    assert f"harness failure: No space left on device: make room where {world.store} lies" in world.said
+    assert f"harness failure: No space left on device: make room in {world.store}" in world.said
     assert world.steps[-1] == "stop Spark"
 
 
@@ -592,7 +592,7 @@ def test_collecting_and_taking_down_cannot_be_torn_in_half(world: World, step: s
     world.at[step] = interrupt()
     assert world.run() == 130
     assert world.steps[-7:] == ["collect", "kill", "cluster down", "unlock", "conclude", "draw", "stop Spark"]
-    assert "a moment please" in world.said
+    assert "please wait" in world.said
 
 
 @pytest.mark.parametrize("step", ["conclude", "draw"])
@@ -640,7 +640,7 @@ def test_stopped_at_the_first_violation_it_is_healed_collected_judged_and_1(worl
     world.register.forget_every = 7
     plan = replace(PLAN, keys=1, concurrency=2, time_limit=20.0, spark=False, stop_on_violation=True)
     assert world.run(plan) == 1, world.said
-    assert "a violation: the run is stopped in order.  event " in world.said
+    assert "a violation was found: the run ends in order.  event " in world.said
     assert world.steps.index("collect") < world.steps.index("cluster down")
     checks = {check["name"]: check for check in world.results["checks"]}
     assert checks["linearizable"]["verdict"] == "invalid"

@@ -45,7 +45,7 @@ def test_while_held_a_signal_is_noted_and_nothing_else(number: signal.Signals) -
                 signal.raise_signal(number)
             signal.raise_signal(number)
         assert interrupts.asked
-        assert all("a moment please" in text for text in said)
+        assert all("please wait" in text for text in said)
         assert said
 
 

@@ -1,4 +1,4 @@
-"""Processes that the kernel ended for want of memory."""
+"""Processes that the kernel ended for lack of memory."""
 
 from __future__ import annotations
 

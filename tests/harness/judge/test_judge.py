@@ -519,7 +519,7 @@ def test_gate_operations_wants_a_cas_where_the_workload_has_them() -> None:
 ONE = " of at least 1 asked for"
 KILLED = "#0 kill-one (stood 20.0 to 30.0 s)"
 WANTED = ", at least 1 installed asked for"
-READ = "asked for is a read of each that was answered by a node that had applied it"
+READ = "required is a read of each that was answered by a node that had applied it"
 
 
 def under_fault(*receipts: Receipt, operations: tuple[Operation, ...] = OPERATIONS, **changes: Any) -> Check:

@@ -130,7 +130,7 @@ def test_a_server_without_memory_under_memory_pressure_is_no_failure_of_ours() -
     check = check_of(squeezed)
     assert check.verdict == "valid"
     assert "once 'OutOfMemoryError' on n2 (the server ran out of the memory" in check.seen
-    assert "under a fault of ours that is for that" in check.seen
+    assert "under a fault of ours that is meant to cause it" in check.seen
     for receipts in (pressed[1:], [replace(pressed[0], state="skipped")]):
         (failure,) = setup_failures(replace(squeezed, receipts=receipts))
         assert failure.startswith("once 'OutOfMemoryError' on n2")
@@ -139,7 +139,7 @@ def test_a_server_without_memory_under_memory_pressure_is_no_failure_of_ours() -
 def test_a_server_that_became_another_process_without_a_fault_is_a_doubt_and_accuses_no_node() -> None:
     check = check_of(with_probes(probe(5), probe(6, pid=78)))
     assert check.verdict == "unknown"
-    assert check.seen == "n2's server became another process between 5.0 and 6.0 s, and no fault at it ends processes"
+    assert check.seen == "n2's server became a new process between 5.0 and 6.0 s, but no fault there ends processes"
 
 
 @pytest.mark.parametrize(
@@ -184,7 +184,7 @@ def test_a_process_that_does_not_run_at_the_end_is_a_doubt_unless_a_fault_left_i
 
     check = ended()
     assert check.verdict == "unknown"
-    assert check.seen == "the server of n2 did not run any more at the end, and no fault had left it so"
+    assert check.seen == "the server of n2 was no longer running at the end, and no fault explains it"
     assert "(its last answer was at 24.1 s)" in ended(probes=(probe(24.1),)).seen
     assert ended(receipt("cpu-starve", nodes=("n2",), healed=None)).verdict == "unknown"
     assert ended(receipt("kill-leader", nodes=("n2",))).verdict == "unknown", "it was started again since"

@@ -376,7 +376,7 @@ def test_checks_of_nodes_that_say_nothing_are_left_out_and_never_valid(tested: T
     assert set(OF_NODES) & set(names(results)) == set()
     assert results.warnings[-1] == (
         "replicas-agree, election-safety, terms-kept, leader-complete, log-order and committed-kept are left out: "
-        "nodes of this system say nothing of themselves"
+        "nodes of this system report nothing about themselves"
     )
 
 

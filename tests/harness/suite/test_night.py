@@ -132,5 +132,5 @@ def test_a_run_that_cannot_be_read_is_named_and_fails_nothing(
     broken.root.rename(broken.root.with_name("20260105T000000.000Z-5"))
     assert nights("--keep-days", "100000") == 0
     said = capsys.readouterr().out
-    assert "not brought: " in said
+    assert "not added: " in said
     assert "1 added, 1 unchanged, 1 failed" in said
