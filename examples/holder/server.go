@@ -1,4 +1,4 @@
-// A register server in Go: n1 holds all registers, and every other node passes on to it what clients ask.
+// A register server in Go: n1 holds all registers, and the other nodes pass their clients' requests on to it.
 //
 //	server NODE ADDRESS n1=ADDRESS,n2=ADDRESS,… DATA
 package main
@@ -61,7 +61,7 @@ func main() {
 	}
 }
 
-// replay reads the log; what follows its last whole line was never acknowledged, and goes.
+// replay reads the log; whatever follows its last whole line was never acknowledged and is dropped.
 func (held *holder) replay() {
 	lines, whole := bufio.NewReader(held.file), int64(0)
 	for {
@@ -104,7 +104,7 @@ func (held *holder) serve(connection net.Conn) {
 	}
 }
 
-// passOn asks n1.  What it does not answer may have been done.
+// passOn asks n1.  A request without an answer may have been carried out.
 func (held *holder) passOn(line []byte) any {
 	connection, err := net.DialTimeout("tcp", held.first, patience)
 	if err != nil {

@@ -1,4 +1,4 @@
-// A register server in Node: n1 holds all registers, and every other node passes on to it what clients ask.
+// A register server in Node: n1 holds all registers, and the other nodes pass their clients' requests on to it.
 //
 //     node server.mjs NODE ADDRESS PORT n1=ADDRESS:PORT,n2=ADDRESS:PORT,… DATA
 import { connect, createServer } from "node:net";
@@ -22,13 +22,13 @@ function apply(line) {
 mkdirSync(data, { recursive: true });
 closeSync(openSync(path, "a"));
 const text = readFileSync(path, "utf8");
-// What follows the last whole line was never acknowledged, and goes.
+// Whatever follows the last whole line was never acknowledged and is dropped.
 const whole = text.slice(0, text.lastIndexOf("\n") + 1);
 truncateSync(path, Buffer.byteLength(whole));
 for (const line of whole.split("\n").filter(Boolean)) apply(line);
 const log = openSync(path, "a");
 
-// Ask n1.  What it does not answer may have been done.
+// Ask n1.  A request without an answer may have been carried out.
 function passOn(line) {
 	return new Promise((resolve) => {
 		let connected = false;
@@ -67,7 +67,7 @@ function answer(line) {
 
 createServer((socket) => {
 	const lines = createInterface({ input: socket });
-	// A connection that is reset is an error of both.
+	// If a connection is reset, both the socket and its lines report an error.
 	for (const one of [socket, lines]) one.on("error", () => socket.destroy());
 	lines.on("line", async (line) => {
 		const text = JSON.stringify(await answer(line));

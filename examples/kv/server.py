@@ -27,7 +27,7 @@ COPY_S, LAZY_S, PEER_S, ELECT_S = 0.1, 0.5, 0.5, (1.0, 2.0)
 
 
 def log(line):
-    with contextlib.suppress(OSError):  # it may lie on the disk that fails
+    with contextlib.suppress(OSError):  # the log may be on the failing disk
         print(line, flush=True)
 
 
@@ -50,7 +50,7 @@ class Server:
         return self.names[self.held["promised"] % len(self.names)]
 
     def save(self, **changes):
-        """Bring what is held to the disk; without that there is no going on."""
+        """Write the state to disk, or end the process if that fails."""
         self.held = self.saved = {**self.held, **changes}
         try:
             with self.file.with_suffix(".new").open("w") as file:
@@ -66,7 +66,7 @@ class Server:
             os._exit(1)
 
     def hear(self, message):
-        """The answer to another server: with a copy it is the primary's, without it asks for a view."""
+        """Answer another server: a message with a copy is from the primary, one without it asks for a view."""
         view, held = message["promised"], self.held
         agreed = view >= held["promised"] if "copy" in message else view > held["promised"]
         if agreed:
@@ -81,7 +81,7 @@ class Server:
         return {"agreed": agreed, **self.held}
 
     async def ask(self, name, message):
-        """What a server answers, or None."""
+        """Return the answer of another server, or None."""
         try:
             return await asyncio.wait_for(self.exchange(name, message), PEER_S)
         except (OSError, ValueError, asyncio.TimeoutError):
@@ -95,13 +95,13 @@ class Server:
                 reader, writer = self.links[name]
                 writer.write(json.dumps(message).encode() + b"\n")
                 return json.loads(await reader.readline())
-            except BaseException:  # also when it took too long: a later answer would be taken for another's
+            except BaseException:  # also after a timeout: a late answer would be taken for the next one
                 if name in self.links:
                     self.links.pop(name)[1].transport.abort()
                 raise
 
     async def majority(self, message):
-        """The answers of a majority that agrees, this node's among them; none where there is no such majority."""
+        """Return the answers of a majority that agrees, including this node's; empty if there is no such majority."""
         agreed = [self.hear(message)]
         others = [self.ask(name, message) for name in self.names if name != self.name]
         for next_answer in asyncio.as_completed(others):
@@ -127,7 +127,7 @@ class Server:
                     self.leads = True
 
     async def serve_requests(self):
-        """Do all that has arrived at once, copy it, and answer."""
+        """Carry out all requests that have arrived, copy the result, and answer them."""
         while True:
             with contextlib.suppress(asyncio.TimeoutError):
                 await asyncio.wait_for(self.arrived.wait(), COPY_S)
@@ -156,7 +156,7 @@ class Server:
         return f"ok {self.held['copy'].get(key, '')}".strip()
 
     def status(self):
-        """What the harness's probe asks for, in its words."""
+        """Return what the harness's probe asks for, by its names."""
         role, term = "leader" if self.leads else "follower", self.held["promised"]
         return {
             "role": role, "term": term, "log_end": self.held["seq"],

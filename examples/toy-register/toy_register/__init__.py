@@ -23,7 +23,7 @@ LAW = Law(
 
 
 class RegisterClient:
-    """One worker's way to its node."""
+    """One worker's connection to its node."""
 
     def __init__(self, node: Machine, timeout: float) -> None:
         self._node, self._timeout = node, timeout
@@ -34,7 +34,7 @@ class RegisterClient:
         return self._node.name
 
     async def open(self) -> None:
-        """The first operation connects."""
+        """Do nothing: the first operation connects."""
 
     async def perform(self, invocation: Invocation) -> Outcome:
         request = {"op": invocation.f, "key": invocation.key, "value": invocation.value}
@@ -52,7 +52,7 @@ class RegisterClient:
 
 
 class RegisterProber:
-    """Asks a node what it is, and how far the holder is."""
+    """A prober that asks a node for its role, and for how far the holder's log is."""
 
     def __init__(self, node: Machine) -> None:
         self._wire = Wire(node.address, PORT)
@@ -69,7 +69,7 @@ class RegisterProber:
 
 
 def roles(setup: Setup) -> list[Role]:
-    """A server on each node; all but the first know the first one's address."""
+    """Return a server for each node; all but the first know the first one's address."""
     return [
         Role(
             node=node.name,
@@ -83,12 +83,12 @@ def roles(setup: Setup) -> list[Role]:
 
 
 def clients(setup: Setup, number: int) -> Sequence[RegisterClient]:
-    """Clients whose nodes take turns."""
+    """Return the clients, spread over the nodes in turn."""
     return [RegisterClient(setup.nodes[n % len(setup.nodes)], setup.client_timeout) for n in range(number)]
 
 
 def prober(_setup: Setup, shell: Shell) -> RegisterProber:
-    """The prober of one node."""
+    """Return the prober of one node."""
     return RegisterProber(shell.machine)
 
 

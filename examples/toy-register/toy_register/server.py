@@ -54,7 +54,7 @@ class Holder:
 
     def went_wrong(self):
         if not os.access(self.path, os.W_OK):
-            os._exit(1)  # a log that cannot be written is no place to go on from
+            os._exit(1)  # nothing can be acknowledged without a log
 
 
 class Passer:
@@ -115,7 +115,7 @@ def main():
     while True:
         try:
             threading.Thread(target=serve, args=(listener.accept()[0], role), daemon=True).start()
-        except (OSError, RuntimeError, MemoryError):  # no memory for a connection, or for a thread: later, perhaps
+        except (OSError, RuntimeError, MemoryError):  # no memory for a connection or a thread: it may work later
             time.sleep(0.05)
 
 
