@@ -7,7 +7,7 @@ from typing import Final
 
 
 class CompiledCode:
-    """Whether the compiled code is loaded. Short histories use it only then.
+    """Whether the compiled code is loaded.  Short histories use it only then.
 
     Loading takes 0.3 s; the first compilation takes half a minute.  Safe to use from several threads.
     """

@@ -4,8 +4,8 @@ The compiled scanner reads lines that are formatted as by our own writer.  The s
 all lines of a small block.  So both accept the same files and report the same errors.
 
 ``history.readers.jsonl_columns`` uses the same scanner and strict reader, but turns a whole file into operations on
-registers.  This module turns a block into events with any function and their JSON texts, because an event's partner may
-be in another block.  So the two share no code after the scanner.
+registers.  This module turns a block into events with any function and their JSON strings, because an event's partner
+may be in another block.  So the two share no code after the scanner.
 """
 
 from __future__ import annotations

@@ -48,8 +48,8 @@ class Coded:
 class Operations:
     """Operations as columns, in invocation order.  Times are nanoseconds since the run's start.
 
-    ``outcome`` holds indexes into ``history.codes.OUTCOMES``.  ``value`` and ``result`` are Arrow string arrays of JSON
-    texts, null where there is none.
+    ``outcome`` holds indexes into ``history.codes.OUTCOMES``. ``value`` and ``result`` are Arrow arrays of JSON
+    strings, null where there is none.
     """
 
     index: Ints
@@ -161,7 +161,7 @@ def _ints(column: Any) -> Ints:
 
 
 def _coded(column: Any) -> Coded:
-    """Encode texts in order of first appearance, so that the same run always gives the same page."""
+    """Encode strings in order of first appearance, so that the same run always gives the same page."""
     chunk = column.combine_chunks()
     encoded = chunk if pa.types.is_dictionary(chunk.type) else chunk.dictionary_encode()
     if isinstance(encoded, pa.ChunkedArray):

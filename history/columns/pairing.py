@@ -195,7 +195,7 @@ def _codes(column: pa.ChunkedArray) -> NDArray[np.int32]:
 
 
 def _place(column: pa.ChunkedArray, text: str) -> int:
-    """Return the code of a text in a dictionary-encoded column; -2 if it does not occur."""
+    """Return the code of a string in a dictionary-encoded column; -2 if it does not occur."""
     place = int(pc.index(_whole(column).dictionary, text).as_py())
     return place if place >= 0 else -2
 

@@ -64,7 +64,7 @@ def record_of(line: str, number: int, source: str) -> dict[str, Any] | None:
 
 
 def _describe(text: str, source: str) -> Any:
-    """Parse a text as EDN, or return it unchanged if it is not a single form."""
+    """Parse a string as EDN, or return it unchanged if it is not a single form."""
     try:
         forms = [form.value for form in EdnReader(text, source).forms()]
     except FormatError:

@@ -99,7 +99,7 @@ def _unknown(objects: Sequence[Mapping[str, Any]], fields: Mapping[str, str]) ->
 
 
 class Objects:
-    """The JSON objects in a text, with the lines on which they begin."""
+    """The JSON objects in a file's text, with the lines on which they begin."""
 
     def __init__(self, text: str, source: str) -> None:
         self.source = source
@@ -165,7 +165,7 @@ def _list_in(value: Mapping[str, Any]) -> list[dict[str, Any]] | None:
 
 
 def _event(line: int, record: dict[str, Any], wrong: Wrong) -> Record:
-    """Normalize an event; the result of an ok event becomes its value. Raises FormatError if it is ambiguous."""
+    """Normalize an event; the result of an ok event becomes its value.  Raises FormatError if it is ambiguous."""
     if record.get("type") not in TYPES and "type" in record:
         raise wrong(
             line,

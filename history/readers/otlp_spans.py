@@ -20,7 +20,7 @@ _OPERATIONS: Final = ("db.operation.name", "db.operation")
 
 
 def parse_otlp(text: str, source: str, chosen: FieldMap | None = None) -> Records:
-    """Parse a text, in which each object is an export, into records.  Raises FormatError with the line."""
+    """Parse a file's text, in which each object is an export, into records.  Raises FormatError with the line."""
     objects = Objects(text, source)
     spans: list[Record] = []
     for line, item in objects.items:

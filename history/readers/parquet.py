@@ -163,7 +163,7 @@ class _Source:
         return np.asarray(pc.fill_null(self.table[name], -1).to_numpy(), np.int64)
 
     def _coded(self, name: str, codes: dict[str, int]) -> NDArray[np.int8]:
-        """Return the codes of a text column; -1 for texts without a code."""
+        """Return the codes of a string column; -1 for strings without a code."""
         encoded = _whole(_whole(self.table[name]).dictionary_encode())
         of = np.array([codes.get(text, -1) for text in encoded.dictionary.to_pylist()] or [-1], np.int8)
         coded: NDArray[np.int8] = of[np.asarray(pc.fill_null(encoded.indices, 0).to_numpy(zero_copy_only=False))]
@@ -251,7 +251,7 @@ class _Source:
         return True
 
     def _where(self, name: str, rows: NDArray[np.bool_]) -> pa.Array:
-        """Return a text column with null in all rows outside the mask."""
+        """Return a string column with null in all rows outside the mask."""
         return pc.if_else(pa.array(rows), _whole(self.table[name]), None)
 
     def _keys(self) -> tuple[_Ints, tuple[str | int | None, ...]] | None:

@@ -71,7 +71,7 @@ def read_any(
     """Read a history in our JSONL or Parquet or in any format of ``history.readers.formats``, possibly gzipped.
 
     ``name`` forces a foreign format, and ``fields`` maps its fields to ours.  With a ``model`` other than porcupine's,
-    a text is never taken for a porcupine history.  Raises OSError, and FormatError with the line or byte, what was
+    a file is never taken for a porcupine history.  Raises OSError, and FormatError with the line or byte, what was
     expected and what was found.
     """
     with unpacked(path) as plain:
@@ -117,7 +117,7 @@ _GZIP: Final = b"\x1f\x8b"
 
 
 def _unread(path: Path, why: str) -> FormatError:
-    """Make the error for a text that is too large for the row-wise reader, with the line if a line is wrong."""
+    """Make the error for a file that is too large for the row-wise reader, with the line if a line is wrong."""
     from history.readers.convert import convert_history  # imports pyarrow, which small files do not need
 
     try:

@@ -1,7 +1,7 @@
-"""Compiled scanners of Jepsen's texts: one pass over the bytes, one row per event, in ``jsonl_kernel``'s columns.
+"""Compiled scanners of Jepsen's text files: one pass over the bytes, one row per event, in ``jsonl_kernel``'s columns.
 
-They know the lines that make up nearly all of such files, ``{:type :invoke, :f :write, :value 3, :process 0, …}`` and
-``INFO  jepsen.util - 0  :invoke  :write  3``.  They mark any other line as strange, and the caller reads it in Python.
+They know the lines that make up nearly all of these files, ``{:type :invoke, :f :write, :value 3, :process 0, …}`` and
+``INFO  jepsen.util - 0  :invoke  :write  3``. They mark any other line as strange, and the caller reads it in Python.
 
 Functions return -1 in place of the position after a value if the value is not one that they know.
 """

@@ -19,7 +19,7 @@ class LogWords:
 
     Lines that match ``noise`` are left out of excerpts.  ``milestones`` (elections, truncations and the like) count as
     much as warnings, in addition to those known for all systems.  ``replication`` matches a leader that starts to feed
-    a follower in another way.  Raises ValueError if a text is not a regular expression.
+    a follower in another way.  Raises ValueError if a value is not a regular expression.
     """
 
     noise: str = ""

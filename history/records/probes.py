@@ -37,7 +37,7 @@ class Probe:
     entries applied before; and ``undecodable``, committed entries that could not be read.  ``fault`` describes the
     first thing that went wrong in the process.
 
-    ``own`` holds other numbers and texts that the node reported, under the system's own names.
+    ``own`` holds other numbers and strings that the node reported, under the system's own names.
     """
 
     time: Int64

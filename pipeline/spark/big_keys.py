@@ -11,7 +11,7 @@ need no task to see a whole key:
    computed first, every range starts with the prefix maximum of those few numbers (*carry*), and then each range runs
    by itself.
 
-Values are compared by their canonical texts, which are equal if and only if the checker considers the values equal.
+Values are compared by their canonical JSON, which is equal if and only if the checker considers the values equal.
 
 This works only for registers with read and write, an initial value of null, and values that are written once.  For any
 other key, ``reason`` says what was found; its verdict is unknown and left to another engine.

@@ -77,7 +77,7 @@ class Box:
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """A stretch of the axis with a text: a folded pause, or a state held from ``x`` to ``x + width``."""
+    """A labelled stretch of the axis: a folded pause, or a state held from ``x`` to ``x + width``."""
 
     x: float
     width: float
@@ -290,7 +290,7 @@ def _box(
 
 
 def _anchor(left: float, right: float, wide: float) -> tuple[str, float]:
-    """Choose where a text of this width goes above a bar: inside the picture and right of the processes' names."""
+    """Choose where a label of this width goes above a bar: inside the picture and right of the processes' names."""
     if left > WIDTH * 0.62 and right - wide >= LEFT:
         return "end", right
     return ("start", left) if left + wide <= WIDTH else ("end", WIDTH)

@@ -32,7 +32,7 @@ FIGURES: Final = ("rate_before", "rate_during", "rate_after", "longest_gap_ms", 
 
 @dataclass(frozen=True, slots=True)
 class FaultWindow:
-    """One fault.  Times in seconds since the run's start, rates in ok operations a second, the rest in ms.
+    """One fault.  Times in seconds since the run's start, rates in ok operations per second, the rest in ms.
 
     None means unknown or *never*; ``reports.text.recovery.way_back`` says which.  ``leader_cut``: whether the
     leader could not reach a majority (None: unknown).

@@ -95,7 +95,7 @@ def response_of(operations: Operations, end_ns: int) -> Floats | None:
 def lag_of(lag_ms: object, end_ns: int) -> Floats | None:
     """Return the longest delay of the harness's event loop (ms) in each of the bins of :func:`quantiles_of`.
 
-    None if it was not recorded, NaN in bins without a delay, because the axis is logarithmic.
+    None if it was not recorded or there was no delay; NaN in bins without one, because the axis is logarithmic.
     """
     if not isinstance(lag_ms, list) or not all(isinstance(one, int | float) for one in lag_ms):
         return None
@@ -176,7 +176,7 @@ def errors_of(operations: Operations, limit: int = MAX_ERRORS) -> list[tuple[str
 
 
 def _range(shape: str, texts: list[str]) -> str:
-    """Merge texts that differ in one duration into one text with the shortest and the longest duration."""
+    """Merge messages that differ only in one duration into one message with the shortest and the longest duration."""
     found = sorted((match.group() for text in texts for match in _DURATION.finditer(text)), key=float)
     if len(texts) == 1 or shape.count("#") != 1 or not found:
         return texts[0]

@@ -55,9 +55,10 @@ class Violation:
     answer that leaves no order, which came at ``since``; other answers may be much older.  ``earlier`` faults stood
     during those.
 
-    ``suspects`` are the answers of which one is wrong, usually a single one; ``missed`` is the last acknowledged
-    change that a single suspect does not reflect.  ``prefix``: the completion (s) at which the key's whole history
-    stops being linearizable, and how many operations had completed before; only for the first violation of a key.
+    ``suspects`` are the answers at least one of which is wrong, usually a single one; ``missed`` is the last
+    acknowledged change that a single suspect does not reflect.  ``prefix``: the completion (s) at which the key's whole
+    history stops being linearizable, and how many operations had completed before; only for the first violation of a
+    key.
 
     ``in_doubt``: what may have taken effect before a suspect was answered, in words, and how often.  ``unapplied``:
     a sentence on operations that were acknowledged but not applied.  ``healed``: the last fault before the answer
@@ -205,7 +206,7 @@ def shown_as_counterexamples(run: Run) -> frozenset[str]:
 
 
 def violations_of(run: Run, found: list[NodeTimeline], windows: list[FaultWindow]) -> list[Violation]:
-    """Return the counterexamples that are drawn, earliest first."""
+    """Return the counterexamples to draw, in the order in which they are shown: at most ``MAX_COUNTEREXAMPLES``."""
     every = examples_of(run)
     by_key: dict[str, list[Shown]] = {}
     for one in every:

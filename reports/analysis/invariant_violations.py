@@ -279,7 +279,7 @@ def _differences(drawn: Drawn, about: ReplicasDiffer, observed: Sequence[Observa
 
 
 def _listed(observed: Sequence[Observation]) -> list[Observation]:
-    """Choose the first observation of each node, then the earliest of the others."""
+    """Choose the first observation of each node, then the earliest of the others; at most :data:`MAX_MOMENTS`."""
     by_time = sorted(range(len(observed)), key=lambda place: observed[place].at)
     first = set({observed[place].node: place for place in reversed(by_time)}.values())
     chosen = sorted(by_time, key=lambda place: place not in first)[:MAX_MOMENTS]

@@ -51,7 +51,7 @@ class FindingMark:
 
 @dataclass(frozen=True, slots=True)
 class Marks:
-    """The earliest :data:`reports.analysis.findings.MAX_LISTED` marks of each type, and the times of others (s).
+    """The first :data:`reports.analysis.findings.MAX_LISTED` marks of each type, and the times of others (s).
 
     The run is divided into :data:`BUCKETS` parts, and ``further_…`` has at most one time for each.  ``violated``
     counts all violations, ``recorded`` those in the results, which have marks.  ``least``: there may be more than

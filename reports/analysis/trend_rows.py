@@ -41,7 +41,7 @@ class Sample:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """The runs of one nemesis, version and workload, oldest first; seconds, ok operations a second.
+    """The runs of one nemesis, version and workload, oldest first; in seconds and ok operations per second.
 
     ``flaky`` says how much verdicts change from run to run; empty if they do not.  ``late_recovery_s`` is the 95th
     percentile, ``away_s`` the median unavailability of a run.  ``histogram``: (more than s, up to s, faults).

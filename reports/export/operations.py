@@ -18,7 +18,7 @@ _NUMBER: Final = "^[+-]?[0-9.]+([eE][+-]?[0-9]+)?$"
 
 
 def write_csv(table: Any, out: BinaryIO) -> None:
-    """Write a header and one line per operation; null is empty, and an empty text is quoted.
+    """Write a header and one line per operation; null is empty, and an empty string is quoted.
 
     Text that a spreadsheet would take for a formula gets an apostrophe in front.  Numbers stay numbers.
     """

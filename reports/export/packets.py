@@ -94,7 +94,7 @@ class Packets:
         return b"".join(parts)
 
     def _number(self, kind: int, value: str) -> int:
-        """Return the number of a text within its kind; a new text is written with the next packet."""
+        """Return the number of a string within its kind; a new string is written with the next packet."""
         known = self._texts.get((kind, value))
         if known is None:
             known = self._texts[kind, value] = len(self._texts) + 1

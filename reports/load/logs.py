@@ -267,7 +267,7 @@ def log_files(files: RunFiles, *, rotated: bool = True) -> list[tuple[str, Path]
 
 
 def tail(recording: Recording, path: Path, lines: int) -> list[str]:
-    """Return the last lines of a log.  Raises OSError and UnsafeFileError."""
+    """Return at most this many of the last lines of a log, from its last 64 KiB. Raises OSError and UnsafeFileError."""
     with recording.log(path) as source:
         source.seek(max(source.seek(0, os.SEEK_END) - _TAIL_BYTES, 0))
         return [_text(line) for line in source.read(_TAIL_BYTES).splitlines()[-lines:]]

@@ -226,7 +226,7 @@ def about_of(run: Run) -> str:
 
 
 def system_of(run: Run) -> str:
-    """Return the name and version of the system under test."""
+    """Return the name and version of the system under test, without a planted bug; "the system" if not recorded."""
     return str(run.environment.get("system") or run.plan.get("system") or "the system")
 
 

@@ -46,7 +46,7 @@ from reports.style.format import one_line
 
 @dataclass(frozen=True, slots=True)
 class RunRow:
-    """One run as a row of a list.  Times are in seconds, rates in operations a second; None if not recorded.
+    """One run as a row of a list.  Times are in seconds, rates in operations per second; None if not recorded.
 
     ``verdict`` is valid, invalid, unknown or "harness failure". ``severity`` and ``kind`` describe the worst
     violation; without violations, ``kind`` names the unknown check or says why there is no verdict.

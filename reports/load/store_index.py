@@ -1,9 +1,9 @@
 """The runs of a store, with an index that is updated whenever a run is judged.
 
-Rows are cached in memory and in the store's ``.index.jsonl``, one row a line; the last line of a run counts.  A row is
-valid while the times and sizes of its files stay the same.  Judging a run adds its line (:func:`remember`), and listing
-the store adds missing lines, so the index may lag but the list is never wrong.  Symbolic links in a store (``latest``)
-are never followed.
+Rows are cached in memory and in the store's ``.index.jsonl``, one row per line; the last line of a run counts.  A row
+is valid while the times and sizes of its files stay the same.  Judging a run adds its line (:func:`remember`), and
+listing the store adds missing lines, so the index may lag but the list is never wrong.  Symbolic links in a store
+(``latest``) are never followed.
 """
 
 from __future__ import annotations

@@ -232,7 +232,7 @@ def sections_of(breaks: Sequence[tuple[str, Sequence[Break]]], nodes: Sequence[I
 
 
 def told_of(diagnosis: Diagnosis | None) -> dict[str, list[str]]:
-    """Map each section of what broke to the texts that its headlines leave out.
+    """Map each section about something that broke to the sentences that its headlines leave out.
 
     The key "" collects the texts without a section of their own.
     """
@@ -380,7 +380,7 @@ def settings_of(run: Run) -> list[tuple[str, list[tuple[str, str]]]]:
 
 
 def tails_of(run: Run) -> list[tuple[str, str, list[str]]]:
-    """Return (node, file, last lines) of every log, the harness's own first."""
+    """Return (node, file, last lines) of the harness's log and of at most 16 node logs, without rotated ones."""
     found = [
         (node, path.name, logs.tail(run.recording, path, 12))
         for node, path in logs.log_files(run.files, rotated=False)[:16]

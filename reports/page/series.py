@@ -110,7 +110,7 @@ def phases_of(run: Run) -> list[dict[str, Any]]:
 def marks_data(marks: Marks) -> dict[str, Any]:
     """Return what charts mark: ``ops``, ``culprit`` and ``suspects`` are indexes of invocations, ``at`` is in seconds.
 
-    ``says`` has a text for each of ``ops`` if the violation is of a promise other than linearizability.  ``labels``
+    ``says`` has a label for each of ``ops`` if the violation is of a promise other than linearizability.  ``labels``
     has one if an answer is too long to be shown, in words that distinguish it from the others.
     """
     return {

@@ -160,7 +160,7 @@ def quantiles(drawn: Drawn, marks: Marks) -> Figure | None:
 
 
 def rate(drawn: Drawn, marks: Marks) -> Figure | None:
-    """Draw completions a second by outcome."""
+    """Draw completions per second by outcome."""
     if not len(drawn.run.operations):
         return None
     found = figures.rates_of(drawn.run.operations, drawn.run.end)

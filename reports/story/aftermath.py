@@ -19,17 +19,17 @@ from reports.load.cut_record import is_cut
 from reports.load.run import Run
 from reports.style.format import number
 
-#: Events less than this many seconds before the end of the load or the record are not mentioned.
+#: Events fewer than this many seconds before the end of the load or the record are not mentioned.
 SPOKEN_S: Final = 1.0
 #: A leader that took over at most this many seconds before a break is named, as its election may have caused it.
 JUST_S: Final = 2.0
 
 
 class Rates(NamedTuple):
-    """Operations a second that succeeded ``before`` a moment, from ``first`` (s), and ``since``, until ``until`` (s).
+    """How many operations succeeded per second ``before`` and ``since`` a moment.
 
-    ``ended``: ``until`` is the last success, long before the load's end; otherwise it is when the load's last
-    operation began.
+    ``before`` is counted from ``first`` (s) and ``since`` until ``until`` (s). ``ended``: ``until`` is the last
+    success, long before the load's end; otherwise it is when the load's last operation began.
     """
 
     before: float
@@ -151,7 +151,7 @@ def just_begun(drawn: Drawn, onset: float) -> list[tuple[float, str]]:
 
 
 def _leaderships(drawn: Drawn) -> Iterator[tuple[NodeTimeline, np.ndarray]]:
-    """Yield each node's probes, as places, for each term in which it was seen to lead."""
+    """Yield, for each node and each term in which it was seen to lead, the places of its probes as leader."""
     for timeline in drawn.timelines:
         led = timeline.role == ROLES.index("leader")
         for term in sorted(set(timeline.term[led].tolist())):
@@ -159,7 +159,7 @@ def _leaderships(drawn: Drawn) -> Iterator[tuple[NodeTimeline, np.ndarray]]:
 
 
 def _last_leader(drawn: Drawn, onset: float) -> str | None:
-    """Return the node that was last seen to lead before a moment."""
+    """Return the node that was last seen to lead before a moment; None if none was."""
     led = [
         (float(one.time[rows[-1]]), one.node)
         for one in drawn.timelines

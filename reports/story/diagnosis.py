@@ -209,7 +209,7 @@ def _drawn_at(place: int) -> str:
 def _deleted(drawn: Drawn, found: Sequence[tuple[str, ShortLogs]]) -> Break:
     """Describe committed entries that disappeared from logs, whether all logs lacked them, and which have them now.
 
-    A fall seen by a probe happened at some moment since the probe before.
+    A fall that a probe shows happened at some moment since the node's previous probe.
     """
     seen = [(place, moment) for place, about in found for moment in about.moments]
     moments = sorted(seen, key=lambda pair: pair[1].time)

@@ -47,9 +47,9 @@ def together(drawn: Drawn, breaks: Sequence[Break], looking: AbstractSet[str]) -
 def _follows(drawn: Drawn, one: Break, cause: Break) -> bool:
     """Return whether the records prove that a break follows from another one.
 
-    Alarms of nodes that lack something are about what they lack, unless one of them is of other nodes alone.  If
-    committed entries were lost from logs, a leader that lacks them cannot commit anything, and replicas cannot get
-    beyond the end of the longest log.
+    Alarms follow from missing elements if each alarm was logged by at least one node that lacks some.  If committed
+    entries were lost from logs, a leader that lacks them cannot commit anything, and replicas cannot get beyond the end
+    of the longest log.
     """
     if one.severity == "alarm":
         alarms = found_in(drawn.run.results, Alarms)

@@ -22,7 +22,7 @@ def headline_of(violation: Violation, answered: str) -> str:
 
 
 def _labels(violation: Violation) -> list[tuple[str | None, str]]:
-    """Return node and label of each operation of which one must be wrong; empty if unknown."""
+    """Return node and label of each operation, at least one of which must be wrong; empty if unknown."""
     boxes = [box for box in violation.picture.boxes if box.culprit] if violation.picture else []
     by_index = {one.invoke_index: one.node for one in violation.example.operations}
     return [(by_index.get(box.index), one_line(box.whole, 120)) for box in boxes]

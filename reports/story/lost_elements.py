@@ -66,7 +66,7 @@ def history_of(drawn: Drawn, losses: Sequence[Loss]) -> str:
 
 
 class Added(NamedTuple):
-    """The elements that ``nodes`` lack were acknowledged from ``first`` to ``last`` (s) by the nodes ``by``."""
+    """Elements that ``nodes`` lack were acknowledged from ``first`` to ``last`` (s) by the nodes ``by``."""
 
     nodes: list[str]
     first: float

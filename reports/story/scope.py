@@ -59,7 +59,7 @@ def _sentence(drawn: Drawn, stood: int, share: float | None) -> str:
 
 
 def _under_faults(drawn: Drawn) -> tuple[float, str]:
-    """Return the share of operations open while a fault stood, and a text with their number and how many were ok."""
+    """Return the share of operations open while a fault stood, and in words their number and how many were ok."""
     operations, end = drawn.run.operations, drawn.run.end
     returned = np.where(operations.returned == NONE, end, operations.returned) / 1e9
     under = np.zeros(len(operations), dtype=bool)
@@ -73,7 +73,10 @@ def _under_faults(drawn: Drawn) -> tuple[float, str]:
 
 
 def _reads_after(drawn: Drawn) -> str:
-    """Say how many reads began and succeeded between each heal and the next fault."""
+    """Say how many reads, at least and at most, began between a heal and the next fault and succeeded.
+
+    Empty if nothing was healed, or if the workload has no operation named read.
+    """
     operations = drawn.run.operations
     reads = operations.which(OK) & (operations.f.codes == operations.f.code("read"))
     main = operations.phase.codes == operations.phase.code("main")

@@ -51,7 +51,7 @@ def lost_evidence(drawn: Drawn, place: str, fall: LogFall) -> Evidence:
 
 
 def last_leadership(moments: Sequence[Dated]) -> Dated | None:
-    """Return the first moment of the last leadership without committed entries."""
+    """Return the first moment of the last leadership that lacked committed entries; None if there was none."""
     began: dict[tuple[str, int], Dated] = {}
     for place, one in moments:
         if isinstance(one, ShortLeader):
@@ -60,7 +60,7 @@ def last_leadership(moments: Sequence[Dated]) -> Dated | None:
 
 
 def leads_without(drawn: Drawn, moments: Sequence[Dated], short: Mapping[str, int]) -> Dated | None:
-    """Return the last leadership without committed entries, if that node leads at the end and still lacks some."""
+    """Return the last leadership that lacked committed entries, if that node leads at the end and still lacks some."""
     found = last_leadership(moments)
     leads = leader_at(drawn.timelines, drawn.run.end / 1e9)
     return found if found is not None and found[1].node == leads and leads in short else None

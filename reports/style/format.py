@@ -20,7 +20,7 @@ _CLAUSE: Final = re.compile(r"[.:;](?= )| (?=\()|,(?= \d+\.\d s)")
 #: Characters at which a headline may end, best last.
 _RANK: Final = ", :;."
 _PAIRS: Final = (("“", "”"), ("(", ")"), ("[", "]"))
-#: Limit of a text on a page, in characters.
+#: Longest string on a page, in characters.
 LONGEST: Final = 240
 #: Limit of a value in a label, in characters.
 SHORT: Final = 24
@@ -32,21 +32,21 @@ def printable(text: object) -> str:
 
 
 def one_line(text: object, limit: int = 200) -> str:
-    """Put a text on one line, without control characters, and cut it to ``limit`` characters."""
+    """Put text on one line, without control characters, and cut it to ``limit`` characters."""
     return short(" ".join(printable(text).split()), limit)
 
 
 def sentence(text: object, limit: int = 200) -> str:
-    """Format a text as :func:`one_line` does, and add a full stop unless it has one or was cut."""
+    """Format text as :func:`one_line` does, and add a full stop unless it has one or was cut."""
     line = one_line(text, limit)
     return line if line.endswith((".", "…")) else f"{line}."
 
 
 def lead(text: str, words: int = HEADLINE) -> tuple[str, str]:
-    """Split a text with too many words into a headline and the remaining details.
+    """Split text of more than ``words`` words into a headline and the remaining details.
 
     The headline ends at the end of a sentence or clause, outside quotes and brackets, and must be more than a short
-    title.  If there is no such place, the whole text is the headline.
+    title.  If there is no such place, or the text is short, all of it is the headline.
     """
     ends = [] if len(text.split()) <= words else [one.start() for one in _CLAUSE.finditer(text)]
     fitting = [
@@ -64,7 +64,7 @@ def lead(text: str, words: int = HEADLINE) -> tuple[str, str]:
 
 
 def short(text: str, limit: int = LONGEST) -> str:
-    """Cut a text to ``limit`` characters, at the end of a word if one ends in the last fifth."""
+    """Cut text to ``limit`` characters, at the end of a word if one ends in the last fifth."""
     if len(text) <= limit:
         return text
     end = text.rfind(" ", limit - 1 - limit // 5, limit - 1)
@@ -124,7 +124,7 @@ def xml_text(text: object) -> str:
 
 
 def number(value: Any, digits: int = 1) -> str:
-    """Format a number with commas between thousands; a dash for None."""
+    """Format a number with commas between thousands; a dash for None, NaN and infinity."""
     if value is None or (isinstance(value, float) and not math.isfinite(value)):
         return "–"
     if isinstance(value, bool) or not isinstance(value, int | float):

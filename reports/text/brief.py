@@ -27,9 +27,10 @@ COLOURS: Final = {"invalid": "invalid", "unknown": "unknown", DIFFER: "unknown"}
 
 
 def render(drawn: Drawn, columns: int = 80, *, colour: bool = False, page: bool = True) -> str:
-    """Render at most :data:`SCREEN` lines of at most ``columns``; only commands may be longer, because they stay whole.
+    """Render a run in lines of at most ``columns`` characters; only commands may be longer, because they stay whole.
 
-    ``page``: name the run's page, if it has one.  Set it to false if the page is about to be redrawn.
+    These are at most :data:`SCREEN` lines, unless the terminal is narrow.  ``page``: name the run's page, if it has
+    one.  Set it to false if the page is about to be redrawn.
     """
     columns, paint = columns_of(columns), painted(colour=colour)
     text = ""

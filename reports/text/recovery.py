@@ -15,11 +15,11 @@ TOO_FEW: Final = "too few to tell"
 
 
 def way_back(row: Mapping[str, Any], *, asked: bool | None = None) -> tuple[str, str]:
-    """Return texts for the first ok after a heal and for the rate's recovery: ms, *never*, or why neither is known.
+    """Return in words the first ok after a heal and the rate's recovery: ms, *never*, or why neither is known.
 
     ``row`` holds ``state``, the figures, and ``healed`` (None: not healed; absent: healed). ``asked`` says whether
-    clients began an operation after the heal (None: unknown). The texts are dashes if the fault was skipped or the
-    history was ``cut``.
+    clients began an operation after the heal (None: unknown). Both are dashes if the fault was skipped or the history
+    was ``cut``.
     """
     if row.get("state") == "skipped" or row.get("cut"):
         return "–", "–"
@@ -39,7 +39,7 @@ def way_back(row: Mapping[str, Any], *, asked: bool | None = None) -> tuple[str,
 
 
 def kinds_of(windows: Sequence[Mapping[str, Any]]) -> Rows:
-    """Return a row for each fault and kind of operation; empty if the results hold no such figures."""
+    """Return a header and a row for each fault and kind of operation; empty if the results hold no such figures."""
     lines: Rows = []
     for window in windows:
         kinds = window.get("kinds")
@@ -71,7 +71,7 @@ def _kind_line(window: Mapping[str, Any], kind: object, figures: Mapping[str, An
 
 
 def nodes_of(windows: Sequence[Mapping[str, Any]], epoch_bits: int = 0) -> Rows:
-    """Return for each fault how long after the heal each node had caught up."""
+    """Return a header and, for each fault, how long after the heal each node had caught up; empty if not recorded."""
     recorded = [window for window in windows if (window.get("caught_up") or {}).get("nodes")]
     names = list(dict.fromkeys(node for window in recorded for node in window["caught_up"]["nodes"]))
     if not recorded:
@@ -93,7 +93,7 @@ def nodes_of(windows: Sequence[Mapping[str, Any]], epoch_bits: int = 0) -> Rows:
 
 
 def faults_of(figures: Mapping[str, Any]) -> Rows:
-    """Return for each fault the distribution over its windows, as least / median / most."""
+    """Return a header and a row for each fault: the distribution over its windows, as least / median / most."""
     lines: Rows = []
     for fault, record in figures.items():
         if isinstance(record, Mapping):

@@ -79,7 +79,10 @@ def known_text(results: Mapping[str, Any]) -> list[str]:
 
 
 def wrapped(text: str, columns: int | None, indent: str = "", hang: str = "") -> str:
-    """Wrap each line of a text; lines after the first are indented further by ``hang``."""
+    """Wrap each line of a string; lines after the first are indented further by ``hang``.
+
+    Without ``columns`` the lines are only indented.
+    """
     if columns is None:
         return textwrap.indent(printable(text), indent)
     lines = [
@@ -258,7 +261,7 @@ def figures_text(timings: Mapping[str, Any]) -> str:
 
 
 def _rate(windows: Sequence[Mapping[str, Any]], columns: int | None) -> str:
-    """Draw a sparkline of ok operations by second, if the results hold one-second windows."""
+    """Draw a sparkline of ok operations per second, if the results hold one-second windows."""
     by_second: dict[int, float] = {}
     for window in windows:
         if "second" in window and window.get("outcome", "ok") == "ok":

@@ -61,7 +61,7 @@ _CODES: Final = {
 
 
 def render(drawn: Drawn, columns: int = 80, *, colour: bool = False) -> str:
-    """Render the text in at most ``columns`` (limited to 60 to 160); only commands may be longer."""
+    """Render in at most ``columns`` (kept between 60 and 160) characters per line; only commands may be longer."""
     columns, paint, run = columns_of(columns), painted(colour=colour), drawn.run
     parts: list[tuple[str, Callable[[], str]]] = [
         ("verdict", lambda: _verdict(drawn, columns, paint)),
@@ -83,12 +83,12 @@ def render(drawn: Drawn, columns: int = 80, *, colour: bool = False) -> str:
 
 
 def columns_of(columns: int) -> int:
-    """Limit the width of a text to the supported range."""
+    """Limit a width in characters to the supported range."""
     return min(max(columns, MIN_COLUMNS), MAX_COLUMNS)
 
 
 def painted(*, colour: bool) -> Paint:
-    """Return a function that colours a text, or one that leaves it unchanged if ``colour`` is false."""
+    """Return a function that colours a string, or one that leaves it unchanged if ``colour`` is false."""
     return lambda text, name: f"\x1b[{_CODES[name]}m{text}\x1b[0m" if colour else text
 
 
