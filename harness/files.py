@@ -359,7 +359,7 @@ def _apart(history: Foreign, model: str | Model, asked: FileCheckOptions) -> Rep
 
 
 def json_or_word(text: str) -> Any:
-    """Return the JSON value of a text, or the text itself if it is not JSON."""
+    """Parse a string as JSON, or return it unchanged if it is not JSON."""
     try:
         return load_json(text)
     except (ValueError, RecursionError):

@@ -71,5 +71,5 @@ def plan_file() -> type[Struct]:
 
 
 def turns(text: str) -> tuple[str, ...]:
-    """Split a text that has been checked already into the turns between its commas."""
+    """Split a string that was already checked into turns, at its commas."""
     return tuple(part.strip() for part in text.split(",")) if text.strip() else ()

@@ -133,7 +133,7 @@ def _plain(path: str) -> str:
 
 
 def _address(text: str, file: Path, where: str) -> str:
-    """Return the IP address for a text that is an address or a host name."""
+    """Return the IP address of a host, given as an address or by name."""
     try:
         return str(ipaddress.ip_address(text))
     except ValueError:

@@ -132,7 +132,7 @@ def _stretches(recorded: Recorded, first: int, last: int) -> list[Stretch]:
 
 
 def _within(stretches: Sequence[Stretch], begin: int, end: int) -> list[Stretch]:
-    """Return the parts of the stretches that lie in a window."""
+    """Return the parts of the stretches that are in a window."""
     clipped = (Stretch(max(low, begin), min(high, end), answerable) for low, high, answerable in stretches)
     return [part for part in clipped if part.low < part.high]
 

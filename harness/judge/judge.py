@@ -267,7 +267,7 @@ def counts(operations: Sequence[Operation]) -> dict[str, Any]:
 
 
 def planted_bug_prefix(plan: Plan, checks: Sequence[Check]) -> str:
-    """Return the prefix of all texts about a run with a planted bug, or an empty text."""
+    """Return the start of the sentence about a run with a planted bug; empty for any other run."""
     if not plan.planted_bug:
         return ""
     if any(check.verdict == "invalid" for check in checks if check.name in plan.found_by):

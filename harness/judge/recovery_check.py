@@ -182,7 +182,7 @@ def _found(
 def _services(
     recorded: Recorded, wants: Sequence[Want], moment: int, operations: Sequence[Operation]
 ) -> tuple[dict[Want, Service], str]:
-    """Return how clients were served since a moment, and a text on what cannot be held against the system."""
+    """Return how clients were served since a moment, and what cannot be held against the system, in words."""
     load, system, limit = recorded.plan.load, recorded.plan.under_test, recorded.plan.recovery_time
     pause_s = min(PAUSE_S, limit / 4)
     found = services_since(moment, operations, load, round(pause_s * SECOND))

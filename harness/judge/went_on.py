@@ -19,7 +19,7 @@ _FAMILIES: Final = frozenset({"kill", "pause"})
 
 
 def went_on(recorded: Recorded) -> dict[int, str]:
-    """Map an installed fault's id to a text on what its victims answered while they should have been stopped."""
+    """Map the id of an installed fault to what its victims answered while they should have been stopped, in words."""
     roles = recorded.roles or {}
     running = {node for node, names in roles.items() if names}
     alone = {node for node, names in roles.items() if len(names) == 1}

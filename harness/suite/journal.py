@@ -148,7 +148,10 @@ def unfinished(store: Path, name: str) -> Journal | None:
 
 
 def read_journal(root: Path) -> Journal:
-    """Read the journal of a suite.  A torn last line is dropped, so its cell runs again.  Raises UsageError."""
+    """Read the journal of a suite.  Raises UsageError.
+
+    A torn last line is removed from the file, so its cell runs again.
+    """
     try:
         begun = Begun.from_json(load_object((root / "suite.json").read_bytes(), msgspec.json.decode))
         path = root / "attempts.jsonl"

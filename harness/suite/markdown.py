@@ -39,5 +39,5 @@ def _row(result: CellResult) -> str:
 
 
 def _cell(text: str) -> str:
-    """Escape a text so that it cannot end the table cell or start a tag, a link or a mention."""
+    """Escape a string so that it cannot end the table cell or start a tag, a link or a mention."""
     return one_line(text, 300).translate(_ESCAPED)

@@ -68,7 +68,7 @@ class Limits:
 
 
 def stored(store: Path) -> list[Stored]:
-    """Return the runs of a store, oldest first.  Raises StoreError if the store cannot be read."""
+    """Return the runs of a store, oldest first; empty if there is no store.  Raises StoreError if it cannot be read."""
     try:
         runs = (
             Stored(files.root, _started(files.root), _size(files.root), _standing(files)) for files in runs_of(store)

@@ -63,7 +63,7 @@ class Facts:
         return not self.lacking(*needs)
 
     def lacking(self, *needs: str) -> dict[str, list[str]]:
-        """Map each node that lacks some of ``needs`` to those that it lacks."""
+        """Map each node that lacks some of ``needs`` to the needs that it lacks."""
         gaps = {
             node: [need for need in needs if need not in self.can.get(node, frozenset())] for node in self.addresses
         }

@@ -45,8 +45,9 @@ HOME: Final = "harness"
 class Targets:
     """The targets of a fault.
 
-    ``grudge`` maps a node to the nodes whose packets it drops.  ``reserved`` are nodes of which the fault may still hit
-    one, such as a successor that is not known yet.  ``detail`` is plain JSON for the fault's own use.
+    ``grudge`` maps a node to the nodes whose packets it drops.  ``reserved`` are further nodes, one of which the
+    fault may still hit, such as a successor that is not known yet.  ``detail`` is plain JSON for the fault's own
+    use.
     """
 
     nodes: tuple[str, ...]

@@ -120,7 +120,7 @@ def _ring_views(names: Sequence[str], rng: random.Random) -> dict[str, list[str]
 
 
 def _grown_views(names: Sequence[str], rng: random.Random) -> dict[str, list[str]]:
-    """Return views of a majority's width or more, grown step by step from views of only oneself.
+    """Return views with at least a majority of nodes, grown step by step from views of just the node itself.
 
     In each step, the node with the smallest view meets the node outside it with the smallest view; ties are drawn.
     """

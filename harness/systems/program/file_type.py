@@ -127,7 +127,7 @@ class PlantedBugTable(Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
 
 
 class AlarmTable(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """A text in a node's log, and what it means."""
+    """A phrase in a node's log, and what it means."""
 
     pattern: Text
     meaning: Text

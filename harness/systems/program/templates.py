@@ -22,7 +22,7 @@ def words_of(line: str | tuple[str, ...]) -> tuple[str, ...]:
 
 
 def check(text: str, known: Iterable[str]) -> None:
-    """Check that a text has only known placeholders and no stray braces.  Raises ValueError."""
+    """Check that a string has only known placeholders and no stray braces.  Raises ValueError."""
     names = set(known)
     try:
         parts = list(Formatter().parse(text))
@@ -38,5 +38,5 @@ def check(text: str, known: Iterable[str]) -> None:
 
 
 def fill(text: str, values: Mapping[str, str]) -> str:
-    """Replace the placeholders in a text that has been checked."""
+    """Replace the placeholders in a string that was already checked."""
     return "".join(literal + ("" if name is None else values[name]) for literal, name, _, _ in Formatter().parse(text))
