@@ -251,7 +251,9 @@ def _empty_thirds(recorded: Recorded, windows: Sequence[Window], inside: dict[in
                 continue
             begun = {op.f for op in inside[window.id] if third.begin <= op.invoked < third.end}
             due = [kind for kind, share in shares.items() if rate * third.ready_s * share >= TELLING]
-            if missing := [kind for kind in due if kind not in begun]:
+            if not begun and rate * third.ready_s >= TELLING:
+                parts.append(f"no operation was ok in the {name} third of {window.describe()}")
+            elif missing := [kind for kind in due if kind not in begun]:
                 parts.append(f"no {' and no '.join(missing)} was ok in the {name} third of {window.describe()}")
     return _few(parts)
 

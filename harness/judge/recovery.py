@@ -52,8 +52,12 @@ def rule_of(system: System, probes: Sequence[Probe]) -> Rule:
 
 
 def clients_decide(system: System, probes: Sequence[Probe]) -> bool:
-    """Return whether only its own clients can show that a node is back, unless the system says that they cannot."""
-    return rule_of(system, probes) == "operations" and system.every_node_serves is not False
+    """Return whether each node must serve its own clients: as declared, or because nothing else shows that it is back.
+
+    A node that catches up and answers no client has not recovered, if its system declares that every node serves.
+    """
+    declared = system.every_node_serves
+    return rule_of(system, probes) == "operations" if declared is None else declared
 
 
 @dataclass(frozen=True, slots=True)

@@ -639,6 +639,17 @@ def test_gate_under_fault_wants_every_kind_and_not_reads_alone() -> None:
     assert "0 writes of at least 5 asked for under #0 kill-one (stood 15.0 to 25.0 s)" in never.seen
 
 
+def test_gate_under_fault_wants_some_operation_in_a_third_in_which_no_single_kind_is_due() -> None:
+    """At six operations a second, twelve are due in the two seconds that count, but only six of each kind."""
+    slow = replace(FAST, rate=6.0)
+    asked = spread((0, 10, "write"), outcome="fail")
+    early, late = (spread((since, since + 1, "read"), (since, since + 1, "write")) for since in (2, 8))
+    check = under_fault(*THREE, operations=(*OPERATIONS, *asked, *early), plan=slow)
+    assert check.verdict == "unknown"
+    assert "no operation was ok in the last third of #0 kill-one (stood 15.0 to 25.0 s)" in check.seen
+    assert under_fault(*THREE, operations=(*OPERATIONS, *asked, *late), plan=slow).verdict == "valid"
+
+
 def test_gate_under_fault_lets_an_election_take_its_time_while_clients_ask() -> None:
     """Seven seconds of ten without an answer: clients wait all the while, and are served at the end."""
     waiting = tuple(

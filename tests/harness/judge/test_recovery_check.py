@@ -165,6 +165,27 @@ def test_contents_are_not_asked_of_a_member_without_a_log() -> None:
     assert check_of(recorded(mute), "replicas-agree").verdict == "unknown"
 
 
+@pytest.mark.parametrize(("declared", "verdict"), [(True, "invalid"), (None, "valid"), (False, "valid")])
+@pytest.mark.parametrize("sides", [("read", "write"), ("write",)])
+def test_a_node_that_catches_up_must_serve_its_own_clients_where_every_node_serves(
+    monkeypatch: pytest.MonkeyPatch, declared: bool | None, verdict: str, sides: tuple[str, ...]
+) -> None:
+    """Its probes say that it applied everything; only its clients notice that it answers nothing."""
+    run = recorded()
+    system = replace(run.plan.under_test, every_node_serves=declared)
+    monkeypatch.setattr(type(run.plan), "under_test", property(lambda _plan: system))
+    both = ("read", "write")
+    served = tuple(
+        replace(operation(at, f, phase="final"), node=node) for at in (62, 123) for f in both for node in NODES
+    )
+    mute = tuple(one for one in served if one.node != "n3" or one.f not in sides)
+    vain = tuple(replace(one, node="n3") for one in asked_in_vain(range(62, 124), *sides))
+    check = check_of(replace(run, operations=(*OPERATIONS[:3], *mute, *vain)))
+    assert check.verdict == verdict
+    assert [one.nodes for one in check.findings] == [("n3",) if declared else ()]
+    assert check_of(replace(run, operations=(*OPERATIONS[:3], *served))).verdict == "valid"
+
+
 @pytest.mark.parametrize("stays_away", [{"stuck": ("n3",)}, {"silent": ("n3",)}])
 def test_a_node_that_is_no_member_has_nothing_to_recover(stays_away: dict[str, tuple[str, ...]]) -> None:
     run = recorded(probes_of(**stays_away))
