@@ -16,7 +16,7 @@ from checker.core.engine import READS_AND_WRITES, Engine, JudgedKeys
 from checker.core.intervals import IntArray
 from checker.core.model import ANY, Model, is_register
 from checker.core.result import EngineResult, Limits
-from checker.engines.zones import ENGINE, ClusterColumns, Zones, linearization, zones
+from checker.engines.zones import ENGINE, ClusterColumns, Zones, linearization, stale, zones
 from checker.engines.zones_columns import Prepared, calls_at, fields_of_keys, prepare
 from history.codes import NEVER
 from history.readers.columns import OperationColumns
@@ -82,12 +82,11 @@ def groups_of(found: Zones) -> Iterator[tuple[int, int]]:
     """Yield one (outer, inner) pair for each violation, earliest first; outer -1: inner contradicts itself.
 
     All values inside the stretch of one stale value are one violation, because a stuck replica produces thousands.
+    Those that are stale themselves are violations of their own, which may be older and of another kind.
     """
     alone = [(int(found.first[cluster]), -1, int(cluster)) for cluster in (*found.phantom, *found.future)]
-    pairs: dict[int, tuple[int, int, int]] = {}
-    for outer, inner in zip(found.outer.tolist(), found.inner.tolist(), strict=True):
-        pairs.setdefault(outer, (int(found.first[inner]), outer, inner))
-    for _, outer, inner in sorted([*alone, *pairs.values()]):
+    pairs = [(int(found.first[inner]), int(outer), int(inner)) for outer, inner in zip(*stale(found), strict=True)]
+    for _, outer, inner in sorted([*alone, *pairs]):
         yield outer, inner
 
 

@@ -96,11 +96,17 @@ def _bounds(columns: ClusterColumns) -> tuple[IntArray, IntArray]:
     return first, last
 
 
+def _sound(first: IntArray, last: IntArray, written: IntArray) -> NDArray[np.bool_]:
+    """Return which clusters have a zone: they were written and observed, and not before they were written."""
+    sound: NDArray[np.bool_] = (written >= 0) & (first != NEVER) & (last >= 0) & (first >= written)
+    return sound
+
+
 def _conflicts(
     first: IntArray, last: IntArray, written: IntArray, columns: ClusterColumns
 ) -> tuple[IntArray, IntArray]:
     """Return pairs of clusters, by a running maximum of s over forward zones in the order of f."""
-    sound = (written >= 0) & (first != NEVER) & (last >= 0) & (first >= written)
+    sound = _sound(first, last, written)
     forward = np.flatnonzero(sound & (first < last))
     backward = np.flatnonzero(sound & (first > last))
     reach = _reach(first[forward], last[forward], columns.events)
@@ -113,6 +119,29 @@ def _conflicts(
     outer = _cluster_at(reach[at], columns)
     order = np.argsort(first[inner], kind="stable")
     return outer[order], inner[order]
+
+
+def stale(found: Zones) -> tuple[IntArray, IntArray]:
+    """Return every value that was current on both sides of another one, and the first such other value.
+
+    The pairs of ``found`` have one outer value for each inner one, so a stale value whose stretch lies within that of
+    another stale value need not be among them.  Without the answers that each value returned after its other one had
+    been seen, no pairs are left.  O(n log n).
+    """
+    first, last = found.first, found.last
+    forward = np.flatnonzero(_sound(first, last, found.written) & (first < last))
+    forward = forward[np.argsort(first[forward], kind="stable")]
+    backward = np.flatnonzero(_sound(first, last, found.written) & (first > last))
+    backward = backward[np.argsort(last[backward], kind="stable")]
+    # The earliest inner value is the next forward zone, or the backward zone that ends first of those that begin later.
+    least = np.minimum.accumulate(first[backward][::-1])[::-1]
+    ends = np.append(least, NEVER)[np.searchsorted(last[backward], first[forward], side="right")]
+    begins = np.append(first[forward][1:], NEVER)
+    inner_first = np.minimum(begins, ends)
+    outer = inner_first < last[forward]
+    by_first = np.argsort(first, kind="stable")
+    inner: IntArray = by_first[np.searchsorted(first[by_first], inner_first[outer])]
+    return forward[outer], inner
 
 
 def _reach(first: IntArray, last: IntArray, events: int) -> IntArray:

@@ -169,10 +169,9 @@ def explain_findings(found: Findings, result: EngineResult, scene: Scene) -> Exp
     for finding in found.held:
         if has_linearization(finding, scene.model):
             raise _false(result)
-    examples = [_example(finding, scene) for finding in found.held]
-    pairs = zip(examples[:MAX_COUNTEREXAMPLES], found.held, strict=False)
-    shown = [with_points(example, finding.core, scene.model) for example, finding in pairs]
-    return Explanation.of([*shown, *examples[MAX_COUNTEREXAMPLES:]], found, result, scene)
+    # Also for those that are not shown: the suspect dates the violation.
+    examples = [with_points(_example(finding, scene), finding.core, scene.model) for finding in found.held]
+    return Explanation.of(examples, found, result, scene)
 
 
 def _example(finding: Finding, scene: Scene) -> Counterexample:
