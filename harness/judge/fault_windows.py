@@ -99,7 +99,7 @@ def _ends(receipt: Receipt) -> tuple[int, ...]:
 
 
 def _exempt(answerable: float, stood: float, notices: float) -> str:
-    """Return the reason to require nothing of a window, or an empty text.
+    """Return the reason to require nothing of a window, or an empty string.
 
     All times are in seconds; clients notice a fault within ``notices``.
     """

@@ -249,7 +249,7 @@ def _undecided(results: Mapping[str, Any], *, stopped: bool) -> list[str]:
 
 
 def _failure(code: int, verdict: str, last_words: str) -> str:
-    """Return how the harness failed, or an empty text if it did not.
+    """Return how the harness failed, or an empty string if it did not.
 
     Exit code and verdict must agree; the verdict is empty if there are no results.
     """

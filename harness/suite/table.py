@@ -105,7 +105,7 @@ class Table:
 
 
 def last_line(log: Path) -> str:
-    """Return the last line of a growing file that is not blank, or an empty text if there is none."""
+    """Return the last line of a growing file that is not blank, or an empty string if there is none."""
     try:
         with log.open("rb") as file:
             file.seek(max(log.stat().st_size - _TAIL_BYTES, 0))

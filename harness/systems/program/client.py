@@ -77,7 +77,7 @@ class ProgramClient:
 
 
 def unusable(invocation: Invocation, answer: dict[str, Any], answers: Mapping[str, Any] = _ANY) -> str:
-    """Return why an answer cannot belong to this operation, or an empty text if it can."""
+    """Return why an answer cannot belong to this operation, or an empty string if it can."""
     kind, error = answer.get("type"), answer.get("error")
     if kind not in ("ok", "fail", "info"):
         return f"an answer of the type {str(kind)[:80]!r}, which is not ok, fail or info"
@@ -98,7 +98,7 @@ def unusable(invocation: Invocation, answer: dict[str, Any], answers: Mapping[st
 
 
 def _misfit(invocation: Invocation, value: Any, *, balances: bool) -> str:
-    """Return why a value of the right type cannot be an answer to this operation, or an empty text if it can."""
+    """Return why a value of the right type cannot be an answer to this operation, or an empty string if it can."""
     if invocation.f == "release" and value[0] == "released" and value[1] != invocation.value:
         return f"a release of the token {invocation.value} that is ok with another: {value[1]}"
     if balances and value is not None and len({account for account, _ in value}) < len(value):
