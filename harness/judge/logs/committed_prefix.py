@@ -61,7 +61,7 @@ def falls(probes: Sequence[Probe]) -> list[Fall]:
 
 
 def _next_begins(probes: Sequence[Probe]) -> dict[int, int]:
-    """Map the position of a probe to the log's begin in the same node's next answer, if there is one."""
+    """Map the position of a probe to where the log begins in the same node's next answer, if there is one."""
     last: dict[str, int] = {}
     found: dict[int, int] = {}
     for number, probe in enumerate(probes):
