@@ -278,7 +278,7 @@ def judge_keys(columns: OperationColumns, wanted: NDArray[np.bool_], limits: Lim
 
 
 AUTOMATON: Final = Engine(
-    "automaton", ENGINE, "registers whose values repeat, read and written", "O(n · frontier)",
+    "automaton", ENGINE, "registers with reads and writes whose values may repeat", "O(n · frontier)",
     lambda model, calls: is_register(model) and READS_AND_WRITES(calls),
     lambda calls, model, limits, _proof: decide_by_automaton(calls, model, limits),
     by_keys=judge_keys, by_register=decide_register, compiled=True, partial=True, finds_all=True, orders=False,

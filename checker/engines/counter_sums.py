@@ -196,7 +196,7 @@ def _fewest(values: NDArray[Any], need: Any) -> NDArray[np.int64] | None:
 
 #: Above this many calls, the compiled search uses the bounds itself.
 COUNTER: Final = Engine(
-    "counter-bounds", ENGINE, "counters with an answer out of its bounds in any order; says nothing of others",
+    "counter-bounds", ENGINE, "counters, only to find answers that are out of bounds in any order",
     "O(n log n)",
     lambda model, _calls: type(model) is CounterModel,
     lambda calls, _model, _limits, _proof: refute(calls),

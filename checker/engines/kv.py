@@ -400,7 +400,7 @@ def chains_fit(ends: Ends | None) -> bool:
 
 
 KV: Final = Engine(
-    "kv", ENGINE, "strings that are put, appended to and got, where the gets show how they came about", "O(n log n)",
+    "kv", ENGINE, "strings with put, append and get, if the gets show how each string was built", "O(n log n)",
     lambda model, _calls: type(model) is KeyValue,
     lambda calls, _model, limits, proof: decide_by_kv_chains(calls, limits, proof=proof),
 )  # fmt: skip

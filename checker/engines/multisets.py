@@ -218,7 +218,7 @@ def explain_ids(core: Sequence[Call], scene: Scene, result: EngineResult) -> Cou
 
 
 QUEUES_WITHOUT_ORDER: Final = Engine(
-    "bag", BAG, "queues without an order; one that was found empty, beside drains or calls in doubt, with the search",
+    "bag", BAG, "queues without an order; if one was found empty, only with drains or calls in doubt",
     "O(n log n)",
     lambda model, calls: is_bag(model) and (not _finds_empty(model, calls) or takes_over_time(calls)),
     lambda calls, model, limits, _proof: decide_bag(calls, model, limits),

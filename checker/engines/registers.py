@@ -272,7 +272,7 @@ def _decide(calls: Sequence[Call], model: Model, limits: Limits, proof: bool) ->
 ZONES: Final = Engine(
     "zones",
     ENGINE,
-    "registers whose values are written once each, read and written",
+    "registers with reads and writes, each value written once",
     "O(n)",
     _applies,
     _decide,

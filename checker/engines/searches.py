@@ -100,7 +100,7 @@ def _applies(model: Model, calls: Sequence[Call]) -> bool:
 
 
 SEARCH: Final = Engine(
-    "search", ENGINE, "any model, but not all unordered queues; of counters and multi-registers it knows more",
+    "search", ENGINE, "any model, except queues without an order that have drains or calls in doubt",
     "exponential in concurrency only", _applies,
     lambda calls, model, limits, proof: (
         compiled_search(calls, model, limits, proof=proof) or search(calls, model, limits)
@@ -108,10 +108,10 @@ SEARCH: Final = Engine(
     by_columns=decide_operations, by_register=decide_register, compiled=True,
 )  # fmt: skip
 PYTHON_SEARCH: Final = Engine(
-    "python-search", ENGINE, "the same in plain Python; what the compiled one has no room for goes there", "the same",
-    _applies, lambda calls, model, limits, _proof: search(calls, model, limits), unasked=BY_NAME_ONLY,
+    "python-search", ENGINE, "the same models, in plain Python; takes over what the compiled search has no room for",
+    "the same", _applies, lambda calls, model, limits, _proof: search(calls, model, limits), unasked=BY_NAME_ONLY,
 )  # fmt: skip
 WGL: Final = Engine(
-    "wgl", WGL_TITLE, "the reference, only where it is asked for", "exponential",
+    "wgl", WGL_TITLE, "the same models, as a reference", "exponential",
     _applies, lambda calls, model, limits, _proof: wgl(calls, model, limits), unasked=BY_NAME_ONLY,
 )  # fmt: skip

@@ -169,7 +169,7 @@ def _by_columns(operations: Sequence[Operation], _model: Model, limits: Limits, 
 
 _ADDS_AND_READS: Final = only("add", "read")
 SET: Final = Engine(
-    "set", ENGINE, "sets that only grow, with reads of everything", "O(n log n)",
+    "set", ENGINE, "sets that only grow and are read as a whole", "O(n log n)",
     lambda model, calls: type(model) is GrowSet and _ADDS_AND_READS(calls),
     lambda calls, _model, limits, proof: decide_by_set_sweep(calls, limits, proof=proof),
     explain_set, _by_columns,

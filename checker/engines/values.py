@@ -60,7 +60,7 @@ def never_written(columns: OperationColumns, rows: IntArray) -> IntArray:
 
 
 VALUES: Final = Engine(
-    "values", ENGINE, "registers of which a value was read that was never written; says nothing of others", "O(n)",
+    "values", ENGINE, "registers, only to find values that were read but never written", "O(n)",
     lambda model, calls: is_register(model) and model.initial is not ANY and _OF_REGISTERS(calls),
     lambda calls, model, _limits, _proof: refute(calls, model),
 )  # fmt: skip

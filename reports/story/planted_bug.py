@@ -104,7 +104,7 @@ def bug_of(run: Run) -> str:
     if not bug:
         return ""
     does = run.environment.get("planted_bug")
-    where = f"; harness list systems {system} says it" if isinstance(system, str) else ""
+    where = f"; harness list systems {system} shows it" if isinstance(system, str) else ""
     return f"{bug}: {does or f'what it does is not recorded here{where}'}"
 
 
