@@ -26,9 +26,9 @@ MAY_IMPORT = {
 #: rooms that stand before it, and from those in the same row never one from another.
 LAYERS = {
     "history": [
-        "errors file_signatures codes extras loading_clock no_pandas schema system_entry_points under_way", "safe_open",
-        "compiled json_object", "toml_file records",
-        "tables metrics readers", "columns", "recording", "__init__",
+        "errors file_signatures codes extras loading_clock no_pandas schema system_entry_points under_way",
+        "log_times safe_open", "compiled json_object", "toml_file records",
+        "tables metrics readers", "columns", "recording", "node_logs", "__init__",
     ],
     "checker": [
         "core", "models kernels turns", "foreign search", "engines transactions weak_levels",

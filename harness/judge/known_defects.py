@@ -48,12 +48,12 @@ from msgspec import Meta, Struct
 
 from harness.errors import UsageError
 from history import RunFiles
+from history.node_logs import seconds_of
 from history.recording import Recording
 from history.records.finding import KnownDefect
 from history.records.violations import Violation
 from history.schema import convert, hint
 from history.toml_file import read_toml
-from reports.load.logs import seconds_of
 
 #: The folder of suites in an installed package, and in a source tree.
 _PACKAGED: Final = Path(__file__).resolve().parents[1] / "files" / "suites"

@@ -24,9 +24,9 @@ from harness.systems.registry import FILE
 from history import Operation, Probe, Receipt, RunFiles
 from history.json_object import load_object
 from history.metrics.awake_clock import AwakeClock
+from history.node_logs import seconds_of
 from history.recording import Recording
 from history.safe_open import read_below
-from reports.load.logs import seconds_of
 
 log = logging.getLogger("harness.judge.recorded")
 

@@ -7,9 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from history import Receipt
+from history import Receipt, node_logs
 from reports.analysis.node_timeline import NodeTimeline, silent_since
-from reports.load import logs
 from reports.load.run import Run
 
 #: How many lines at the end of a log are searched for a reason if the harness recorded that the server died.
@@ -83,8 +82,8 @@ def _reason(run: Run, node: str, reach: int) -> tuple[str, str, tuple[str, ...],
     The root cause of an exception is preferred to an error about something that failed, and that to any other
     exception or error.
     """
-    files = [path for name, path in logs.log_files(run.files, rotated=False) if name == node]
-    tails = [(path.name, logs.tail(run.recording, path, reach)) for path in files]
+    files = [path for name, path in node_logs.log_files(run.files, rotated=False) if name == node]
+    tails = [(path.name, node_logs.tail(run.recording, path, reach)) for path in files]
     for pattern in (_CAUSE, _FAILED, _EXCEPTION, _ERROR):
         for name, lines in tails:
             place = next((at for at in range(len(lines) - 1, -1, -1) if pattern.search(lines[at])), None)
@@ -96,5 +95,5 @@ def _reason(run: Run, node: str, reach: int) -> tuple[str, str, tuple[str, ...],
 
 def _logged(lines: Sequence[str], started: str) -> float | None:
     """Return when the last of some lines was logged (s): its own date, or that of the last dated line above it."""
-    moments = (logs.seconds_of(line, started) for line in reversed(lines))
+    moments = (node_logs.seconds_of(line, started) for line in reversed(lines))
     return next((moment for moment in moments if moment is not None), None)

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from history import Counterexample, Operation
+from history import Counterexample, Operation, node_logs
 from history.codes import INFO, OK
 from history.records.check_records import check_records
 from history.records.finding import Comeback, ViolationTimes
@@ -26,7 +26,6 @@ from reports.analysis.responder import Response, missed_write, response_of
 from reports.analysis.rows import in_doubt, unapplied_text
 from reports.analysis.sketch import sketch_of
 from reports.analysis.snapshots import Snapshot, snapshots_of
-from reports.load import logs
 from reports.load.alarm_lines import AlarmLine, alarm_lines
 from reports.load.check_rows import checks_of
 from reports.load.nearby_operations import nearby_operations, set_bounds
@@ -80,7 +79,7 @@ class Violation:
     term: int
     faults: list[FaultWindow]
     earlier: list[FaultWindow]
-    logged: logs.Excerpt | None
+    logged: node_logs.Excerpt | None
     suspects: list[Response]
     missed: Response | None
     legal: Legal
@@ -298,7 +297,7 @@ def _violation(run: Run, found: list[NodeTimeline], windows: list[FaultWindow], 
         earlier=[window for window in windows if window.stands(start, end) and window not in standing],
         logged=run.notes.attempt(
             "log excerpts",
-            lambda: logs.around(
+            lambda: node_logs.around(
                 run.recording, run.started, (began, until), [n for n in (node, leader) if n], ROOM_S, 30
             ),
             None,

@@ -13,6 +13,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 
 import numpy as np
 
+from history import node_logs
 from history.records.check_records import check_records
 from history.records.finding import (
     Alarms,
@@ -35,7 +36,6 @@ from reports.analysis.faults import FaultWindow, healed_before
 from reports.analysis.findings import Drawn, examples_of, shown_as_counterexamples
 from reports.analysis.node_timeline import NodeTimeline
 from reports.analysis.sketch import Sketch, sketch_of
-from reports.load import logs
 from reports.load.alarm_lines import AlarmLine
 from reports.load.check_rows import checks_of
 from reports.words.of_nodes import entries_text, moment_text
@@ -78,7 +78,7 @@ class Moment:
     term: int
     faults: list[FaultWindow]
     healed: str
-    logged: logs.Excerpt | None
+    logged: node_logs.Excerpt | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -321,7 +321,7 @@ def _moment(drawn: Drawn, one: Observation) -> Moment:
         healed=healed_before(seconds, drawn.windows),
         logged=run.notes.attempt(
             "log excerpts",
-            lambda: logs.around(
+            lambda: node_logs.around(
                 run.recording, run.started, (seconds, seconds), [node, *([leader] if leader else [])], ROOM_S, 24
             ),
             None,

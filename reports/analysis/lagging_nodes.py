@@ -8,10 +8,10 @@ from typing import Final
 
 import numpy as np
 
+from history import node_logs
 from history.columns.operations import Floats, Ints
 from reports.analysis.faults import FaultWindow, about_to_strike, when
 from reports.analysis.node_timeline import SILENT, NodeTimeline, last_progress, late_nodes, left_at, logs
-from reports.load import logs as node_logs
 from reports.load.run import Run
 from reports.style.format import number
 

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from history import node_logs
 from history.records.finding import AlarmPattern, Alarms
 from history.records.violations import found_in
-from reports.load import logs
 from reports.load.run import Run
 
 #: Number of lines shown before and after an alarm.
@@ -35,7 +35,7 @@ def alarm_lines(run: Run) -> list[AlarmLine]:
     alarms = found_in(run.results, Alarms)
     known = alarms.patterns if alarms else ()
     found: list[AlarmLine] = []
-    for node, path in logs.log_files(run.files):
+    for node, path in node_logs.log_files(run.files):
         mine = [one for one in known if node in one.nodes]
         if mine:
             found += _in_file(run, node, path, mine)
@@ -56,6 +56,6 @@ def _in_file(run: Run, node: str, path: Path, patterns: Sequence[AlarmPattern]) 
             found.append((number, line, [*before, line]))
         before.append(line)
     return [
-        AlarmLine(node, path.name, number, line.strip(), tuple(around), logs.seconds_of(line, run.started))
+        AlarmLine(node, path.name, number, line.strip(), tuple(around), node_logs.seconds_of(line, run.started))
         for number, line, around in found
     ]

@@ -11,6 +11,7 @@ from dataclasses import asdict
 from typing import Any, Final, TypeAlias
 from urllib.parse import quote, urlencode
 
+from history import node_logs
 from history.metrics.recovery import CALM_S
 from history.records.caveats import is_least, violations_counted
 from history.records.settings import options_of
@@ -29,7 +30,6 @@ from reports.analysis.findings import (
     violation_times_of,
 )
 from reports.analysis.invariant_violations import InvariantViolation, invariant_violations
-from reports.load import logs
 from reports.load.check_rows import check_rows, checks_of, logs_gone, undecided_of
 from reports.load.cut_record import cut_of, is_cut
 from reports.load.last_valid import last_valid_run
@@ -192,7 +192,7 @@ def record_context(drawn: Drawn) -> dict[str, Any]:
         "commands": part("commands", lambda: commands_of(run.plan, faults=bool(run.receipts)), []),
         "settings": part("settings", lambda: settings_of(run), []),
         "links": part("links", lambda: links_of(run.files), []),
-        "logs_held": bool(part("logs", lambda: logs.log_files(run.files), [])),
+        "logs_held": bool(part("logs", lambda: node_logs.log_files(run.files), [])),
         "logs_gone": part("logs", lambda: logs_gone(run), False),  # noqa: FBT003
         "tails": part("logs", lambda: tails_of(run), []),
         "digest": part("digest of the results", lambda: digest_of(run.results), ""),
@@ -382,11 +382,11 @@ def settings_of(run: Run) -> list[tuple[str, list[tuple[str, str]]]]:
 def tails_of(run: Run) -> list[tuple[str, str, list[str]]]:
     """Return (node, file, last lines) of the harness's log and of at most 16 node logs, without rotated ones."""
     found = [
-        (node, path.name, logs.tail(run.recording, path, 12))
-        for node, path in logs.log_files(run.files, rotated=False)[:16]
+        (node, path.name, node_logs.tail(run.recording, path, 12))
+        for node, path in node_logs.log_files(run.files, rotated=False)[:16]
     ]
     if run.files.log.is_file():
         found.insert(
-            0, ("harness", run.files.log.name, logs.tail(run.recording, run.files.log, 40 if run.failure else 12))
+            0, ("harness", run.files.log.name, node_logs.tail(run.recording, run.files.log, 40 if run.failure else 12))
         )
     return found

@@ -7,7 +7,7 @@ from typing import Final
 from urllib.parse import quote
 
 from history import RunFiles
-from reports.load.logs import log_files
+from history.node_logs import log_files
 
 BESIDE: Final = ("history.jsonl", "probes.jsonl", "results.json", "plan.json", "run.json", "harness.log", "summary.txt")
 MAX_LINKS: Final = 100

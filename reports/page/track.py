@@ -7,12 +7,12 @@ from typing import Any, Final
 
 import numpy as np
 
+from history import node_logs
+from history.node_logs import LogLine
 from reports.analysis.elections import FirstClaim, claims_of, contested_of
 from reports.analysis.findings import Drawn
 from reports.analysis.invariant_violations import moments_by_check
 from reports.analysis.node_timeline import SILENT, NodeTimeline, leader_at
-from reports.load import logs
-from reports.load.logs import LogLine
 from reports.style.format import one_line
 
 MAX_LINES: Final = 800
@@ -58,9 +58,9 @@ def _level(line: LogLine) -> int:
 def _lines(drawn: Drawn) -> list[LogLine]:
     """Choose the lines worth a mark: errors and warnings before others, the rarest first."""
     run, end = drawn.run, drawn.run.end / 1e9
-    size = sum(path.stat().st_size for _, path in logs.log_files(run.files))
+    size = sum(path.stat().st_size for _, path in node_logs.log_files(run.files))
     spans = [(0.0, end)] if size <= MAX_BYTES else _spans(drawn, end)
-    found = [line for start, stop in spans for line in logs.by_second(run.recording, run.started, start, stop)]
+    found = [line for start, stop in spans for line in node_logs.by_second(run.recording, run.started, start, stop)]
     found.sort(key=lambda line: (-line.weight, line.times))
     return sorted(found[:MAX_LINES], key=lambda line: line.seconds)
 

@@ -6,11 +6,11 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
+from history.node_logs import OFTEN, LogLine
 from history.records.text import and_listed
 from reports.analysis.faults import when
 from reports.analysis.findings import Drawn
 from reports.analysis.lagging_nodes import REPEATED
-from reports.load.logs import OFTEN, LogLine
 from reports.style.format import number, one_line, undated
 
 #: For lines logged for longer than this (s), the text gives the rate and the fault under which they began.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple, TypeAlias
 
+from history import node_logs
 from history.records.check_records import check_records
 from history.records.finding import BeyondLog, Fall, NodeMoment, Severity, ShortLeader, ShortLogs, first_of
 from history.records.text import and_listed
@@ -13,7 +14,6 @@ from reports.analysis.invariant_violations import ROOM_S
 from reports.analysis.lagging_nodes import BEFORE_S, RECOVERY_S
 from reports.analysis.log_falls import LogFall
 from reports.analysis.node_timeline import have_indexes, have_roles, leader_at
-from reports.load import logs
 from reports.story.breaks import Break, Evidence
 from reports.story.repeated_lines import repeated_text
 from reports.story.replicas_behind import reason_of
@@ -170,8 +170,8 @@ def _in_the_logs(drawn: Drawn, worst: Break, section: str) -> Step:
         return Step(here(f"Look at {section}"))
     named = ", ".join(worst.nodes)
     if not _logged(drawn, worst.nodes or drawn.run.nodes, worst.onset, worst.place):
-        held = bool(logs.log_files(drawn.run.files))
-        if held and (undated := logs.without_dates(drawn.run.recording, drawn.run.started, worst.nodes)):
+        held = bool(node_logs.log_files(drawn.run.files))
+        if held and (undated := node_logs.without_dates(drawn.run.recording, drawn.run.started, worst.nodes)):
             node, name = undated
             return Step(Evidence("logs", f"Read the end of {node}'s {name}, whose lines have no dates"))
         charts = _charts(drawn, worst, worst.onset)
@@ -192,6 +192,6 @@ def _logged(drawn: Drawn, nodes: Sequence[str], moment: float, place: str) -> bo
     run = drawn.run
     return run.notes.attempt(
         "log lines",
-        lambda: bool(logs.around(run.recording, run.started, (moment, moment), nodes, room, 8).lines),
+        lambda: bool(node_logs.around(run.recording, run.started, (moment, moment), nodes, room, 8).lines),
         True,  # noqa: FBT003
     )

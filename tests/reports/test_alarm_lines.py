@@ -8,10 +8,9 @@ from pathlib import Path
 import pytest
 
 import reports
-from history import RunFiles
+from history import RunFiles, node_logs
 from history.records.finding import AlarmPattern, Alarms
 from reports.analysis.findings import prepare
-from reports.load import logs
 from reports.load.run import read_run
 from reports.story.breaks import Break
 from reports.story.diagnosis import diagnosis_of
@@ -64,8 +63,8 @@ def test_a_log_without_the_line_shows_none(fresh: Maker) -> None:
 
 def test_a_zone_without_a_colon_is_read() -> None:
     line = "2026-03-01 03:00:07.500+0100 [main] ERROR x"
-    assert logs.seconds_of(line, "2026-03-01T02:00:00Z") == pytest.approx(7.5)
-    assert logs.seconds_of("7500 [main] ERROR x", "2026-03-01T02:00:00Z") is None
+    assert node_logs.seconds_of(line, "2026-03-01T02:00:00Z") == pytest.approx(7.5)
+    assert node_logs.seconds_of("7500 [main] ERROR x", "2026-03-01T02:00:00Z") is None
 
 
 def test_a_node_that_logged_an_alarm_and_lacks_nothing_is_said_to_be_healthy(tmp_path: Path) -> None:

@@ -12,9 +12,8 @@ from typing import Any
 import pytest
 
 import reports
-from history import RunFiles
+from history import RunFiles, node_logs
 from reports.analysis.findings import prepare
-from reports.load import logs
 from reports.load.run import read_run
 from reports.story.diagnosis import Diagnosis, diagnosis_of
 from tests.support.reports.raw import Raw
@@ -180,12 +179,12 @@ def test_what_a_leader_repeats_thousands_of_times_about_a_replica_goes_before_wh
 @pytest.mark.slow
 def test_the_logs_around_a_stop_are_read_once_for_a_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The first sentences, the next step and the section about recovery quote the same lines."""
-    calls, excerpt = [], logs.excerpt
+    calls, excerpt = [], node_logs.excerpt
 
     def counting(*arguments: Any, **options: Any) -> Any:
         calls.append(arguments)
         return excerpt(*arguments, **options)
 
-    monkeypatch.setattr(logs, "excerpt", counting)
+    monkeypatch.setattr(node_logs, "excerpt", counting)
     outcome = reports.write_report(RunFiles(recorded_run("stuck-in-ring", tmp_path)))
     assert len(outcome.paths) == len(calls) == 1

@@ -5,8 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from history import RunFiles
-from reports.load import logs
+from history import RunFiles, node_logs
 
 STARTED = datetime(2026, 11, 27, 4, 0, tzinfo=UTC)
 
@@ -24,9 +23,9 @@ def test_a_repeated_line_is_counted_from_its_first_time_to_its_last(tmp_path: Pa
     content = lines("[Push-n3]Reset write index to {}", 21, 22, 23) + lines("[Push-n2]Reset write index to {}", 24)
     (files.nodes / "n1" / "server.log").write_text(content + lines("[Push-n3]Reset write index to {}", 70))
     (files.nodes / "n2" / "server.log").write_text(lines("[Push-n3]Reset write index to {}", 1, 99))
-    shown = logs.excerpt(files, STARTED.isoformat(), 20, 30)
+    shown = node_logs.excerpt(files, STARTED.isoformat(), 20, 30)
     assert [(line.seconds, line.times) for line in shown] == [(21, 3), (24, 1)]
-    first, second = logs.over_the_run(files, STARTED.isoformat(), shown)
+    first, second = node_logs.over_the_run(files, STARTED.isoformat(), shown)
     assert (first.node, first.times, first.seconds, first.last) == ("n1", 6, 8, 70)
     assert first.text.endswith("WARN [Push-n3]Reset write index to 8")
     assert (second.times, second.seconds, second.last) == (1, 24, 24)

@@ -17,10 +17,10 @@ from hypothesis import strategies as st
 
 import reports
 from history import RunFiles
+from history.node_logs import log_files
 from history.records.finding import SEVERITIES
 from history.records.settings import options_of
 from reports.analysis import trends
-from reports.load.logs import log_files
 from reports.load.run import read_run
 from reports.load.run_row import RunRow, row_of
 from reports.load.store_index import INDEX_NAME, StoreIndex, runs_of

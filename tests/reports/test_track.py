@@ -11,11 +11,10 @@ from typing import Any
 
 import pytest
 
-from history import Probe, RunFiles
+from history import Probe, RunFiles, node_logs
 from reports.analysis.elections import claims_of, elections_of
 from reports.analysis.findings import prepare
 from reports.analysis.node_timeline import timelines_of
-from reports.load import logs
 from reports.load.run import read_run
 from reports.page import track
 from tests.support.reports.log_words import declare
@@ -117,11 +116,11 @@ def test_long_logs_are_read_around_faults_and_findings_alone(fresh: Maker, monke
     monkeypatch.setattr(track, "MAX_BYTES", 0)
     spans: list[tuple[float, float]] = []
 
-    def noted(_files: RunFiles, _started: str, start: float, stop: float) -> list[logs.LogLine]:
+    def noted(_files: RunFiles, _started: str, start: float, stop: float) -> list[node_logs.LogLine]:
         spans.append((start, stop))
         return []
 
-    monkeypatch.setattr(logs, "by_second", noted)
+    monkeypatch.setattr(node_logs, "by_second", noted)
     track.track_of(drawn)
     assert spans
     for window in drawn.windows:

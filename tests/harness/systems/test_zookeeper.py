@@ -31,8 +31,8 @@ from harness.systems.artifacts import MavenJars
 from harness.systems.law import LOST, NOT_SENT, Outcome
 from harness.systems.zookeeper_server import PORT, SLF4J
 from harness.workloads import Invocation
+from history.node_logs import seconds_of
 from history.recording import Recording
-from reports.load.logs import seconds_of
 
 NODES = tuple(Machine(f"n{number}", f"10.0.0.{number}") for number in (1, 2, 3))
 SETUP = Setup(version="3.9.4", options={"peeks": "plain", "commit_log": 500}, nodes=NODES, client_timeout=0.3)

@@ -18,10 +18,10 @@ from itertools import groupby
 from pathlib import Path
 from typing import BinaryIO, Final, NamedTuple
 
-from history import RunFiles
+from history.log_times import stamp_of
 from history.recording import LOG_LINE, Recording
+from history.records.layout import RunFiles
 from history.records.log_words import LogWords
-from reports.load.log_times import stamp_of
 
 _LEVEL: Final = re.compile(r"\b(ERROR|WARN|INFO|DEBUG|TRACE)\b")
 #: Words that matter in any system's log; each system adds its own (``history.records.log_words``).

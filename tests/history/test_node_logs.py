@@ -6,9 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from history import RunFiles
+from history import RunFiles, node_logs
 from history.records.log_words import LogWords
-from reports.load import logs
 from tests.support.reports.log_words import declare
 
 LOG = """2026-03-01T02:00:01.000Z INFO  [a] early
@@ -25,11 +24,11 @@ def test_log_excerpts_are_tied_to_the_run_and_free_of_noise(tmp_path: Path) -> N
     (tmp_path / "nodes" / "n1").mkdir(parents=True)
     (tmp_path / "nodes" / "n1" / "register.log").write_text(LOG)
     declare(RunFiles(tmp_path))
-    found = logs.excerpt(RunFiles(tmp_path), "2026-03-01T02:00:00Z", 10, 12)
+    found = node_logs.excerpt(RunFiles(tmp_path), "2026-03-01T02:00:00Z", 10, 12)
     assert [line.seconds for line in found] == pytest.approx([10.5, 10.5, 10.6, 11])
     assert [line.level for line in found] == ["WARN", "", "", "ERROR"]
-    assert logs.excerpt(RunFiles(tmp_path), "not a time", 10, 12) == []
-    assert [line.level for line in logs.excerpt(RunFiles(tmp_path), "2026-03-01T02:00:00Z", 10, 12, limit=2)] == [
+    assert node_logs.excerpt(RunFiles(tmp_path), "not a time", 10, 12) == []
+    assert [line.level for line in node_logs.excerpt(RunFiles(tmp_path), "2026-03-01T02:00:00Z", 10, 12, limit=2)] == [
         "WARN",
         "ERROR",
     ]
@@ -40,7 +39,7 @@ def test_what_a_line_means_is_said_by_the_system_in_the_results(tmp_path: Path) 
     _log(files, "n1", [(11.0, f"INFO  {text}") for text in texts])
 
     def seen() -> list[tuple[str, int, bool]]:
-        found = logs.excerpt(files, "2026-03-01T02:00:00Z", 10, 12)
+        found = node_logs.excerpt(files, "2026-03-01T02:00:00Z", 10, 12)
         return [(line.text.partition(" x ")[2], line.weight, line.of_replication) for line in found]
 
     assert seen() == [
@@ -82,9 +81,9 @@ def test_dates_of_other_systems_are_tied_to_the_run(tmp_path: Path, dated: str) 
     clocks = (f"02:{n // 60:02d}:{n % 60:02d}.500" for n in range(2400))
     lines = "".join(f"{dated.format(clock)} slow {'x' * 60}\n" for clock in clocks)
     (tmp_path / "nodes" / "n1" / "server-console.log").write_text(lines)
-    found = logs.excerpt(RunFiles(tmp_path), "2026-03-01T02:00:00Z", 2000, 2002)
+    found = node_logs.excerpt(RunFiles(tmp_path), "2026-03-01T02:00:00Z", 2000, 2002)
     assert [(line.seconds, line.times) for line in found] == [(2000.5, 2)]
-    assert logs.seconds_of(lines.splitlines()[9], "2026-03-01T02:00:00Z") == 9.5
+    assert node_logs.seconds_of(lines.splitlines()[9], "2026-03-01T02:00:00Z") == 9.5
 
 
 def test_a_long_log_is_searched_by_bisection(tmp_path: Path) -> None:
@@ -94,7 +93,7 @@ def test_a_long_log_is_searched_by_bisection(tmp_path: Path) -> None:
         for n in range(0, 300_000, 20)
     ]
     (tmp_path / "nodes" / "n1" / "register.log").write_text("\n".join(lines) + "\n")
-    found = logs.excerpt(RunFiles(tmp_path), "2026-03-01T02:00:00Z", 200.0, 200.1)
+    found = node_logs.excerpt(RunFiles(tmp_path), "2026-03-01T02:00:00Z", 200.0, 200.1)
     (line,) = found
     assert (round(line.seconds, 3), line.times) == (200.0, 6)
 
@@ -103,7 +102,7 @@ def test_rotated_logs_are_searched_too(tmp_path: Path) -> None:
     (tmp_path / "nodes" / "n1").mkdir(parents=True)
     for name, clock in (("register.log.1", "10"), ("register.log", "11"), ("register.log.gz", "11")):
         (tmp_path / "nodes" / "n1" / name).write_text(f"2026-03-01T02:00:{clock}.000Z WARN  [x] in {name}\n")
-    found = logs.excerpt(RunFiles(tmp_path), "2026-03-01T02:00:00Z", 9, 12)
+    found = node_logs.excerpt(RunFiles(tmp_path), "2026-03-01T02:00:00Z", 9, 12)
     assert [line.file for line in found] == ["register.log.1", "register.log"]
 
 
@@ -119,7 +118,7 @@ def test_an_excerpt_is_centred_on_its_event_and_counts_what_it_leaves_out(tmp_pa
     _log(files, "n1", [(10 + n / 100, f"INFO line {letters[n]}") for n in range(400)])
     _log(files, "n2", [(10.5, "WARN [ChangeRoleToLeader] early"), (12.9, "WARN [TRUNCATE] late"), (12.1, "INFO x")])
     _log(files, "n3", [(12.0, "ERROR not asked for")])
-    found = logs.around(files, "2026-03-01T02:00:00Z", (12.0, 12.0), ["n1", "n2", "n4", "n1"], (1.6, 1.0), 30)
+    found = node_logs.around(files, "2026-03-01T02:00:00Z", (12.0, 12.0), ["n1", "n2", "n4", "n1"], (1.6, 1.0), 30)
     assert found.nodes == ("n1", "n2", "n4")
     assert found.silent == ("n4",)
     mine = [line for line in found.lines if line.node == "n1"]
@@ -137,11 +136,11 @@ def test_an_excerpt_keeps_the_occurrence_nearest_to_its_event_and_only_the_head_
     files = RunFiles(tmp_path)
     trace = "ERROR java.io.IOException: full\n\tat a.b.C.d(C.java:1)\n\tat a.b.E.f(E.java:2)"
     _log(files, "n1", [(at, f"INFO append {round(at * 10)}") for at in (1.0, 1.9, 2.9)] + [(2.95, trace)])
-    found = logs.around(files, "2026-03-01T02:00:00Z", (2.0, 2.0), ["n1"], (2.0, 1.0), 30)
+    found = node_logs.around(files, "2026-03-01T02:00:00Z", (2.0, 2.0), ["n1"], (2.0, 1.0), 30)
     assert [line.seconds for line in found.lines] == pytest.approx([1.9, 2.95])
     assert [line.times for line in found.lines] == [3, 1]
     assert found.left_out == 2
-    nowhere = logs.around(files, "", (2.0, 2.0), ["n1"], (2.0, 1.0), 30)
+    nowhere = node_logs.around(files, "", (2.0, 2.0), ["n1"], (2.0, 1.0), 30)
     assert (nowhere.lines, nowhere.nodes) == ((), ())
 
 
@@ -149,7 +148,7 @@ def test_lines_that_name_different_nodes_are_not_counted_as_one(tmp_path: Path) 
     files = RunFiles(tmp_path)
     lines = [(10 + n / 100, f"WARN [Push-n{n % 2 * 2 + 3}] term 4 entry {n}") for n in range(100)]
     _log(files, "n1", lines)
-    found = logs.excerpt(files, "2026-03-01T02:00:00Z", 9, 12)
+    found = node_logs.excerpt(files, "2026-03-01T02:00:00Z", 9, 12)
     assert [(line.text.partition("[")[2][:7], line.times) for line in found] == [("Push-n3", 50), ("Push-n5", 50)]
 
 
@@ -164,9 +163,9 @@ def test_nodes_of_many_are_distinguished_and_long_numbers_are_still_counted(tmp_
     for node in ("n100", "n101", "n102", "broker-7", "broker-8"):
         (files.nodes / node).mkdir()
     for found in (
-        logs.excerpt(files, "2026-03-01T02:00:00Z", 9, 12),
-        logs.around(files, "2026-03-01T02:00:00Z", (10.0, 10.0), ["n1"], (1.0, 2.0), 30).lines,
-        logs.by_second(files, "2026-03-01T02:00:00Z", 9, 12),
+        node_logs.excerpt(files, "2026-03-01T02:00:00Z", 9, 12),
+        node_logs.around(files, "2026-03-01T02:00:00Z", (10.0, 10.0), ["n1"], (1.0, 2.0), 30).lines,
+        node_logs.by_second(files, "2026-03-01T02:00:00Z", 9, 12),
     ):
         assert [(line.text.partition("[")[2][:22], line.times) for line in found] == [
             ("Push-n100] broker-7 en", 40),
@@ -177,7 +176,7 @@ def test_nodes_of_many_are_distinguished_and_long_numbers_are_still_counted(tmp_
 def test_of_many_kinds_of_lines_one_that_is_repeated_very_often_is_kept(tmp_path: Path) -> None:
     files = RunFiles(tmp_path)
     kinds = [(10 + n / 100, f"WARN {chr(97 + n)}") for n in range(20)]
-    _log(files, "n1", [*kinds, *((11 + n / 2000, f"WARN stuck at {n}") for n in range(logs.OFTEN))])
-    _log(files, "n2", [*kinds, *((11 + n / 2000, f"WARN stuck at {n}") for n in range(logs.OFTEN - 1))])
-    found = logs.excerpt(files, "2026-03-01T02:00:00Z", 9, 12, limit=10)
+    _log(files, "n1", [*kinds, *((11 + n / 2000, f"WARN stuck at {n}") for n in range(node_logs.OFTEN))])
+    _log(files, "n2", [*kinds, *((11 + n / 2000, f"WARN stuck at {n}") for n in range(node_logs.OFTEN - 1))])
+    found = node_logs.excerpt(files, "2026-03-01T02:00:00Z", 9, 12, limit=10)
     assert [line.node for line in found if "stuck" in line.text] == ["n1"]

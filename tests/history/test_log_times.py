@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from reports.load.log_times import stamp_of
+from history.log_times import stamp_of
 
 ORIGIN = datetime(2026, 11, 26, 21, 11, 20, tzinfo=UTC).timestamp()
 
