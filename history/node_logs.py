@@ -34,6 +34,8 @@ _NEWEST_NAME: Final = re.compile(r"\.log$")
 MAX_LINE: Final = 400
 #: How many bytes at the end of a file are read to get its last lines.
 _TAIL_BYTES: Final = 65536
+#: If logs have more bytes than this, only the lines around moments of interest are read.
+MAX_BYTES: Final = 24_000_000
 #: A line that a node repeats this often in an excerpt probably shows where the node is stuck.
 OFTEN: Final = 1000
 
@@ -227,6 +229,18 @@ def by_second(run: RunFiles | Recording, started: str, start_s: float, end_s: fl
         for _, same in groupby(kept, key=lambda line: int(line.seconds)):
             found += _collapsed(same, lambda line: line.seconds, counted)
     return found
+
+
+def merged(moments: Iterable[float], room_s: float) -> list[tuple[float, float]]:
+    """Return the times within ``room_s`` seconds of any moment, without overlaps, in order."""
+    spans: list[tuple[float, float]] = []
+    for moment in sorted(moments):
+        start, stop = max(moment - room_s, 0.0), moment + room_s
+        if spans and start <= spans[-1][1]:
+            spans[-1] = (spans[-1][0], stop)
+        else:
+            spans.append((start, stop))
+    return spans
 
 
 def _counted(files: RunFiles, nodes: Iterable[str] = ()) -> re.Pattern[str]:

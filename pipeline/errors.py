@@ -6,7 +6,8 @@
     ├── SessionError            no Spark session: the JVM did not start, or not in time
     │   └── JavaMissingError    there is no Java to start it with
     ├── PackageMissingError     no jar for a kind of URI, such as s3a://
-    └── JobError                a Spark job died (a worker was killed, or sees no files)
+    ├── JobError                a Spark job died (a worker was killed, or sees no files)
+    └── QuestionError           a question over all runs that cannot be understood
 
 Bad recorded files, and tables that this release cannot read, raise ``history.FormatError``; disk errors raise
 ``OSError``.
@@ -33,3 +34,7 @@ class PackageMissingError(PipelineError):
 
 class JobError(PipelineError):
     """A Spark job failed; the message gives the first cause."""
+
+
+class QuestionError(PipelineError):
+    """A question cannot be understood, or names something that no run has; the message says how to ask."""

@@ -8,8 +8,17 @@ from typing import Final
 import pyarrow as pa
 
 from history.metrics import recovery
-from history.tables.schemas import CONCLUSIONS, RUNS, RUNS_VERSION, TABLES, TABLES_VERSION, TRENDS, TRENDS_VERSION
-from pipeline.tables import windows
+from history.tables.schemas import (
+    CONCLUSIONS,
+    EVENT_KINDS,
+    RUNS,
+    RUNS_VERSION,
+    TABLES,
+    TABLES_VERSION,
+    TRENDS,
+    TRENDS_VERSION,
+)
+from pipeline.tables import events, windows
 from pipeline.warehouse import trends
 
 _SUBJECTS: Final = {
@@ -24,10 +33,15 @@ _SUBJECTS: Final = {
     "coverage": "Which faults hit which phases of a run, according to the receipts, not the plan.",
     "environment": "The machines and versions that a run recorded.",
     "counterexamples": "The counterexamples of a run, each with its operations.",
+    "events": "What happened in a run and when: the moments that `harness ask` relates to each other.",
 }
 _NOTES: Final = {
     "windows": "Quantiles are by nearest rank" + (windows.__doc__ or "").partition("Quantiles are by nearest rank")[2],
     "trends": "What a *regression* is" + (trends.__doc__ or "").partition("What a *regression* is")[2],
+    "events": "| kind | what happened |\n| --- | --- |\n"
+    + "\n".join(f"| `{kind}` | {meaning} |" for kind, meaning in EVENT_KINDS.items())
+    + "\n\n"
+    + (events.__doc__ or "").partition("\n\n")[2],
     "faults": "## Recovery figures\n\n" + (recovery.__doc__ or "").partition("repeats:\n\n")[2],
 }
 

@@ -118,6 +118,7 @@ def test_the_checker_needs_no_extra_and_says_where_it_does(tmp_path: Path) -> No
         (["serve"], "report"),
         (["show"], "report"),
         (["ingest"], "report"),
+        (["ask", "gap"], "report"),
         (["list", "faults"], "run"),
         (["run", "--no-spark"], "run"),
         (["replay", "latest"], "run"),

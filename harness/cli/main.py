@@ -43,6 +43,7 @@ SECTIONS: Final[dict[str, dict[str, tuple[str, str]]]] = {
         "nightly": ("nightly", "Run a suite, then update the trends and the site."),
         "ack": ("nightly", "Acknowledge a failed run, so that it may be deleted."),
         "ingest": ("ingest", "Add runs and histories to the warehouse."),
+        "ask": ("ask", "Find events of all runs by what came before or after."),
     },
     "Machines": {
         "cluster": ("cluster", "Start, stop and inspect nodes."),

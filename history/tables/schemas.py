@@ -10,7 +10,7 @@ from typing import Final
 
 import pyarrow as pa
 
-TABLES_VERSION: Final = 4
+TABLES_VERSION: Final = 5
 RUNS_VERSION: Final = 6
 TRENDS_VERSION: Final = 4
 
@@ -205,12 +205,41 @@ COUNTEREXAMPLES: Final = pa.schema(
     ]
 )
 
+#: The kinds of events, each with its meaning; ``harness ask`` takes them as words.
+EVENT_KINDS: Final = {
+    "violation": "a counterexample, when it was complete, or another finding, when it was first seen",
+    "fault": "the nemesis began to install a fault, which was then installed or may have been",
+    "heal": "a fault was undone",
+    "leader-change": "a node leads that did not lead, or in a new term; not the first leader of the run",
+    "gap": "clients had waited 1 s for an ok under load",
+    "silent": "a node stopped answering probes",
+    "back": "a silent node answered a probe again",
+    "log": "a node logged an error, a warning or one of its system's milestones; similar lines of a second are one",
+}
+
+EVENTS: Final = pa.schema(
+    [
+        _field("time", pa.int64(), "ns; null if unknown", nullable=True),
+        _field("kind", pa.string(), "what happened; see below"),
+        _field(
+            "name", pa.string(), "kind of violation, name of the fault, or text of the log line; else null",
+            nullable=True,
+        ),
+        _field("nodes", _TEXTS, "the nodes concerned; empty if none is known"),
+        _field(
+            "seconds", pa.float64(), "length of a gap, or until a fault was healed or a node was back; else null",
+            nullable=True,
+        ),
+    ]
+)  # fmt: skip
+
 #: The tables of a run's conclusions.  They exist only in the warehouse, because they need the run's results.
 CONCLUSIONS: Final[dict[str, pa.Schema]] = {
     "checks": CHECKS,
     "coverage": COVERAGE,
     "environment": ENVIRONMENT,
     "counterexamples": COUNTEREXAMPLES,
+    "events": EVENTS,
 }
 
 #: The tables that the warehouse holds for each run, in addition to its row in ``runs``.

@@ -1,4 +1,4 @@
-"""The tables of a run's conclusions: checks, coverage, environment, counterexamples.
+"""The tables of a run's conclusions: checks, coverage, environment, counterexamples, events.
 
 They are made when the run is added to the warehouse, from ``results.json`` and the tables of faults and verdicts,
 because ``results.json`` itself may be removed later.  Without it (a history alone, or a run that was never judged),
@@ -21,24 +21,27 @@ from history.records.finding import UnderFault, findings_in
 from history.records.violations import found_in, violations_of
 from history.tables.operations import json_text, operations_table, table_of_rows
 from history.tables.schemas import CHECKS, COUNTEREXAMPLES, COVERAGE, ENVIRONMENT
+from pipeline.tables.events import event_table
 from pipeline.tables.judging import verdicts_of
+from pipeline.tables.load_figures import OfLoad
 
 _OWN: Final = ("name", "kind", "verdict", "asked", "seen")
 
 
-def conclusion_tables(run: Recording, tables: Mapping[str, pa.Table], load: Load) -> dict[str, pa.Table]:
+def conclusion_tables(run: Recording, tables: Mapping[str, pa.Table], of_load: OfLoad) -> dict[str, pa.Table]:
     """Return the tables ``history.tables.schemas.CONCLUSIONS`` of a run.
 
-    ``tables`` holds its verdicts and faults; ``load`` is when its clients were at work.  Raises FormatError if
-    ``results.json`` does not have our format.
+    ``tables`` holds its verdicts and faults; ``of_load`` is the result of ``pipeline.tables.load_figures``.  Raises
+    FormatError if ``results.json`` does not have our format.
     """
     results = run.lenient("results")
     try:
         return {
             "checks": table_of_rows(_checks(results), CHECKS),
-            "coverage": coverage_table(tables["faults"].to_pylist(), load, _ok_under(results)),
+            "coverage": coverage_table(tables["faults"].to_pylist(), of_load.load, _ok_under(results)),
             "environment": table_of_rows(_flat(results.get("environment") or {}), ENVIRONMENT),
             "counterexamples": counterexample_table(tables["verdicts"]),
+            "events": event_table(run, results, tables, of_load.gaps),
         }
     except (AttributeError, KeyError, TypeError, ValueError, pa.ArrowException) as error:
         raise FormatError(

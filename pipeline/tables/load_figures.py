@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -42,12 +42,20 @@ def batches_of(table: Path) -> Batches:
     return read
 
 
-def load_figures(batches: Batches, clock: AwakeClock, healed: int = 0) -> tuple[dict[str, Any], Load]:
+class OfLoad(NamedTuple):
+    """A run's load, its ``figures``, and its ``gaps``: (start in ns, length in s) of each time without an ok."""
+
+    figures: dict[str, Any]
+    load: Load
+    gaps: list[tuple[int, float]]
+
+
+def load_figures(batches: Batches, clock: AwakeClock, healed: int = 0) -> OfLoad:
     """Return the load and its figures: ``operations``, ``ok``, ``rate``, ``unavailable_s`` and the latencies.
 
     The table ``runs`` says what they mean.  All but the first two are figures of the load
-    (``history.metrics.recovery``), on ``clock``, which leaves out standstills.  The returned load has the times of the
-    run.  ``healed`` is the last time of any fault (ns).
+    (``history.metrics.recovery``), on ``clock``, which leaves out standstills.  The returned load, and the starts of
+    the gaps, have the times of the run.  ``healed`` is the last time of any fault (ns).
     """
     slices = [Slice.of(batch) for batch in batches()]
     load, phased, ok = Slice.load(slices, (), healed), any(piece.phased for piece in slices), 0
@@ -59,14 +67,16 @@ def load_figures(batches: Batches, clock: AwakeClock, healed: int = 0) -> tuple[
         for name, since in _SINCE.items():
             counts[name] += len(_waits(answered, since, clock))
     awake = load.awake(clock)
+    sent = bool(Slice.asked_in(slices))
+    gaps = _gaps(seconds, load, clock) if sent else []
     figures: dict[str, Any] = {
         "operations": sum(piece.operations for piece in slices),
         "ok": ok,
         "rate": counts["p99_ms"] * SECOND / (awake.end - awake.begin) if awake.end > awake.begin else None,
-        "unavailable_s": _unavailable(seconds, load, clock) if Slice.asked_in(slices) else None,
+        "unavailable_s": sum(length for _, length in gaps) if sent else None,
         **{name: _p99(batches, counts[name], since, clock, phased=phased) for name, since in _SINCE.items()},
     }
-    return figures, load
+    return OfLoad(figures, load, gaps)
 
 
 def _by_second(times: _Numbers, *seconds: pa.Table) -> pa.Table:
@@ -79,11 +89,12 @@ def _by_second(times: _Numbers, *seconds: pa.Table) -> pa.Table:
     return groups.aggregate([("first", "min"), ("last", "max")]).rename_columns(["second", "first", "last"])
 
 
-def _unavailable(seconds: pa.Table, load: Load, clock: AwakeClock) -> float:
-    """Return the seconds of the load that lie in stretches of more than GAP_S without an ok."""
+def _gaps(seconds: pa.Table, load: Load, clock: AwakeClock) -> list[tuple[int, float]]:
+    """Return (start in ns, length in s) of the stretches of the load of more than GAP_S without an ok."""
     seen = np.sort(np.concatenate([seconds["first"].to_numpy(), seconds["last"].to_numpy()]))
-    gaps = np.diff(clock.times(np.concatenate(([load.begin], np.clip(seen, load.begin, load.end), [load.end]))))
-    return float(gaps[gaps > GAP_S * SECOND].sum()) / SECOND
+    edges = np.concatenate(([load.begin], np.clip(seen, load.begin, load.end), [load.end]))
+    lengths = np.diff(clock.times(edges)) / SECOND
+    return [(int(edges[place]), float(lengths[place])) for place in np.flatnonzero(lengths > GAP_S)]
 
 
 def _p99(batches: Batches, count: int, since: str, clock: AwakeClock, *, phased: bool) -> float | None:

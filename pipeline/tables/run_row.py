@@ -17,12 +17,13 @@ from history.records.layout import start_of
 from history.records.plans import nemesis_name, system_version
 from history.records.results import verdict_of
 from history.records.settings import machine_of, settings_of
+from pipeline.tables.load_figures import OfLoad
 
 
 def run_row(
     run: Recording,
     name: str,
-    of_load: tuple[dict[str, Any], Load],
+    of_load: OfLoad,
     tables: Mapping[str, pa.Table],
     fingerprint: str,
     written: int,
@@ -31,7 +32,7 @@ def run_row(
 
     ``of_load`` is the result of ``pipeline.tables.load_figures``; ``tables`` holds verdicts, faults and checks.
     """
-    figures, load = of_load
+    figures, load, _ = of_load
     plan, results, suite = map(run.lenient, ("plan", "results", "suite"))
     test, _, started = name.rpartition("/")
     verdicts = tables["verdicts"]

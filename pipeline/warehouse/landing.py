@@ -129,7 +129,7 @@ class Landing:
         tables = {table: read_table(files.table(table), table) for table in names}
         batches = batches_of(files.table("operations")) if large else tables["operations"].to_batches
         figures = load_figures(batches, run.clock, last_moment(tables["faults"]))
-        tables |= conclusion_tables(run, tables, figures[1])
+        tables |= conclusion_tables(run, tables, figures)
         row = run_row(run, name, figures, tables, mark, written)
         tables["runs"] = table_of_rows([row], RUNS)
         month = month_of(row["started"])

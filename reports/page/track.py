@@ -17,8 +17,6 @@ from reports.style.format import one_line
 
 MAX_LINES: Final = 800
 MAX_ARROWS: Final = 400
-#: If logs have more bytes than this, they are read only around faults and findings.
-MAX_BYTES: Final = 24_000_000
 ROOM_S: Final = 2.0
 #: Place of the harness, which is not a node.
 HARNESS: Final = -1
@@ -59,25 +57,17 @@ def _lines(drawn: Drawn) -> list[LogLine]:
     """Choose the lines worth a mark: errors and warnings before others, the rarest first."""
     run, end = drawn.run, drawn.run.end / 1e9
     size = sum(path.stat().st_size for _, path in node_logs.log_files(run.files))
-    spans = [(0.0, end)] if size <= MAX_BYTES else _spans(drawn, end)
+    spans = [(0.0, end)] if size <= node_logs.MAX_BYTES else node_logs.merged(_moments(drawn), ROOM_S)
     found = [line for start, stop in spans for line in node_logs.by_second(run.recording, run.started, start, stop)]
     found.sort(key=lambda line: (-line.weight, line.times))
     return sorted(found[:MAX_LINES], key=lambda line: line.seconds)
 
 
-def _spans(drawn: Drawn, end: float) -> list[tuple[float, float]]:
-    """Merge the times around faults, violations and findings."""
+def _moments(drawn: Drawn) -> list[float]:
+    """Return the times of faults, violations and findings, in seconds."""
     moments = [moment for w in drawn.windows for moment in (w.started, w.healed) if moment is not None]
     moments += [violation.since for violation in drawn.violations]
-    moments += [observed[0] for _, every in moments_by_check(drawn) for observed in every]
-    merged: list[tuple[float, float]] = []
-    for moment in sorted(moments):
-        start, stop = max(moment - ROOM_S, 0.0), min(moment + ROOM_S, end)
-        if merged and start <= merged[-1][1]:
-            merged[-1] = (merged[-1][0], max(stop, merged[-1][1]))
-        else:
-            merged.append((start, stop))
-    return merged
+    return moments + [observed[0] for _, every in moments_by_check(drawn) for observed in every]
 
 
 def _elections(timelines: Sequence[NodeTimeline]) -> Iterator[list[Any]]:

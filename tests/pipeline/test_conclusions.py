@@ -38,7 +38,7 @@ RESULTS = {
     "verdict": "invalid",
     "sentence": "linearizable: no",
     "checks": CHECKS,
-    "keys": [{"counterexamples": [{"kind": "stale-read"}]}],
+    "keys": [{"counterexamples": [{"kind": "stale-read", "sentence": "", "operations": []}]}],
     "environment": {"java": "17 \ud800", "nodes": {"n1": "10.0.0.1"}, "cores": 2},
     "warnings": ["a clock ran away"],
     "harness_failure": None,
@@ -97,6 +97,13 @@ def test_the_warehouse_says_why_when_the_run_is_gone(judged: RunFiles, tmp_path)
     (example,) = rows(warehouse, "counterexamples")
     assert (example["key"], example["place"], example["shown_at"]) == ('"k"', 0, 3 * SECOND)
     assert [(one["f"], one["value"], one["result"]) for one in example["core"]][-1] == ("read", "null", "2")
+    events = [(row["time"], row["kind"], row["name"], row["nodes"]) for row in rows(warehouse, "events")]
+    assert [event for event in events if event[1] != "gap"] == [
+        (0, "violation", "stale-read", []),
+        (SECOND, "fault", "kill", ["n1"]),
+        (2 * SECOND, "heal", "kill", ["n1"]),
+        (None, "violation", "no-recovery", ["n2"]),
+    ]
 
 
 def test_what_a_suite_expected_is_added_after_the_run_was(judged: RunFiles, tmp_path) -> None:
@@ -113,7 +120,7 @@ def test_what_a_suite_expected_is_added_after_the_run_was(judged: RunFiles, tmp_
 def test_a_run_that_was_never_judged_has_no_reasons(judged: RunFiles, tmp_path) -> None:
     judged.results.unlink()
     append_run(tmp_path / "warehouse", judged)
-    assert [len(rows(tmp_path / "warehouse", name)) for name in CONCLUSIONS] == [0, 1, 0, 1]
+    assert [len(rows(tmp_path / "warehouse", name)) for name in CONCLUSIONS] == [0, 1, 0, 1, 4]
     (run,) = read_runs(tmp_path / "warehouse").to_pylist()
     assert (run["sentence"], run["kinds"], run["failed_gates"]) == (None, None, None)
 

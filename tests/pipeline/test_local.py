@@ -46,7 +46,7 @@ def test_when_an_operation_was_due(recorder) -> None:
     recorder.at(9).event("ok", 0, "read", value=None).event("ok", 1, "read", value=None)
     tables_of(run := recorder.close())
     assert read_table(run.table("operations"), "operations")["intended"].to_pylist() == [2_000_000, None]
-    figures, _ = load_figures(batches_of(run.table("operations")), AwakeClock())
+    figures, *_ = load_figures(batches_of(run.table("operations")), AwakeClock())
     assert (figures["p99_ms"], figures["response_p99_ms"]) == (4, 7)
 
 

@@ -25,7 +25,7 @@ def figures_of(run: RunFiles) -> tuple[list[dict[str, Any]], dict[str, Any]]:
     recording = Recording(run.root)
     tables = {name: read_table(run.table(name), name) for name in TABLES}
     figures = load_figures(batches_of(run.table("operations")), recording.clock, last_moment(tables["faults"]))
-    tables |= conclusion_tables(recording, tables, figures[1])
+    tables |= conclusion_tables(recording, tables, figures)
     faults = [{name: cell for name, cell in row.items() if name not in MOMENTS} for row in tables["faults"].to_pylist()]
     return faults, run_row(recording, "test/run", figures, tables, "", 0)
 

@@ -113,7 +113,7 @@ def test_lines_are_of_nodes_and_harness_each_kind_once_a_second(fresh: Maker) ->
 
 def test_long_logs_are_read_around_faults_and_findings_alone(fresh: Maker, monkeypatch: pytest.MonkeyPatch) -> None:
     drawn = prepare(read_run(fresh("valid")))
-    monkeypatch.setattr(track, "MAX_BYTES", 0)
+    monkeypatch.setattr(node_logs, "MAX_BYTES", 0)
     spans: list[tuple[float, float]] = []
 
     def noted(_files: RunFiles, _started: str, start: float, stop: float) -> list[node_logs.LogLine]:

@@ -333,7 +333,7 @@ def test_the_load_is_the_same_wherever_it_is_looked_for(
     assert load == load_of_columns(from_table(table), receipts)
     answered = sum(one.outcome == "ok" and (one.phase == "main" or not phased) for one in operations)
     last = last_moment(fault_table(receipts, np.empty(0, np.int64), load, AwakeClock()))
-    found, same_load = load_figures(lambda: iter(table.to_batches(3)), AwakeClock(), last)
+    found, same_load, _ = load_figures(lambda: iter(table.to_batches(3)), AwakeClock(), last)
     assert same_load == load
     assert found["rate"] == (pytest.approx(answered * S / (load.end - load.begin)) if load.end > load.begin else None)
     assert sum(one.applied for one in operations) == len(ok_times(table))
