@@ -249,7 +249,7 @@ def test_the_page_says_what_the_bug_does_and_how_to_look_for_longer(fresh: Maker
         ("stale-reads", "Planted: stale-reads: log reads are answered from the node's own memory"),
         (
             "ledgers-lost",
-            "Planted: wiped-bookies: what it does is not recorded here; harness list systems bookkeeper says",
+            "Planted: wiped-bookies: what it does is not recorded here; harness list systems bookkeeper shows",
         ),
     ],
 )
