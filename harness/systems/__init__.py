@@ -18,7 +18,7 @@
 ``dledger``     the register on DLedger
 ``rocketmq``    Apache RocketMQ's controller; ``rocketmq_brokers``: its brokers
 ``bookkeeper``  Apache BookKeeper
-``postgresql``  PostgreSQL
+``postgresql``  PostgreSQL; ``mariadb``: MariaDB; ``sql``: what databases that speak SQL share
 ``zookeeper``   Apache ZooKeeper; ``zookeeper_server``: how to start one of its servers, also for other systems
 ==============  ========================================================================================================
 """

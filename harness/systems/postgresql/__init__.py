@@ -3,13 +3,10 @@
 ================  =====================================================================================
 ``binaries``      the server's programs of each version
 ``server``        the processes, their settings, files on disk
-``schema``        the tables, and the statements of each operation
 ``prober``        the state of a server: its role, its timeline, and where its log ends
 ``deadline``      statements with a time limit
 ``client``        one connection, without retries
 ``outcomes``      the law of outcomes: what an answer proves
-``acknowledged``  the check that no acknowledged append is lost
-``workloads``     transactions, and objects that are one row each
 ================  =====================================================================================
 """
 
@@ -24,8 +21,8 @@ from harness.systems.postgresql.client import Client
 from harness.systems.postgresql.outcomes import LAW
 from harness.systems.postgresql.prober import Prober
 from harness.systems.postgresql.server import describe, leads, refuse, roles, servers, surface
-from harness.systems.postgresql.workloads import LEVELS, WORKLOADS
 from harness.systems.promise import Promise
+from harness.systems.sql.workloads import LEVELS, WORKLOADS
 
 _ISOLATION: Final = "https://www.postgresql.org/docs/18/transaction-iso.html"
 _WAL: Final = "https://www.postgresql.org/docs/18/wal-reliability.html"

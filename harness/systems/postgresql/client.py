@@ -13,8 +13,8 @@ from harness.systems.api import Machine, Setup
 from harness.systems.law import NOT_SENT, Outcome
 from harness.systems.postgresql.deadline import finish
 from harness.systems.postgresql.outcomes import LAW, End, case_of
-from harness.systems.postgresql.schema import Rows, answer, statements
-from harness.systems.postgresql.server import connection_words
+from harness.systems.postgresql.server import DIALECT, connection_words
+from harness.systems.sql.statements import Rows, answer, statements
 from harness.workloads import Invocation
 
 #: How long a client waits after it could not connect, in seconds.
@@ -56,7 +56,7 @@ class Client:
         return await finish(self._carry_out(invocation), self._connection, left)
 
     async def _carry_out(self, invocation: Invocation) -> Outcome:
-        work = statements(self._workload, invocation)
+        work = statements(DIALECT, self._workload, invocation)
         end = End(committing=len(work) == 1, writes=any(statement.writes for statement in work))
         rows: list[Rows] = []
         try:

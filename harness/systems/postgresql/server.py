@@ -9,14 +9,22 @@ import psycopg
 
 from harness.systems.api import Machine, Role, Setup, Shell, Surface
 from harness.systems.postgresql.binaries import WITH_BACKUP, bin_directory, unpacking
-from harness.systems.postgresql.schema import TABLES
 from harness.systems.ready import listening
+from harness.systems.sql.statements import Dialect
 from nemesis.core.ports import Command
 
 PORT: Final = 5432
 #: Workloads whose reads may be stale, as those of a standby are.
 ON_STANDBYS: Final = ("list-append", "rw-register", "long-fork", "write-skew")
 STORE: Final = "store"
+_INSERT: Final = "INSERT INTO {} AS t VALUES (%s, %s) ON CONFLICT"
+DIALECT: Final = Dialect(
+    name="text", text="text",
+    append=f"{_INSERT} (id) DO UPDATE SET val = t.val || ',' || excluded.val",
+    put=f"{_INSERT} (id) DO UPDATE SET val = excluded.val",
+    add=f"{_INSERT} (id) DO UPDATE SET val = t.val + excluded.val",
+    create=f"{_INSERT} DO NOTHING",
+)  # fmt: skip
 #: The server refuses to run as root.
 _UNPRIVILEGED: Final = ("setpriv", "--reuid=nobody", "--regid=nogroup", "--clear-groups", "env", "HOME=/tmp")
 #: Makes the database and syncs all files at the end, instead of one by one.
@@ -99,7 +107,7 @@ def leads(setup: Setup) -> str | None:
     primary, *standbys = servers(setup)
     try:
         with psycopg.connect(**connection_words(primary), autocommit=True) as connection:
-            for table in TABLES:
+            for table in DIALECT.tables:
                 connection.execute(table)
         for node in standbys:
             with psycopg.connect(**connection_words(node), autocommit=True) as connection:

@@ -11,7 +11,7 @@ pytest.importorskip("psycopg", reason="needs the extra postgresql")
 
 from harness.systems import Machine, Setup
 from harness.systems.api import Evidence
-from harness.systems.postgresql.acknowledged import acknowledged
+from harness.systems.sql.acknowledged import acknowledged
 from history import Check, Operation
 from history.records.finding import Contradiction
 

@@ -11,19 +11,35 @@ from harness.generators import Invocation
 
 #: The number of tables over which the keys of transactions are spread.
 _SPREAD: Final = 3
-TABLES: Final = (
-    *(f"CREATE TABLE IF NOT EXISTS txn{number} (id int PRIMARY KEY, val text)" for number in range(_SPREAD)),
-    "CREATE TABLE IF NOT EXISTS registers (id text PRIMARY KEY, val text)",
-    "CREATE TABLE IF NOT EXISTS counters (id text PRIMARY KEY, val bigint)",
-    "CREATE TABLE IF NOT EXISTS accounts (id int PRIMARY KEY, val bigint)",
-    "CREATE TABLE IF NOT EXISTS elements (id text, val int, PRIMARY KEY (id, val))",
-)
-_APPEND: Final = "INSERT INTO {} AS t VALUES (%s, %s) ON CONFLICT (id) DO UPDATE SET val = t.val || ',' || excluded.val"
-_PUT: Final = "INSERT INTO {} VALUES (%s, %s) ON CONFLICT (id) DO UPDATE SET val = excluded.val"
-_ADD: Final = "INSERT INTO {} AS t VALUES (%s, %s) ON CONFLICT (id) DO UPDATE SET val = t.val + excluded.val"
 _GET: Final = "SELECT val FROM {} WHERE id = %s"
 
 Rows: TypeAlias = Sequence[tuple[Any, ...]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Dialect:
+    """The SQL of one database: its column types, and statements that insert a row into table ``{}``.
+
+    If the row exists, ``append``, ``put`` and ``add`` change its value, and ``create`` leaves it alone.
+    """
+
+    name: str
+    text: str
+    append: str
+    put: str
+    add: str
+    create: str
+
+    @property
+    def tables(self) -> tuple[str, ...]:
+        """The statements that create the tables; that of ``elements`` comes last."""
+        columns = {f"txn{number}": f"id int PRIMARY KEY, val {self.text}" for number in range(_SPREAD)} | {
+            "registers": f"id {self.name} PRIMARY KEY, val {self.text}",
+            "counters": f"id {self.name} PRIMARY KEY, val bigint",
+            "accounts": "id int PRIMARY KEY, val bigint",
+            "elements": f"id {self.name}, val int, PRIMARY KEY (id, val)",
+        }
+        return tuple(f"CREATE TABLE IF NOT EXISTS {table} ({those})" for table, those in columns.items())
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,16 +59,16 @@ class Statement:
         return not self.writes or "RETURNING" in self.sql
 
 
-def statements(workload: str, operation: Invocation) -> list[Statement]:
+def statements(dialect: Dialect, workload: str, operation: Invocation) -> list[Statement]:
     """Return the statements of an operation; if there are several, they form one transaction."""
     f, key, value = operation.f, operation.key, operation.value
     if f == "txn":
-        return [_step(*step, lists=workload != "rw-register") for step in value]
+        return [_step(dialect, *step, lists=workload != "rw-register") for step in value]
     if workload == "bank":
         if f == "read":
             return [Statement("SELECT id, val FROM accounts ORDER BY id")]
         whence, whither, amount = value
-        add = f"{_ADD.format('accounts')} RETURNING id, val"
+        add = f"{dialect.add.format('accounts')} RETURNING id, val"
         return [Statement(add, (whence, -amount)), Statement(add, (whither, amount))]
     if workload == "set":
         if f == "add":
@@ -62,22 +78,22 @@ def statements(workload: str, operation: Invocation) -> list[Statement]:
     if f == "read":
         return [Statement(_GET.format(table), (key,))]
     if f == "add":
-        return [Statement(_ADD.format(table), (key, value))]
+        return [Statement(dialect.add.format(table), (key, value))]
     if f == "write":
-        return [Statement(_PUT.format(table), (key, json.dumps(value)))]
+        return [Statement(dialect.put.format(table), (key, json.dumps(value)))]
     old, new = value
     if old is None:
-        return [Statement("INSERT INTO registers VALUES (%s, %s) ON CONFLICT DO NOTHING", (key, json.dumps(new)))]
+        return [Statement(dialect.create.format("registers"), (key, json.dumps(new)))]
     return [
         Statement("UPDATE registers SET val = %s WHERE id = %s AND val = %s", (json.dumps(new), key, json.dumps(old)))
     ]
 
 
-def _step(f: str, key: int, value: Any, *, lists: bool) -> Statement:
+def _step(dialect: Dialect, f: str, key: int, value: Any, *, lists: bool) -> Statement:
     table = f"txn{key % _SPREAD}"
     if f == "r":
         return Statement(_GET.format(table), (key,))
-    return Statement((_APPEND if lists else _PUT).format(table), (key, str(value)))
+    return Statement((dialect.append if lists else dialect.put).format(table), (key, str(value)))
 
 
 def answer(workload: str, operation: Invocation, rows: Sequence[Rows]) -> Any:

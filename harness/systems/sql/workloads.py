@@ -7,12 +7,12 @@ from typing import Final
 
 from harness.generators import Generator
 from harness.systems.api import Scale, Setup, Workload
-from harness.systems.postgresql.acknowledged import acknowledged
+from harness.systems.sql.acknowledged import acknowledged
 from harness.systems.workloads import BANK, CAS_REGISTER, COUNTER, REGISTER, SET
 from harness.workloads.transactions import READ_ONLY, Beside, last_transactions, long_forks, mixed, write_skews
 from history.readers.transactions.columns import TXN
 
-#: The levels of SQL, and what PostgreSQL guarantees at each.
+#: The levels of SQL, and the level by which each is judged.
 LEVELS: Final = {
     "serializable": "serializable", "repeatable-read": "snapshot-isolation", "read-committed": "read-committed",
 }  # fmt: skip

@@ -1,0 +1,8 @@
+"""Shared by databases that speak SQL: statements of each operation, workloads, a check of acknowledged appends.
+
+================  =====================================================================================
+``statements``    the tables, and the statements of each operation, in the words of a dialect
+``workloads``     transactions, and objects of one row
+``acknowledged``  that acknowledged appends survive
+================  =====================================================================================
+"""
