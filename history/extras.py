@@ -34,6 +34,7 @@ EXTRAS: Final = {
     "spark": Extra(
         "Spark", ("pandas", "py4j", "pyspark"), ("report",), ", or leave it out: --no-spark, or spark = false in a file"
     ),
+    "mariadb": Extra("the client of MariaDB", ("aiomysql", "pymysql"), ("run",)),
     "postgresql": Extra("the client of PostgreSQL", ("psycopg",), ("run",)),
     "zookeeper": Extra("the client of ZooKeeper", ("kazoo",), ("run",)),
 }

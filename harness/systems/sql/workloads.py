@@ -24,7 +24,7 @@ def level(setup: Setup) -> str:
 
 def _with_standbys(scale: Scale, generator: Generator) -> Generator:
     """Let the clients of the primary run the workload and those of the standbys only read."""
-    servers = 1 + int(scale.setup.options["standbys"])
+    servers = 1 + int(scale.setup.options.get("standbys", 0))
     readers = frozenset(worker for worker in range(scale.workers) if worker % servers)
     return Beside(generator, readers) if readers else generator
 
