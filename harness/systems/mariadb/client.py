@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import aiomysql
 from pymysql.constants import CLIENT
-from pymysql.err import MySQLError
+from pymysql.err import DataError, MySQLError
 
 from harness.systems.api import Machine, Setup
 from harness.systems.law import NOT_SENT, Outcome
@@ -72,7 +72,7 @@ class Client:
                     if statement.writes and cursor.rowcount not in (1, 2):
                         if invocation.f == "cas":
                             return LAW.outcome("other-value", invocation, self.home)
-                        raise ValueError(f"{cursor.rowcount} rows were changed, not one")
+                        raise DataError(f"{cursor.rowcount} rows were changed, not one")
                     rows.append(await cursor.fetchall() if statement.answers else [])
                 if not single:
                     end = end._replace(committing=True)

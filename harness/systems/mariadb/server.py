@@ -141,9 +141,9 @@ def leads(setup: Setup) -> str | None:
 
 def surface(setup: Setup) -> Surface:
     files = {"data": ("ibdata*", "undo*", "*/*.ibd"), "term": ("grastate.dat", "gvwstate.dat")}
-    return Surface(
-        peer_ports=_GALERA_PORTS if galera(setup) else (PORT,), client_port=PORT, store=STORE, store_files=files
-    )
+    # A node of Galera is given up after 15 s of silence at the latest (evs.inactive_timeout).
+    ports, notices_s = (_GALERA_PORTS, 20.0) if galera(setup) else ((PORT,), 4.0)
+    return Surface(peer_ports=ports, client_port=PORT, store=STORE, store_files=files, notices_s=notices_s)
 
 
 def describe(_setup: Setup, shell: Shell) -> Mapping[str, str]:
