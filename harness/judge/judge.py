@@ -39,7 +39,7 @@ UNREAD_NS: Final = 10_000_000_000
 _NEVER_BY_LOSS: Final = frozenset(
     {"node-logs", "election-safety", "terms-kept", "recovery"}
     | {"never-written", "future-read", "failed-write-read", "wrong-total"}
-    | {"overcount", "undercount", "granted-twice"}
+    | {"overcount", "undercount"}
 )
 _ANSWERS: Final = {"valid": "yes", "invalid": "no", "unknown": "undecided"}
 
