@@ -478,7 +478,7 @@ def test_every_prefix_is_read_or_named_by_its_line(name: str, tmp_path: Path) ->
         ('[{"process": 0, "type": "invoke", "f": "write"}, 3]', "line 1: expected a JSON object, found '3]'"),
         ('[{"process": 0, "type": "invoke", "f": "write"}] x', "line 1: expected the end of the file"),
         ('{"f": "read", "start": 5, "end": 3}', "line 1: the operation ends at 3, before it starts at 5"),
-        ('{"f": "read", "start": "soon", "end": 3}', "'start' must be a number or a date"),
+        ('{"f": "read", "start": "soon", "end": 3}', "'start' must be a number or an ISO 8601 date"),
         ('{"f": "read", "start": 5, "end": 6, "type": "failed"}', "an operation ends as one of ok, fail, info"),
         ('{"f": "read", "start": 5, "end": null, "type": "ok"}', "has an end, which is missing"),
         ("f,value,start,end\nread,1,2\n", "line 2: expected 4 cells, found 3"),
