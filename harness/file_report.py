@@ -23,6 +23,7 @@ from history.readers import Foreign
 from history.readers.nemesis import fault_events
 from history.readers.transactions.columns import TRANSACTION_OBJECTS
 from history.recording import Recording
+from history.safe_open import UnsafeFileError, write_below
 
 #: Larger than any file, so that files are read event by event: only that reader keeps the events of the nemesis.
 _BY_EVENTS: Final = 1 << 62
@@ -53,7 +54,9 @@ def draw_file(path: Path, asked: FileCheckOptions, target: Path) -> list[str]:
         if not outcome.paths:
             raise StoreError(f"{target} was not drawn: {'; '.join(outcome.warnings)}")
         try:
-            target.write_bytes(files.report.read_bytes())
+            write_below(target.parent, target, files.report.read_bytes())
+        except UnsafeFileError as error:
+            raise StoreError(f"cannot write {target}: {error.message}") from None
         except OSError as error:
             raise StoreError(f"cannot write {target}: {error.strerror}") from None
         return outcome.warnings

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import stat
 from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Any, Final
 
 from checker import Report
+from harness.errors import UsageError
 from history import FormatError
 from history.readers.edn import EdnReader
 from history.readers.read import unpacked
 from history.records.text import and_listed
+from history.safe_open import UnsafeFileError, open_below
 
 #: The files that may hold a history, best first: EDN and blocks keep the values as they were, a log has them as printed
 #: for people.
@@ -32,28 +33,32 @@ _MOST_NAMED: Final = 8
 
 
 def history_in(directory: Path) -> Path | None:
-    """Return the best history file in a directory of Jepsen's store, or None if it has none."""
-    return next((path for name in HISTORIES if _is_regular(path := directory / name)), None)
+    """Return the best history file in a directory of Jepsen's store, or None if it has none.
+
+    Raises UsageError if a file with such a name is not regular.
+    """
+    return next((path for name in HISTORIES if _has(directory, path := directory / name)), None)
 
 
 def client_files(directory: Path) -> list[Path]:
     """Return the files of each client's operations in a report of etcd's robustness tests.
 
-    The list is empty if the directory is not such a report.
+    The list is empty if the directory is not such a report.  Raises UsageError if one of them is not regular.
     """
     try:
-        return sorted(path for path in directory.glob("client-*/operations.json") if _is_regular(path))
+        clients = sorted(directory.glob("client-*"))
     except (OSError, ValueError):  # an impossible name
         return []
+    return [path for client in clients if _has(directory, path := client / "operations.json")]
 
 
 def notes_on(directory: Path, chosen: Path, report: Report) -> Iterator[str]:
     """Say which file was read, and how Jepsen's own results compare with the report."""
-    others = [name for name in HISTORIES if name != chosen.name and _is_regular(directory / name)]
+    others = [name for name in HISTORIES if name != chosen.name and _has(directory, directory / name)]
     also = f", and not {and_listed(others)}" if others else ""
     yield f"{chosen.name} was read{also}"
     path = directory / _RESULTS
-    if not _is_regular(path):
+    if not _has(directory, path):
         yield f"there is no {_RESULTS} to compare with"
         return
     try:
@@ -114,8 +119,15 @@ def _read(path: Path) -> dict[str, Any]:
     return form.value
 
 
-def _is_regular(path: Path) -> bool:
+def _has(directory: Path, path: Path) -> bool:
+    """Return whether there is such a file below a directory, which may come from a stranger.
+
+    Raises UsageError if it is not regular, or if a link leads to it.
+    """
     try:
-        return stat.S_ISREG(path.lstat().st_mode)
-    except OSError:
+        open_below(directory, path).close()
+    except UnsafeFileError as error:
+        raise UsageError(f"{error.source}: {error.message}") from None
+    except (OSError, ValueError):  # an impossible name
         return False
+    return True

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from harness.errors import StoreError, UsageError
+from harness.terminal.streams import commands_terminal
 from history import RunFiles
 from history.json_object import read_object
 from history.records.layout import name_of_start
@@ -81,6 +82,7 @@ def find_run(text: str, store: Path) -> RunFiles:
         root = candidate.parent if candidate.name == "history.jsonl" else candidate
         if is_file(root / "history.jsonl") or is_file(root / "plan.json"):
             run = RunFiles(root.resolve())
+            _require_printable(str(run.root))
             try:
                 require_plain(run.root)
             except UnsafeFileError as error:
@@ -97,7 +99,19 @@ def is_history_file(text: str) -> bool:
     path = Path(text)
     if text == LATEST:
         return False
-    return bool(history_in(path) or client_files(path)) or file_type(path) in (stat.S_IFREG, stat.S_IFIFO)
+    if history_in(path) or client_files(path) or file_type(path) in (stat.S_IFREG, stat.S_IFIFO):
+        _require_printable(text)
+        return True
+    return False
+
+
+def _require_printable(path: str) -> None:
+    """Check that a path has no characters that could control a terminal, because many lines end with it.
+
+    Raises UsageError.
+    """
+    if commands_terminal(path):
+        raise UsageError(f"{path!r}: control characters in a name could command the terminal; rename it")
 
 
 def find_run_or_file(text: str, store: Path) -> RunFiles:

@@ -95,7 +95,7 @@ def replacing(root: Path, path: Path, *, sync: bool = False) -> Iterator[BinaryI
     """
     with _folder_of(root, path) as (folder, name):
         with suppress(FileNotFoundError):
-            _require_regular(os.stat(name, dir_fd=folder, follow_symlinks=False), path)
+            _require_replaceable(os.stat(name, dir_fd=folder, follow_symlinks=False), path)
         draft = f".harness-{uuid.uuid4().hex}"
         with _naming(path):
             file = os.fdopen(os.open(draft, _WRITE, 0o666, dir_fd=folder), "wb")
@@ -123,7 +123,7 @@ def append_below(root: Path, path: Path, content: bytes) -> None:
     """Append to a file in one write, creating it if needed.  Raises UnsafeFileError and OSError."""
     with _folder_of(root, path) as (folder, name), _naming(path):
         with suppress(FileNotFoundError):
-            _require_regular(os.stat(name, dir_fd=folder, follow_symlinks=False), path)
+            _require_replaceable(os.stat(name, dir_fd=folder, follow_symlinks=False), path)
         with os.fdopen(os.open(name, _APPEND, 0o666, dir_fd=folder), "ab", buffering=0) as file:
             file.write(content)
 
@@ -219,6 +219,11 @@ def _naming(path: Path) -> Iterator[None]:
 def _require_regular(found: os.stat_result, path: Path) -> None:
     if not stat.S_ISREG(found.st_mode):
         raise UnsafeFileError(path, f"it is {_type(found.st_mode)}, but only regular files are read here; remove it")
+
+
+def _require_replaceable(found: os.stat_result, path: Path) -> None:
+    if not stat.S_ISREG(found.st_mode):
+        raise UnsafeFileError(path, f"it is {_type(found.st_mode)}, and only a regular file is written: name another")
 
 
 def _type(mode: int) -> str:

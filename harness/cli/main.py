@@ -17,7 +17,7 @@ from typing import Final
 import click
 
 from harness.cli.options import PROJECT_FILE
-from harness.errors import HarnessError, UsageError
+from harness.errors import HarnessError
 from harness.exits import EXIT_FAILURE, EXIT_INTERRUPTED, EXIT_USAGE
 from harness.terminal.streams import restart_in_utf8, safe_streams
 
@@ -167,12 +167,9 @@ def run_command(arguments: Sequence[str] | None = None, interrupt: Interrupt | N
     except click.UsageError as error:
         _show(error)
         return EXIT_USAGE
-    except UsageError as error:
-        click.echo(f"harness: {error}", err=True)
-        return EXIT_USAGE
     except HarnessError as error:
-        click.echo(f"harness: {error}", err=True)
-        return EXIT_FAILURE
+        _say(error)
+        return error.exit_code
     except (click.Abort, KeyboardInterrupt):
         return EXIT_INTERRUPTED
     except click.ClickException as error:
@@ -181,11 +178,16 @@ def run_command(arguments: Sequence[str] | None = None, interrupt: Interrupt | N
     except SystemExit as ending:  # from click: 0 after a completion, 1 if output could not be written
         return EXIT_FAILURE if ending.code else 0
     except OSError as error:
-        click.echo(f"harness: {error}", err=True)
+        _say(error)
         return EXIT_FAILURE
     except Exception as error:  # noqa: BLE001 (a bug of ours must not end with Python's 1, which means a violation)
         return EXIT_INTERRUPTED if interrupt is not None and interrupt.heard else _unexpected(error)
     return code if isinstance(code, int) else 0
+
+
+def _say(error: Exception) -> None:
+    """Print an error on one line: a name in it may hold line breaks, behind which a stranger's text looks like ours."""
+    click.echo(f"harness: {' '.join(str(error).splitlines())}", err=True)
 
 
 def _unexpected(error: Exception) -> int:
@@ -193,7 +195,7 @@ def _unexpected(error: Exception) -> int:
     from history.extras import missing_extra
 
     if isinstance(error, FormatError):
-        click.echo(f"harness: {error}", err=True)
+        _say(error)
         return EXIT_FAILURE
     if isinstance(error, ModuleNotFoundError) and (missing := missing_extra(error)) is not None:
         click.echo(f"harness: {missing}", err=True)

@@ -80,23 +80,37 @@ def _safe(stream: TextIO | None, own: TextIO | None, number: int) -> TextIO:
         encoding = _ASCII
     buffered = io.BufferedWriter(_Output(number, heard=number == 1))
     direct = isinstance(stream, io.TextIOWrapper) and stream.write_through
-    return Printable(
+    safe = Printable(
         buffered, encoding, _HANDLER, line_buffering=number == 2 or buffered.isatty(), write_through=direct
     )
+    safe.coloured = number == 1
+    return safe
 
 
 #: What could control a terminal or hide text: control characters and marks of text direction.  It also matches the
 #: escape sequences of our own colours, which are let through because they only change how text looks.
 _COMMANDS: Final = re.compile(
-    r"\x1b\[(?:0|1|2|3[1-6])m|[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069]"
+    r"\x1b\[(?:0|1|2|3[1-6])m"
+    r"|[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069]"
 )
 
 
+def commands_terminal(name: str) -> bool:
+    """Return whether a name could control a terminal, hide text or look like more than one line."""
+    return "\n" in name or "\t" in name or _COMMANDS.search(name) is not None
+
+
 class Printable(io.TextIOWrapper):
-    """A text stream that replaces control characters, because a run may contain names and texts from strangers."""
+    """A text stream that replaces control characters, because a run may contain names and texts from strangers.
+
+    Only a ``coloured`` stream lets colours through.  Standard error is not one: none of our colours go there, but names
+    and texts that nothing else has cleaned.
+    """
+
+    coloured = True
 
     def write(self, text: str, /) -> int:
-        super().write(_COMMANDS.sub(_shown, text))
+        super().write(_COMMANDS.sub(_shown if self.coloured else "\ufffd", text))
         return len(text)
 
     def write_codes(self, text: str) -> int:

@@ -42,6 +42,8 @@ def read_parquet(path: Path) -> OperationColumns | list[Operation]:
     try:
         table = pq.read_table(path)
         table.validate(full=True)
+    except MemoryError:  # of Arrow, too; it says nothing about the file
+        raise
     except (pa.ArrowException, OSError, ValueError) as error:
         raise FormatError(str(path), "byte 0", f"expected Parquet: {error}") from None
     table = _typed(table, str(path)).sort_by("invoke_index").combine_chunks()

@@ -31,7 +31,7 @@ from history.records.events import (
     torn_end,
 )
 from history.records.operations import Operation, pair
-from history.safe_open import require_short_lines
+from history.safe_open import LINE, require_short_lines
 
 #: Largest unpacked size of a gzipped history, in bytes.
 MOST_UNPACKED: Final = 8 << 30
@@ -139,6 +139,9 @@ def _parquet(path: Path) -> Foreign:
 def _text(path: Path, model: str | None, large: int, name: str | None, fields: FieldMap | None) -> Foreign:
     name = name or format_of(path, model)
     size = path.stat().st_size
+    if size > LINE and FORMATS[name].by_lines:
+        with path.open("rb") as file:
+            require_short_lines(file, path)
     if size >= large and FORMATS[name].by_lines and fields is None:
         from history.readers.scanned import NotColumnarError
         from history.readers.text_columns import read_lines

@@ -5,19 +5,22 @@ from __future__ import annotations
 import io
 import os
 import shlex
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from harness.cli.main import run_command
 from harness.terminal.screen import Screen
 from harness.terminal.streams import Printable
 from reports.load.run import commands_of, quoted_command
+from tests.support.harness.recorded_run import record
 
 COMMANDS = [
     "\x1b]0;title\x07", "\x1b]52;c;Y3VybA==\x07", "\x1b[2J", "\x1b[1A\x1b[2K", "\x1b[8m", "\x1b[?1049h", "\x1bc",
-    "\x9b2J", "\x9d0;title\x9c", "\r", "\x08\x08", "\x7f", "\x0b", "\u202e", "\u2066", "\u200f", "\u2028",
+    "\x9b2J", "\x9d0;title\x9c", "\r", "\x08\x08", "\x7f", "\x0b", "\u202e", "\u2066", "\u200f", "\u061c", "\u2028",
 ]  # fmt: skip
 
 
@@ -40,6 +43,36 @@ def test_our_own_colours_and_lines_stay() -> None:
     screen.draw("one\x1b[2J", "two")
     screen.clear()
     assert raw.getvalue().decode() == "\x1b[31minvalid\x1b[0m\tx\none\ufffd[2J\ntwo\r\x1b[2K\x1b[1A\x1b[2K"
+
+
+def test_standard_error_has_no_colours_of_ours() -> None:
+    raw = io.BytesIO()
+    stream = Printable(raw, "utf-8")
+    stream.coloured = False
+    stream.write("\x1b[32mvalid\x1b[0m\n")
+    stream.flush()
+    assert raw.getvalue().decode() == "\ufffdvalid\ufffd\n"
+
+
+@pytest.mark.parametrize("name", ["\x1b[32mvalid\x1b[0m", "a\nharness: valid", "a\tb", "\u202ea", "\u061ca"])
+def test_a_name_that_could_command_the_terminal_is_refused(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A run's directory, a directory above it, and a history file."""
+    run = record(tmp_path / name)
+    file = tmp_path / f"{name}.jsonl"
+    shutil.copy(run.history, file)
+    for words in (["check", "--no-spark"], ["show"], ["report"], ["shrink"], ["ingest"], ["ack", "--reason", "x"]):
+        for place in (run.root, run.history, file):
+            assert run_command([words[0], str(place), *words[1:], "--store", str(tmp_path / "store")]) == 254
+            said = capsys.readouterr()
+            assert said.out == ""
+            assert (len(said.err.splitlines()), "\x1b" in said.err) == (1, False)
+
+
+def test_an_error_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_command(["show", "a\nharness: valid"]) == 254
+    assert len(capsys.readouterr().err.splitlines()) == 1
 
 
 def test_the_command_filters_what_it_prints(tmp_path: Path) -> None:

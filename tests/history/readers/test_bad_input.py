@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.parquet
 import pytest
 
 from checker import check
 from history import FormatError
 from history.codes import ABSENT
+from history.readers import read as reading
 from history.readers import read_any
+from history.readers.formats import FORMATS
 from history.readers.jsonl_columns import Scan, read_columns
 from history.readers.scanned import NotColumnarError
+from history.safe_open import require_short_lines
 from tests.support.history.foreign_files import TEXTS, Record, jsonl, operations, parquet, story, story_of
 
 Change = Callable[[list[Record]], list[Record]]
@@ -351,3 +356,26 @@ def test_swaps_and_keys_of_a_table(tmp_path: Path) -> None:
     assert check(path, "cas-register").verdict == "invalid"
     path = parquet({**operations(), **swaps, "value": ["1", "[2, 3]"]}, tmp_path)
     assert read_any(path).columns is None
+
+
+@pytest.mark.parametrize("name", ["edn", "jepsen-log", "porcupine-kv"])
+def test_a_line_that_is_too_long_is_refused_before_it_is_read(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reading, "LINE", 1000)
+    monkeypatch.setattr(reading, "require_short_lines", partial(require_short_lines, most=1000))
+    file = tmp_path / "history"
+    file.write_text(f"{FORMATS[name].example}\n{'x' * 2000}")
+    with pytest.raises(FormatError, match=r"line 2.*at most 1000 bytes"):
+        read_any(file, name=name)
+
+
+def test_arrow_without_memory_says_nothing_about_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def lacks(_: object) -> None:
+        raise pa.ArrowMemoryError("malloc of size 4000064 failed")
+
+    file = tmp_path / "operations.parquet"
+    pa.parquet.write_table(pa.table({"a": [1]}), file)
+    monkeypatch.setattr(pa.parquet, "read_table", lacks)
+    with pytest.raises(MemoryError):
+        read_any(file)
