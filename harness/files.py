@@ -5,6 +5,7 @@ Also finds the wording that a history's model uses for its operations.
 
 from __future__ import annotations
 
+import errno
 import json
 import shutil
 import stat
@@ -196,7 +197,7 @@ def describe_format(path: Path, asked: FileCheckOptions) -> list[str]:
 
 @contextmanager
 def _errors_named(path: Path) -> Iterator[None]:
-    """Turn errors of the block into a UsageError that names the user's file."""
+    """Turn errors of the block into a UsageError that names the user's file, or a StoreError if the disk is full."""
     try:
         yield
     except FormatError as error:
@@ -204,6 +205,9 @@ def _errors_named(path: Path) -> Iterator[None]:
     except (ModelError, MappingError) as error:
         raise UsageError(f"{path}: {error}") from None
     except OSError as error:
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):  # of the copy of a pipe or an archive
+            why = f"{tempfile.gettempdir()} has no room for a copy: make room, or name another directory in TMPDIR"
+            raise StoreError(f"{path}: {why}") from None
         raise UsageError(f"{path}: {error.strerror or error}") from None
 
 

@@ -42,7 +42,7 @@ LAYERS = {
     ],
     "pipeline": ["errors", "tables", "spark", "warehouse", "tables_page __init__"],
     "harness": [
-        "errors exits terminal spark_choice names jepsen_store", "ownership", "generators spark_settings", "workloads",
+        "errors exits terminal spark_choice names", "ownership jepsen_store", "generators spark_settings", "workloads",
         "clients",
         "remote files",
         "systems", "plan", "options store", "runstate", "clusters", "judge testing", "execution", "doctor file_report",

@@ -12,6 +12,7 @@ import re
 import socket
 import subprocess
 import sys
+import tempfile
 import threading
 import urllib.request
 from collections.abc import Callable, Iterator, Sequence
@@ -688,3 +689,17 @@ def test_a_terminal_of_few_signs_gets_others_that_are_alike(encoding: str, tmp_p
     )  # fmt: skip
     assert (done.returncode, done.stderr) == (1, b"")
     assert re.search(r"\|-+x-+\|", done.stdout.decode(encoding))
+
+
+@pytest.mark.parametrize("words", ["check -", "check FILE", "report FILE", "shrink FILE", "ingest FILE"])
+def test_a_full_temporary_directory_is_our_failure_and_not_the_files(
+    words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    line = b'{"process": 0, "type": "invoke", "f": "write", "value": 1}\n'
+    file = tmp_path / "history.json.gz"
+    file.write_bytes(gzip.compress(line))
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(line)))
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(tempfile, "NamedTemporaryFile", lambda **_: Path("/dev/full").open("wb"))  # noqa: SIM115
+    assert run_command(words.replace("FILE", str(file)).split()) == 255
+    assert "TMPDIR" in capsys.readouterr().err
