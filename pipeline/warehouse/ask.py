@@ -42,7 +42,7 @@ _LENGTH: Final = re.compile(r"(\d{1,9}(?:\.\d{1,9})?)(ms|s|min)?")
 
 @dataclass(frozen=True, slots=True)
 class EventFilter:
-    """Which events are meant; ``names`` are all that ``name`` stands for, once it was looked up."""
+    """Which events are meant; ``names`` are all that ``name`` stands for, once it has been looked up."""
 
     kind: str
     name: str | None = None
@@ -171,7 +171,7 @@ Names: TypeAlias = dict[str, set[str]]
 
 
 def resolve(question: Question, names: Names, nodes: Iterable[str]) -> Question:
-    """Look up all names but those of log lines.  Raises QuestionError for a name that no run has."""
+    """Look up all names except those of log lines.  Raises QuestionError for a name that no run has."""
     nodes = set(nodes)
     return Question(
         _resolved(question.event, names, nodes),
@@ -201,7 +201,7 @@ def _resolved(event: EventFilter, names: Names, nodes: set[str]) -> EventFilter:
 
 
 def _meant(name: str, known: Iterable[str]) -> tuple[str, ...]:
-    """Return the names that a name stands for: itself, else those of which it is one or more whole words."""
+    """Return the names that a name stands for: itself, or else those that contain it as whole words."""
     known = set(known)
     return (name,) if name in known else tuple(sorted(one for one in known if f"-{name}-" in f"-{one}-"))
 
@@ -210,7 +210,7 @@ def _meant(name: str, known: Iterable[str]) -> tuple[str, ...]:
 
 
 def literal(text: str) -> str:
-    """Return a text as a literal of SQL.  In DuckDB's plain literals only the quote has a meaning."""
+    """Return a string as an SQL literal.  In DuckDB's plain literals only the quote has a meaning."""
     return "'" + text.replace("'", "''") + "'"
 
 
