@@ -166,8 +166,8 @@ def explain_bag(core: Sequence[Call], scene: Scene, result: EngineResult) -> Cou
         said = f"{words.by(add, f'enqueued {_item(add.value)}')} to {words.name}, acknowledged. But"
         return words.example(
             "lost-element",
-            f"{said} {words.by(drain, f'drained {words.name} until it was empty')}, and nothing that began before the "
-            "end of that was answered with it.",
+            f"{said} {words.by(drain, f'drained {words.name} until it was empty')}, and no operation that began before "
+            "that ended returned it.",
             drain,
         )
     item = next(item for item, count in counts.most_common() if all(item in _items(call) for call in takers))

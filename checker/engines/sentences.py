@@ -10,7 +10,7 @@ from checker.core.result import EngineResult
 from checker.core.scene import CoreWords, Scene
 from checker.core.wording import shown, who
 from history import Counterexample
-from history.records.text import and_listed
+from history.records.text import and_listed, counted
 
 _PAST: Final = {"add": "added", "append": "appended", "read": "read", "get": "asked for"}
 #: At most this many items of an answer are listed.
@@ -27,7 +27,7 @@ class _Words(CoreWords):
         asked = "" if operation.value is None else f" {shown(operation.value)}"
         result, silent = operation.result, call.pending or (call.f == "add" and operation.result is None)
         answer = f"{len(result)} items" if isinstance(result, list) and len(result) > _MAX_LISTED else shown(result)
-        between = " " if operation.f == "read" else " and was answered "
+        between = " " if operation.f == "read" else " and got "
         answered = "" if silent else between + answer
         return self.by(call, f"{verb}{asked}{answered}{note}")
 
@@ -37,7 +37,7 @@ def explain_log(core: Sequence[Call], scene: Scene, result: EngineResult) -> Cou
     words = _Words(core, scene)
     name, kind = scene.name, result.kind
     if kind == "never-written":
-        return _never_made(words, f"{words.did(core[0])} on {name}, but no process ever appended that")
+        return _never_made(words, f"{words.did(core[0])} on {name}, but no process ever appended it")
     if kind == "log-hole":
         return words.example(
             kind,
@@ -46,7 +46,7 @@ def explain_log(core: Sequence[Call], scene: Scene, result: EngineResult) -> Cou
     if kind in ("log-overwrite", "duplicate"):
         what = "one index cannot hold two values" if kind == "log-overwrite" else "one append cannot be at two indexes"
         if kind == "log-overwrite" and any(call.f == "list" and None in call.result for call in words.core):
-            what = "a list that goes beyond an index has its entry"
+            what = "a list that goes beyond an index must have the entry there"
         return words.example(kind, f"{', and '.join(map(words.did, words.core))} on {name}: {what}.")
     return _log_order(words, core)
 
@@ -61,8 +61,8 @@ def _never_made(words: _Words, said: str) -> Counterexample:
         if operation.f in ("append", "add") and operation.outcome == "fail" and shown(operation.value) in values:
             return words.example(
                 "failed-write-read",
-                f"{said}: {shown(operation.value)} was only ever asked for by {who(operation)}, and answered as "
-                "failed; the client's mapping of outcomes may be wrong.",
+                f"{said}: only {who(operation)} ever wrote {shown(operation.value)}, and that was reported as failed; "
+                "the client's mapping of outcomes may be wrong.",
             )
     return words.example("never-written", f"{said}: a value out of nowhere.")
 
@@ -75,7 +75,7 @@ def _log_order(words: _Words, core: Sequence[Call]) -> Counterexample:
         also = f", as {words.did(witness[0])}" if witness else ""
         return words.example(
             "future-read" if before.f != "append" else "log-order",
-            f"{said}But {words.did(after)}, which was begun only after that and stands at or before that entry{also}.",
+            f"{said}But {words.did(after)}, which began only after that but is at or before that entry{also}.",
         )
     gone = _gone_from_log(words, before)
     return words.example(
@@ -112,7 +112,7 @@ def explain_set(core: Sequence[Call], scene: Scene, result: EngineResult) -> Cou
         answer = core[0].result
         item = next(item for place, item in enumerate(answer) if item in answer[:place])
         said = f"{words.did(core[0])} on {scene.name}, which holds {shown(thaw(item))} twice"
-        return words.example(kind, f"{said}: an element of a set is there once, however often it was added.")
+        return words.example(kind, f"{said}: a set has an element once, however often it was added.")
     reads = [call for call in words.core if call.f == "read"]
     adds = [call for call in words.core if call.f == "add"]
     if len(reads) == 1 and len(adds) == 1 and adds[0].ret < reads[0].invoke:
@@ -127,7 +127,7 @@ def explain_set(core: Sequence[Call], scene: Scene, result: EngineResult) -> Cou
         first = words.op(adds[0])
         return words.example(
             "future-read",
-            f"{words.did(reads[0])} on {scene.name}, but the first add of {shown(thaw(adds[0].value))} was begun "
+            f"{words.did(reads[0])} on {scene.name}, but the first add of {shown(thaw(adds[0].value))} began "
             f"later, by {who(first)} at {words.clock.at(first.invoked)}: a read from the future.",
             reads[0],
         )
@@ -157,7 +157,7 @@ def _no_order(words: _Words, reads: Sequence[Call], adds: Sequence[Call]) -> str
                 ):
                     holder, lacker = who(words.op(holds)), who(words.op(lacks))
                     return (
-                        f"The answer to {holder} holds {shown(thaw(add.value))}, and the later one to {lacker} lacks "
+                        f"The answer to {holder} has {shown(thaw(add.value))}, but the later one to {lacker} lacks "
                         "it: no order of the adds explains both."
                     )
     return "No order of the adds explains both what was seen and what was not."
@@ -218,7 +218,7 @@ class _OfQueue(CoreWords):
                 error = f' ("{operation.error}")' if operation.error else ""
                 return "failed-write-read", (
                     f"{said} the enqueue of {item} ({who(operation)}, at {self.clock.at(operation.invoked)}) was "
-                    f"answered as failed{error}. Either {self.name} shows an item that it refused, or that answer did "
+                    f"reported as failed{error}. Either {self.name} shows an item that it refused, or that answer did "
                     "not prove that the enqueue had no effect: the client's mapping of outcomes may be wrong"
                 )
         return "never-written", f"{said} no process ever enqueued {item} to {self.name}: an item out of nowhere"
@@ -226,7 +226,7 @@ class _OfQueue(CoreWords):
     def _future(self, due: Call, enqueue: Call) -> tuple[str, str]:
         begun = self.op(enqueue)
         return "future-read", (
-            f"{self._did(due)} from {self.name}, but the only enqueue of {_item(due.result)} was begun later, by "
+            f"{self._did(due)} from {self.name}, but the only enqueue of {_item(due.result)} began later, by "
             f"{who(begun)} at {self.clock.at(begun.invoked)}: an item from the future"
         )
 
@@ -245,16 +245,17 @@ class _OfQueue(CoreWords):
             f"before {item}. But {self._did(due)}"
         )
         if self.takers:
-            return "lost-element", f"{said}. No process is known to have taken them{self._perhaps()}: one is missing"
+            return "lost-element", f"{said}. No process is known to have taken them.{self._perhaps()} One is missing"
         if self._dequeued(ahead[0].value):
             return "queue-order", f"{said} before anybody began to dequeue {them}: {item} overtook {them}"
         return "lost-element", f"{said}, and {them} was never dequeued: it is lost, or was overtaken"
 
     def _perhaps(self) -> str:
         """Name the pending dequeues that may have taken items."""
+        number, each = counted(len(self.takers), "dequeue"), " each" if len(self.takers) > 1 else ""
         return (
-            f", and of the dequeues without an answer that can be true only {len(self.takers)} had begun by then "
-            f"and may have done so, each for one: {self._all(self.takers)}"
+            f" Only {number} without a reliable answer had begun by then, which may have taken one item{each}: "
+            f"{self._all(self.takers)}."
         )
 
     def _missed(self, due: Call) -> tuple[str, str]:
@@ -269,14 +270,14 @@ class _OfQueue(CoreWords):
 
     def _never_empty(self, due: Call) -> tuple[str, str]:
         """Explain that one item or another was in the queue at every moment of the answer."""
-        said = f"{self._did(due)}, but at every moment of that something was in it: "
+        said = f"{self._did(due)}, but it was not empty at any moment of that time: "
         taken = {call.result: call for call in self.dequeues if call is not due}
         parts = []
         for item, enqueue in sorted(self.enqueues.items(), key=lambda pair: pair[1].ret):
-            until = self.begun(taken[item]) if item in taken else "that was over"
-            parts.append(f"{self._did(enqueue)}, which no process is known to have begun to dequeue before {until}")
+            until = self.begun(taken[item]) if item in taken else "that answer"
+            parts.append(f"{self._did(enqueue)}, and no process is known to have begun to dequeue it before {until}")
         said += "; ".join(parts)
-        return "stale-read", said + (self._perhaps() if self.takers else "")
+        return "stale-read", said + (f".{self._perhaps()}".removesuffix(".") if self.takers else "")
 
 
 def _item(value: Any) -> str:

@@ -19,7 +19,7 @@ from checker.search.jit import search
 from history import Counterexample, Linearization, Operation
 
 #: What was done to the counter if an answer is too low, and what could explain it; reversed if it is too high.
-_DONE: Final = ("added to", "taken away from")
+_DONE: Final = ("added to", "subtracted from")
 _MAX_LISTED: Final = 6
 #: Memory in bytes for finding out what a read could have answered.
 _SEARCH_BYTES: Final = 1 << 20
@@ -187,7 +187,7 @@ class _Sentences(CoreWords):
             reasons.append(f"at most {wrong.against} can have been {towards} {until}")
         bound = self._least()
         why = f"{', '.join(reasons[:-1])}, and {reasons[-1]}"
-        return f"{self.name} was at {'least' if wrong.low else 'most'} {bound} then, for {why}"
+        return f"{self.name} was at {'least' if wrong.low else 'most'} {bound} then, because {why}"
 
     def _made_of(self, adds: Sequence[Operation]) -> str:
         """Say which adds make up the bound: `` (2 acknowledged adds that sum to 8)``; empty if they do not."""
@@ -218,10 +218,10 @@ class _Sentences(CoreWords):
         if asked <= wrong.against + failed:
             twice = "an add took effect twice, or " if asked <= 2 * wrong.against else ""
             return "failed-write-read", (
-                f"{by_then}. With what was asked for and answered as failed it can be {wrong.against + failed}:"
+                f"{by_then}. Together with what was reported as failed it can be {wrong.against + failed}:"
                 f" {twice}the client's mapping of outcomes may be wrong"
             )
         kind = "undercount" if wrong.low else "overcount"
         if asked <= sum(abs(one.value) for one in towards if one.outcome != "fail"):
-            return kind, f"{by_then}, and more of it only later"
-        return kind, f"{by_then}, and no process ever asked for so much"
+            return kind, f"{by_then}, and any more only later"
+        return kind, f"{by_then}, and no process ever requested that much"

@@ -55,7 +55,7 @@ def explain_generic(
 def answered(operation: Operation, call: Call) -> str:
     """Say what an operation did or was answered.
 
-    ``read 7``, ``swapped 7 for 8``, ``had its cas of 7 to 8 refused``, ``did dequeue and was answered 3``.
+    ``read 7``, ``swapped 7 for 8``, ``had its cas of 7 to 8 refused``, ``did dequeue and got 3``.
     """
     if operation.refused:
         return f"{refused_by(operation)} {shown(operation.seen)}"
@@ -70,4 +70,4 @@ def answered(operation: Operation, call: Call) -> str:
         return f"had its cas of {shown(old)} to {shown(new)} refused"
     asked = "" if operation.value is None else f" of {shown(operation.value)}"
     echo = operation.result == operation.value and operation.f not in _ANSWERED_WITH_NULL
-    return f"did {operation.f}{asked}" + ("" if echo else f" and was answered {shown(operation.result)}")
+    return f"did {operation.f}{asked}" + ("" if echo else f" and got {shown(operation.result)}")

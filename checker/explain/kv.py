@@ -50,10 +50,10 @@ class _Sentences(CoreWords):
             return self._out_of_nowhere(string[start:], parts)
         often = next((piece for piece in parts if parts.count(piece) > self.pieces.makers(piece)), None)
         if often is not None:
-            return "duplicate", f"{elided(often)} is there more often than it was asked for"
+            return "duplicate", f"{elided(often)} occurs more often than it was written"
         puts = [piece for piece in parts[1:] if piece not in self.pieces.appends]
         return kind or "not-linearizable", (
-            f"{elided(puts[0])} was put, which replaces the whole string, so nothing can stand before it"
+            f"{elided(puts[0])} was put, which replaces the whole string, so nothing can come before it"
             if puts
             else f"{elided(string)} was never put, and the string at the start was empty"
         )
@@ -64,27 +64,27 @@ class _Sentences(CoreWords):
             failed = operation.outcome == "fail" and operation.f in ("put", "append")
             if failed and operation.value and rest.startswith(operation.value):
                 return "failed-write-read", (
-                    f"{where} is {elided(operation.value)}, which was only asked for by {who(operation)}, at "
-                    f"{self.clock.at(operation.invoked)}, and answered as failed; the client's mapping of outcomes "
-                    "may be wrong"
+                    f"{where} is {elided(operation.value)}, which only {who(operation)} wrote, at "
+                    f"{self.clock.at(operation.invoked)}, and that was reported as failed; the client's mapping of "
+                    "outcomes may be wrong"
                 )
-        return "never-written", f"{where} is nothing that anybody put or appended: a string out of nowhere"
+        return "never-written", f"no process ever put or appended {where}: a string out of nowhere"
 
     def _together(self, kind: str | None) -> tuple[str, str]:
         for maker in self.makers:
             early = [get for get in self.gets if get.ret < maker.invoke and maker.value in self.parts[get.source]]
             if early:
-                return "future-read", f"{elided(maker.value)} was got before it was asked for: a read from the future"
+                return "future-read", f"{elided(maker.value)} was read before its write began: a read from the future"
         if kind is not None:
             return kind, {
-                "duplicate": "what was asked for once stands at two places",
+                "duplicate": "what was written once is in two places",
                 "log-overwrite": "one string cannot have been continued in both ways",
             }.get(kind, "they contradict each other")
         if not self.makers and len(self.gets) == 2:
             first, later = sorted(self.gets, key=lambda call: call.ret)
             if first.ret < later.invoke:
                 return "read-inversion", "the later answer is the older string"
-        return self._missed() or ("not-linearizable", "no order of these operations explains what was got")
+        return self._missed() or ("not-linearizable", "no order of these operations explains these answers")
 
     def _missed(self) -> tuple[str, str] | None:
         """Explain a get that misses a put or append acknowledged before the get began."""
@@ -95,9 +95,9 @@ class _Sentences(CoreWords):
                            if operation.f == "get" and operation.outcome == "ok")  # fmt: skip
                 get = self.op(late[0])
                 return "stale-read" if seen else "lost-write", (
-                    f"{elided(maker.value)} was acknowledged before {who(get)} began to get, at "
-                    f"{self.clock.at(get.invoked)}, and is not in that answer, though nothing that was asked for can "
-                    f"have taken it away in between"
+                    f"{elided(maker.value)} was acknowledged before {who(get)} began its get at "
+                    f"{self.clock.at(get.invoked)}, but that answer lacks it, although no operation can have removed "
+                    f"it in between"
                 )
         return None
 

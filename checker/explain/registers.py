@@ -53,8 +53,8 @@ def _wrong_refusal(operation: Operation, scene: Scene) -> Counterexample:
     clock, seen = Clock.of([operation]), shown(operation.seen)
     return Counterexample(
         "wrong-refusal",
-        f"{who(operation)} {refused_by(operation)} {seen} ({clock.span(operation)}) on {scene.name}, but what holds "
-        f"{seen} must be swapped.",
+        f"{who(operation)} {refused_by(operation)} {seen} ({clock.span(operation)}) on {scene.name}, but a register "
+        f"that holds {seen} must accept this cas.",
         (operation,),
     )
 
@@ -157,13 +157,13 @@ class _Sentences(CoreWords):
             return self.example(
                 "failed-write-read",
                 f"{said}, but the only cas to {value} ({who(failed)}, at {self.clock.at(failed.invoked)}) was refused "
-                f"by {shown(failed.seen)}: the system shows what it did not swap in.",
+                f"by {shown(failed.seen)}: the system shows a value that it did not swap in.",
             )
         error = f' ("{failed.error}")' if failed.error else ""
         return self.example(
             "failed-write-read",
             f"{said}, but the only {failed.f} of {value} ({who(failed)}, at {self.clock.at(failed.invoked)}) was "
-            f"answered as failed{error}. Either the system shows a write that it refused, or that answer did not prove "
+            f"reported as failed{error}. Either the system shows a write that it refused, or that answer did not prove "
             f"that the write had no effect: the client's mapping of outcomes may be wrong.",
         )
 
@@ -210,7 +210,7 @@ class _Sentences(CoreWords):
     def _between(self, outer: _Cluster, inner: _Cluster) -> Counterexample:
         """Explain that the inner value was current between two moments at which the outer one was."""
         assert inner.first is not None
-        said = f"{self._seen_by(outer)}, and was so again {self._seen_again(outer)}. In between, "
+        said = f"{self._seen_by(outer)}, and was {self._value(outer)} again {self._seen_again(outer)}. In between, "
         value = shown(thaw(inner.value))
         if inner.first is inner.last:
             done = ", acknowledged" if inner.first.f == "write" else ""
@@ -251,8 +251,9 @@ class _Sentences(CoreWords):
         kind, name = self._contradiction(outer, inner)
         return self.example(
             kind,
-            f"{self._seen_by(outer)}, and was so again {self._seen_again(outer)}. But {self._seen_by(inner)}, and was "
-            f"so again {self._seen_again(inner)}. At {moment} it would have had to be both: {name}.",
+            f"{self._seen_by(outer)}, and was {self._value(outer)} again {self._seen_again(outer)}. But "
+            f"{self._seen_by(inner)}, and was {self._value(inner)} again {self._seen_again(inner)}. At {moment} it "
+            f"would have had to be both: {name}.",
         )
 
     def _contradiction(self, outer: _Cluster, inner: _Cluster) -> tuple[str, str]:
@@ -272,7 +273,7 @@ class _Sentences(CoreWords):
         if outer.initial:
             return kind, f"the answer of {who(self.op(outer.last))} is stale"
         suspects = " or that of ".join(who(self.op(cluster.last)) for cluster in (outer, inner))
-        return kind, f"the answers contradict each other, and either that of {suspects} is stale"
+        return kind, f"the answers contradict each other, so that of {suspects} is stale"
 
     def _value(self, cluster: _Cluster) -> str:
         return shown(thaw(cluster.value))

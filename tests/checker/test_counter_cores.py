@@ -93,14 +93,14 @@ def test_an_answer_that_misses_adds_is_shown_with_as_few_of_them_as_are_too_many
     seen = only([*history, read(19, 26, 27)])
     assert (seen.kind, len(seen.operations)) == ("stale-read", 3)
     turned = [replace(o, **{"value": -o.value} if o.f == "add" else {"result": -o.result}) for o in history]
-    why = why.replace("added to", "taken away from")
+    why = why.replace("added to", "subtracted from")
     assert reported(turned, -19) == ("lost-write", f"{why}, and no read ever returned -19 or less: a lost add.", 3)
 
 
 def test_a_sum_that_went_back_is_shown_by_two_reads() -> None:
     adds = [add(1, place, 1000 + place) for place in range(12)]
     seen = "process 20 on n3 had read 12 (0.020–0.021 s) before that"
-    why = f"{seen}, and nothing can have been taken away from the counter since"
+    why = f"{seen}, and nothing can have been subtracted from the counter since"
     history = [*adds, read(12, 20, 21), read(11, 22, 23)]
     assert reported(history, 12) == ("read-inversion", f"{why}: a read inversion.", 2)
     falling = [*history[:-1], add(-1, 13, 14), add(-1, 19, 1100), read(9, 22, 23)]
@@ -115,8 +115,8 @@ def test_an_answer_that_misses_what_was_added_since_another_is_shown_with_both()
     kind, why, size = reported(history, 16)
     assert (kind, size) == ("stale-read", 3)
     assert why == (
-        "the counter was at least 16 then, for process 5 on n3 had read 10 (0.005–0.006 s), and 6 was added between"
-        " the two (4 by the one operation beside it): a stale read."
+        "the counter was at least 16 then, because process 5 on n3 had read 10 (0.005–0.006 s), and 6 was added "
+        "between the two (4 by the one operation beside it): a stale read."
     )
 
 
@@ -125,20 +125,20 @@ def test_where_the_counter_may_fall_what_can_have_been_taken_away_is_reported() 
     kind, why, size = reported(history, 7)
     assert (kind, size) == ("stale-read", 3)
     assert why == (
-        "the counter was at least 7 then, for 14 had been added before it began, and at most 7 can have been taken away"
-        " by its end: a stale read."
+        "the counter was at least 7 then, because 14 had been added before it began, and at most 7 can have been "
+        "subtracted by its end: a stale read."
     )
 
 
 @pytest.mark.parametrize(
     ("beside", "kind", "end"),
     [
-        ([], "overcount", ", and no process ever asked for so much."),
-        ([add(1, 30, 31)], "overcount", ", and more of it only later."),
+        ([], "overcount", ", and no process ever requested that much."),
+        ([add(1, 30, 31)], "overcount", ", and any more only later."),
         (
             [add(2, 4, 5, "fail")],
             "failed-write-read",
-            f". With what was asked for and answered as failed it can be 9: an add took effect twice, or {MAPPING}.",
+            f". Together with what was reported as failed it can be 9: an add took effect twice, or {MAPPING}.",
         ),
     ],
 )
@@ -149,7 +149,7 @@ def test_an_answer_that_is_too_high_is_reported_by_what_there_can_be(
     made_of = " (1 acknowledged add of 5 and 1 add of unknown outcome of 2)"
     assert reported(history, 7) == (kind, f"at most 7 can have been added to the counter by then{made_of}{end}", 1)
     nothing = only([read(-1, 10, 11)]).sentence
-    assert "but nothing can have been taken away from the counter by then" in nothing
+    assert "but nothing can have been subtracted from the counter by then" in nothing
 
 
 def test_an_answer_that_no_part_of_the_adds_makes_is_shown_from_the_last_read_that_shows() -> None:

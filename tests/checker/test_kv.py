@@ -99,7 +99,7 @@ PUT_A, APPEND_B = ("put", "a", (0, 1)), ("append", "b", (2, 3))
 def test_an_acknowledged_append_that_was_never_got_is_lost() -> None:
     kind, sentence, size = only(PUT_A, APPEND_B, ("get", "a", (4, 5)))
     assert (kind, size) == ("lost-write", 3)
-    assert '"b" was acknowledged before process 2 began to get' in sentence
+    assert '"b" was acknowledged before process 2 began its get' in sentence
 
 
 def test_an_append_that_another_read_got_was_missed() -> None:
@@ -117,7 +117,7 @@ def test_the_older_text_after_the_newer_one() -> None:
 def test_a_text_from_the_future() -> None:
     kind, sentence, size = only(PUT_A, ("get", "ab", (2, 3)), ("append", "b", (4, 5)))
     assert (kind, size) == ("future-read", 2)
-    assert '"b" was got before it was asked for' in sentence
+    assert '"b" was read before its write began' in sentence
 
 
 def test_one_text_that_goes_on_in_two_ways() -> None:
@@ -130,19 +130,19 @@ def test_one_text_that_goes_on_in_two_ways() -> None:
 def test_an_append_that_is_there_twice() -> None:
     kind, sentence, size = only(PUT_A, APPEND_B, ("get", "abb", (4, 5)))
     assert (kind, size) == ("duplicate", 1)
-    assert '"b" is there more often than it was asked for' in sentence
+    assert '"b" occurs more often than it was written' in sentence
 
 
 def test_a_put_that_did_not_replace_the_text() -> None:
     kind, sentence, size = only(PUT_A, ("put", "b", (2, 3)), ("get", "ab", (4, 5)))
     assert (kind, size) == ("log-overwrite", 1)
-    assert "nothing can stand before it" in sentence
+    assert "nothing can come before it" in sentence
 
 
 def test_a_text_out_of_nowhere_and_one_that_was_refused() -> None:
     kind, sentence, size = only(PUT_A, ("get", "ax", (2, 3)))
     assert (kind, size) == ("never-written", 1)
-    assert sentence.endswith('what follows "a" is nothing that anybody put or appended: a string out of nowhere.')
+    assert sentence.endswith('no process ever put or appended what follows "a": a string out of nowhere.')
     history = [*reported(PUT_A, ("get", "ab", (4, 5))), operation(2, "append", "b", (2, 3), "fail")]
     (example,) = check_operations(history, "kv").counterexamples
     assert example.kind == "failed-write-read"
@@ -153,7 +153,7 @@ def test_appends_that_stand_the_wrong_way_round() -> None:
     """No get is wrong by itself: what completed the violation is an append, and it is one violation only."""
     kind, sentence, size = only(("append", "b", (0, 1)), ("append", "a", (2, 3)), ("get", "ab", (4, 5)))
     assert (kind, size) == ("not-linearizable", 3)
-    assert sentence.endswith("no order of these operations explains what was got.")
+    assert sentence.endswith("no order of these operations explains these answers.")
 
 
 def test_violations_are_looked_for_only_as_long_as_there_is_time() -> None:

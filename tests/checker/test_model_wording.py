@@ -24,7 +24,7 @@ def test_a_sentence_about_another_object_is_as_it_was() -> None:
     twice = [op(place, "acquire", None, ["acquired", 7]) for place in (0, 1)]
     (example,) = check_operations(twice, "fenced-lock").counterexamples
     assert example.kind == "granted-twice"
-    assert 'did acquire and was answered ["acquired", 7]' in example.sentence
+    assert 'did acquire and got ["acquired", 7]' in example.sentence
 
 
 def test_a_lock_that_is_granted_while_it_is_held_is_called_that() -> None:

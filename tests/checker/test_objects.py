@@ -104,7 +104,7 @@ def test_an_entry_that_was_seen_before_its_append_began_came_from_the_future() -
     hole, example = check_operations([acknowledged, late, seen], "log").counterexamples
     assert (hole.kind, example.kind, len(example.operations)) == ("log-hole", "log-order", 3)
     assert example.sentence.endswith(
-        "at or before that entry, as process 1 asked for 0 and was answered 5 (0.008–0.009 s)."
+        "at or before that entry, as process 1 asked for 0 and got 5 (0.008–0.009 s)."
     )
 
 

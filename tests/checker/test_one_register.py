@@ -69,7 +69,7 @@ def test_a_stale_read_of_one_register_is_reported_as_that() -> None:
     (example,) = verdict.counterexamples
     assert example.kind == "lost-write"
     assert [operation.result for operation in example.operations] == [[["write", "y", 2]], [["read", "y", None]]]
-    assert example.sentence.startswith("y was absent at the start, and was so again at 0.000000004 s")
+    assert example.sentence.startswith("y was absent at the start, and was absent again at 0.000000004 s")
     good = [*history[:2], txn(2, [["r", "z", 9], ["r", "y", 2]], 4, 5)]
     assert check_operations(good, MODEL).verdict == "valid"
 

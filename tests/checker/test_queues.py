@@ -294,7 +294,7 @@ def test_an_item_out_of_nowhere_and_one_that_was_refused() -> None:
     assert sentence.endswith(", but no process ever enqueued 9 to the queue: an item out of nowhere.")
     ((kind, sentence),) = reported((0, E, 9, 0, 1, "fail"), (0, D, 9, 2, 3))
     assert kind == "failed-write-read"
-    assert "the enqueue of 9 (process 0 on n0, at 0.000 s) was answered as failed" in sentence
+    assert "the enqueue of 9 (process 0 on n0, at 0.000 s) was reported as failed" in sentence
     assert "the client's mapping of outcomes may be wrong" in sentence
     assert reported((0, E, 9, 0, None, "info"), (0, D, 9, 2, 3)) == []
 
@@ -303,7 +303,7 @@ def test_an_item_from_the_future() -> None:
     ((kind, sentence),) = reported((0, D, 9, 0, 1), (1, E, 9, 2, 3))
     assert kind == "future-read"
     assert sentence.endswith(
-        "the only enqueue of 9 was begun later, by process 1 on n1 at 0.002 s: an item from the future."
+        "the only enqueue of 9 began later, by process 1 on n1 at 0.002 s: an item from the future."
     )
     assert reported((0, D, 9, 0, 2), (1, E, 9, 1, 3)) == []
 
@@ -357,10 +357,10 @@ def test_a_queue_in_which_there_was_always_one_item_or_another() -> None:
     ((kind, sentence),) = reported(*rows)
     assert kind == "stale-read"
     assert sentence == (
-        "process 1 on n1 found the queue empty (0.002–0.009 s), but at every moment of that something was in it: "
-        "process 0 on n0 enqueued 1 (0.000–0.001 s), which no process is known to have begun to dequeue before 0.005 "
-        "s; process 2 on n2 enqueued 2 (0.003–0.004 s), which no process is known to have begun to dequeue before that "
-        "was over."
+        "process 1 on n1 found the queue empty (0.002–0.009 s), but it was not empty at any moment of that time: "
+        "process 0 on n0 enqueued 1 (0.000–0.001 s), and no process is known to have begun to dequeue it before 0.005 "
+        "s; process 2 on n2 enqueued 2 (0.003–0.004 s), and no process is known to have begun to dequeue it before "
+        "that answer."
     )
     assert reported(*rows[:-1], (3, D, 2, 8, 11)) == []
     assert reported(*rows[:2], (2, E, 2, 5, 6), (3, D, 1, 3, 4), (3, D, 2, 10, 11)) == []
@@ -372,8 +372,8 @@ def test_of_more_items_than_pending_dequeues_one_is_lost() -> None:
     assert kind == "lost-element"
     assert sentence.endswith(
         "so they had to leave before 3. But process 1 on n1 dequeued 3 (0.008–0.009 s). No process is known to have "
-        "taken them, and of the dequeues without an answer that can be true only 1 had begun by then and may have done "
-        "so, each for one: process 2 on n2 began to dequeue (from 0.003 s, never answered): one is missing."
+        "taken them. Only 1 dequeue without a reliable answer had begun by then, which may have taken one item: "
+        "process 2 on n2 began to dequeue (from 0.003 s, never answered). One is missing."
     )
     assert reported(*rows, (3, D, None, 7, None, "info")) == []
     assert [kind for kind, _ in reported(*rows[:2], (1, D, None, 6, 7), rows[-1])] == ["stale-read"]
@@ -388,7 +388,7 @@ def test_of_many_items_only_some_are_reported() -> None:
         "process 0 on n0 enqueued 5 (0.010–0.011 s) and 1 more, and process 0 on n0 enqueued 8 only after" in sentence
     )
     assert "enqueued 6" not in sentence
-    assert "only 6 had begun by then" in sentence
+    assert "Only 6 dequeues without a reliable answer had begun by then" in sentence
     assert "0 more" not in sentence
     assert reported(*rows, *taking, (1, D, None, 30, None, "info"), (0, E, 8, 40, 41), (2, D, 8, 42, 43)) == []
 
