@@ -105,9 +105,9 @@ def _witnessed(example: Counterexample, model: Model, recorded: Sequence[Operati
     if example.linearization is not None or not (more := model.witnesses(example.operations, recorded)):
         return example
     operations = sorted([*example.operations, *more], key=lambda one: one.invoke_index)
-    says = "; ".join(f"{who(one)} was answered where it is" for one in more)
+    says = "; ".join(f"{who(one)} got that index for it" for one in more)
     return replace(
-        example, operations=tuple(operations), sentence=f"{example.sentence} That index holds an entry: {says}."
+        example, operations=tuple(operations), sentence=f"{example.sentence} There is an entry at that index: {says}."
     )
 
 

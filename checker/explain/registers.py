@@ -273,7 +273,7 @@ class _Sentences(CoreWords):
         if outer.initial:
             return kind, f"the answer of {who(self.op(outer.last))} is stale"
         suspects = " or that of ".join(who(self.op(cluster.last)) for cluster in (outer, inner))
-        return kind, f"the answers contradict each other, so that of {suspects} is stale"
+        return kind, f"the answers contradict each other, so either that of {suspects} is stale"
 
     def _value(self, cluster: _Cluster) -> str:
         return shown(thaw(cluster.value))

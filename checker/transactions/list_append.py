@@ -127,29 +127,29 @@ class ListAppend:
         one, other = self.order[at], self.order[at + 1]
         return (int(self.steps.owner[one]), int(self.steps.owner[other])), (
             f"T1 appended {self.steps.value(one)} to {self.steps.key(one)} and failed, yet T2 appended "
-            f"{self.steps.value(other)} behind it"
+            f"{self.steps.value(other)} after it"
         )
 
     def _torn(self, step: int) -> tuple[tuple[int, ...], str]:
         return (int(self.steps.owner[step]),), (
-            f"T1 made several appends to {self.steps.key(step)}, and {self.steps.value(step)} does not stand behind "
-            f"the one before it in {self._list(int(self.longest[self.columns.key[step]]))}"
+            f"T1 made several appends to {self.steps.key(step)}, and {self.steps.value(step)} does not follow "
+            f"the previous one in {self._list(int(self.longest[self.columns.key[step]]))}"
         )
 
     def _again(self, step: int) -> tuple[tuple[int, ...], str]:
         read, key = self._list(step, whole=True), self.steps.key(step)
-        return (int(self.steps.owner[step]),), f"T1 read {read} in {key}, where one of its own appends stands twice"
+        return (int(self.steps.owner[step]),), f"T1 read {read} in {key}, which has one of its own appends twice"
 
     def _early(self, step: int) -> tuple[tuple[int, ...], str]:
         value, key = self.steps.value(step), self.steps.key(step)
-        return (int(self.steps.owner[step]),), f"T1 read {value} in {key} before it appended that itself"
+        return (int(self.steps.owner[step]),), f"T1 read {value} in {key} before it appended that value itself"
 
     def _incompatible(self, step: int) -> tuple[tuple[int, ...], str]:
         longest = int(self.longest[self.columns.key[step]])
         one, other = int(self.steps.owner[step]), int(self.steps.owner[longest])
         return ((one,) if one == other else (one, other)), (
             f"T1 read {self._list(step)} in {self.steps.key(step)}, and {'T1' if one == other else 'T2'} read "
-            f"{self._list(longest)}: the shorter list is not how the longer one begins"
+            f"{self._list(longest)}: the shorter list is not a prefix of the longer one"
         )
 
     def _judge_reads(self) -> None:

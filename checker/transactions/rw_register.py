@@ -78,7 +78,7 @@ class RwRegister:
         partly = other & ~failed & ~self.installed[self.made]
         found.add("G1b", np.flatnonzero(partly), two(", which T2 wrote and then overwrote itself"))
         future = (self.made >= 0) & (writer == reader)
-        found.add("future-read", np.flatnonzero(future), one(" before it wrote that itself"))
+        found.add("future-read", np.flatnonzero(future), one(" before it wrote that value itself"))
 
         def internal(step: int) -> tuple[tuple[int, ...], str]:
             value, key = steps.value(step), steps.key(step)

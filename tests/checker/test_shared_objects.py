@@ -374,9 +374,9 @@ def test_the_answers_of_a_ledger_are_named_as_they_were_given() -> None:
     appended = (("append", "a", 104), ("append", "b", 110), ("list", None, [[104, "a"], [110, "b"]]))
     found = check_operations(in_turn(*appended, ("list", None, [[110, "b"]])), "ledger")
     (example,) = found.counterexamples
-    assert "was answered 104" in example.sentence
-    assert 'was answered [[110, "b"]]' in example.sentence
-    assert example.sentence.endswith("a list that goes beyond an index has its entry.")
+    assert "and got 104" in example.sentence
+    assert 'and got [[110, "b"]]' in example.sentence
+    assert example.sentence.endswith("a list that goes beyond an index must have the entry there.")
     (example,) = check_operations(in_turn(*appended, ("get", 104, "b")), "ledger").counterexamples
     assert [(one.value, one.result) for one in example.operations] == [("a", 104), (104, "b")]
 
@@ -389,7 +389,7 @@ def test_a_get_of_no_entry_is_shown_beside_the_answer_that_has_one() -> None:
     after = [pending, *in_turn(("append", 5, 1), ("get", 0, None), ("list", None, [[0, 4], [1, 5]]))]
     (example,) = check_operations(after, "ledger").counterexamples
     assert [one.f for one in example.operations] == ["append", "get", "list"]
-    assert example.sentence.endswith("That index holds an entry: process 0 was answered where it is.")
+    assert example.sentence.endswith("There is an entry at that index: process 0 got that index for it.")
 
 
 def test_a_ledger_has_no_null() -> None:
