@@ -267,7 +267,7 @@ def _search(operations: Sequence[Operation], initial: Any, limits: Limits) -> _F
     )
     words = [(one, _what(one)) for one in kept]
     return _Found(
-        "invalid", _SEARCH, Counterexample.of_promise(SEQUENTIAL, f"{said}: no single order explains all of that", *words)
+        "invalid", _SEARCH, Counterexample.of_promise(SEQUENTIAL, f"{said}: no single order explains that", *words)
     )
 
 

@@ -103,9 +103,7 @@ def test_an_entry_that_was_seen_before_its_append_began_came_from_the_future() -
     acknowledged, seen = op(2, "append", 7, 1, 0, 5), op(1, "get", 0, 5, 8, 9)
     hole, example = check_operations([acknowledged, late, seen], "log").counterexamples
     assert (hole.kind, example.kind, len(example.operations)) == ("log-hole", "log-order", 3)
-    assert example.sentence.endswith(
-        "at or before that entry, as process 1 asked for 0 and got 5 (0.008–0.009 s)."
-    )
+    assert example.sentence.endswith("at or before that entry, as process 1 asked for 0 and got 5 (0.008–0.009 s).")
 
 
 @pytest.mark.parametrize("operations", [1, 80])
