@@ -204,7 +204,7 @@ def test_nothing_but_the_systems_names_a_system() -> None:
 
 
 def test_the_design_lists_what_of_the_core_still_names_a_system() -> None:
-    section = (ROOT / "docs" / "design.md").read_text().partition("## What the core knows of systems")[2]
+    section = (ROOT / "docs" / "design.md").read_text().partition("## What the core knows about systems")[2]
     rows = "\n".join(line for line in section.partition("\n## ")[0].splitlines() if line.startswith("|"))
     listed = re.findall(r"`(\w+/[\w/]+\.(?:py|js))`", rows)
     assert sorted(listed) == sorted(ALLOWED_WORDS)
