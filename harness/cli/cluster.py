@@ -29,7 +29,7 @@ def cluster() -> None:
 @_cluster_option
 @click.option("--nodes", type=int, default=5, show_default=True, help="Nodes of a netns cluster.")
 def up(spec: str, nodes: int) -> int:
-    """Bring up all nodes until they answer over SSH. Healthy nodes are kept."""
+    """Bring up all nodes, and wait until they answer over SSH. Healthy nodes are kept."""
     started = time.monotonic()
     target = open_cluster(spec, nodes=nodes, say=_say)
     target.up()
@@ -41,7 +41,10 @@ def up(spec: str, nodes: int) -> int:
 @cluster.command("down")
 @_cluster_option
 def down(spec: str) -> int:
-    """Remove the nodes and everything that `up` made, including leftovers of a killed run."""
+    """Remove the nodes that `up` created.
+
+    Also removes what a killed run left behind. Machines of an inventory stay as they are.
+    """
     started = time.monotonic()
     target = open_cluster(spec, say=_say)
     target.down()
@@ -52,9 +55,10 @@ def down(spec: str) -> int:
 @cluster.command("provision")
 @_cluster_option
 def provision(spec: str) -> int:
-    """Install what a node needs on every machine, and make its data filesystem. Does only what is missing.
+    """Turn every machine of a cluster into a node.
 
-    Nodes of netns use the programs of this machine, so for them, this machine is provisioned.
+    Installs what a node needs and creates its data filesystem, if they are missing. Nodes of netns use the programs of
+    this machine, so for them, this machine is provisioned.
     """
     from harness.clusters.provision import provision as provision_all
     from harness.clusters.provision import provision_here
@@ -74,9 +78,9 @@ def provision(spec: str) -> int:
 @_cluster_option
 @json_option
 def status(spec: str, as_json: bool) -> int:
-    """Show the nodes and who holds the cluster.
+    """Show the nodes and which process is using the cluster.
 
-    Ends with 0 if all nodes are up, else with 255.
+    The exit code is 0 if all nodes are up, else 255.
     """
     if as_json:
         found = open_cluster(spec, say=Progress().say).status()

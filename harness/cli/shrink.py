@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @click.command("shrink")
 @click.argument("target", metavar="RUN|FILE", shell_complete=complete_runs)
-@click.option("--output", "-o", type=click.Path(path_type=Path), help="[default: HISTORY.shrunk.jsonl]")
+@click.option("--output", "-o", type=click.Path(path_type=Path), help="File to write.  [default: HISTORY.shrunk.jsonl]")
 @file_options
 @store_option
 def shrink(
@@ -28,7 +28,7 @@ def shrink(
     asked: FileCheckOptions,
     store: Path,
 ) -> int:
-    """Write the minimal counterexample of a history to a history file of its own.
+    """Write the minimal counterexample of a history to a separate file.
 
     RUN is a run's directory, or `latest`. FILE may be a pipe, and - is standard input.
     """

@@ -31,10 +31,10 @@ def system() -> None:
 @system.command("new")
 @click.argument("directory", type=click.Path(path_type=Path, file_okay=False))
 def new(directory: Path) -> int:
-    """Write an example system into DIRECTORY: a TOML file, and a server and clients to replace with your own.
+    """Write an example system into DIRECTORY.
 
-    It runs as it is: a small replicated key-value server, with a client in Python and one in shell.  DIRECTORY must
-    be new or empty.
+    It has a TOML file, a small replicated key-value server, and a client in Python and one in shell. It runs as it is;
+    replace its parts with your own.  DIRECTORY must be new or empty.
     """
     write_skeleton(directory)
     for path in sorted(directory.iterdir()):
@@ -45,7 +45,7 @@ def new(directory: Path) -> int:
 @system.command("check")
 @click.argument("name", metavar="NAME|FILE", shell_complete=complete_systems)
 @click.option("--cluster", default="netns:system-check", help="Cluster, as in `harness run`.")
-@click.option("--workload", default="", help="Workload to run.  [default: the system's first]")
+@click.option("--workload", default="", show_default="the system's first", help="Workload to run.")
 @click.option(
     "--interval", type=click.FloatRange(1.0, 600.0), default=INTERVAL_S,
     help="Length of each fault and of the calm before it, in seconds; longer than an election takes.",
@@ -55,12 +55,13 @@ def new(directory: Path) -> int:
     "--store", type=click.Path(path_type=Path), help="Directory to keep the runs in.  [default: a new directory]"
 )
 def check(name: str, cluster: str, workload: str, interval: float, seed: int, store: Path | None) -> int:
-    """Run a system (NAME, NAME@VERSION, or a FILE.toml) up to three times, briefly, and report what it lacks.
+    """Do up to three short runs of a system, and report what it lacks.
 
-    It must start and become ready, end every operation in time under a network cut, a kill and a pause, heal, be
-    collected and wiped, and answer probes, and a bug planted in it must be found. Ends with 0 if all of that holds, 1
-    if something is wrong, 2 if something is missing or was not seen, 130 if it was interrupted, and 255 if the harness
-    failed.
+    NAME may be NAME@VERSION. The system must start and become ready, end every operation in time under a network cut,
+    a kill and a pause, recover, leave logs, be wiped, and answer probes, and a bug planted in it must be found.
+
+    Exit codes: 0 all of that holds, 1 something is wrong, 2 something is missing or was not seen, 130 interrupted, 255
+    failure of the harness itself.
     """
     require("run")
     from harness.clusters import open_cluster
