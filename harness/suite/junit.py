@@ -84,5 +84,5 @@ def _examples(result: CellResult, store: Path) -> list[str]:
         record, wording = read_object_if_any(files.results), wording_of(files.history)
         examples = [one.example for one in counterexamples_of(record)[:_MAX_EXAMPLES]]
         return [f"{example.kind}: {example.sentence}\n{draw(example, wording=wording)}" for example in examples]
-    except (KeyError, TypeError):
+    except (AttributeError, KeyError, TypeError, ValueError):
         return []

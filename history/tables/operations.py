@@ -53,12 +53,19 @@ def table_of(columns: dict[str, list[Any]], schema: pa.Schema) -> pa.Table:
 
 
 def table_of_rows(rows: Iterable[dict[str, Any]], schema: pa.Schema) -> pa.Table:
-    """Make a table from rows, escaping lone surrogates in strings."""
+    """Make a table from rows, escaping lone surrogates in strings.
+
+    Raises pa.ArrowException for a value of the wrong type, and ValueError for a missing one.
+    """
     held = list(rows)
     try:
-        return pa.Table.from_pylist(held, schema)
+        table = pa.Table.from_pylist(held, schema)
     except UnicodeEncodeError:
-        return pa.Table.from_pylist(_cleaned(held), schema)
+        table = pa.Table.from_pylist(_cleaned(held), schema)
+    for field, column in zip(schema, table.columns, strict=True):
+        if not field.nullable and column.null_count:  # which Arrow accepts, and refuses to write
+            raise ValueError(f"{field.name} is missing")
+    return table
 
 
 def _cleaned(value: Any) -> Any:

@@ -13,7 +13,7 @@ from reports.analysis import figures
 from reports.analysis.elections import leaderships_of
 from reports.analysis.faults import FaultWindow
 from reports.analysis.findings import Drawn
-from reports.analysis.marks import marks_of
+from reports.analysis.marks import Marks, marks_of
 from reports.analysis.node_timeline import SILENT, stretches
 from reports.export.packets import Packets
 
@@ -39,7 +39,7 @@ def _started(text: str) -> int | None:
 
 
 def _violations(drawn: Drawn, packets: Packets, track: int) -> None:
-    marks = marks_of(drawn)
+    marks = drawn.run.notes.attempt("marks of violations", lambda: marks_of(drawn), Marks((), (), 0))
     for violation in marks.violations:
         key = None if violation.key is None else str(violation.key)
         packets.instant(track, _ns(violation.at), violation.kind, "violation", key=key, operation=violation.culprit)

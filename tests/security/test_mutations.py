@@ -1,4 +1,4 @@
-"""Mutations of the plan and the state of a run: refused or judged, each in one sentence, never with a traceback."""
+"""Mutations of the plan, the state and the results of a run cost one sentence and never a traceback."""
 
 from __future__ import annotations
 
@@ -115,4 +115,37 @@ def test_the_note_of_a_suite_beside_a_run_costs_a_sentence_and_no_traceback(
             said = capsys.readouterr()
             if code not in (0, 2, 254) or "Traceback" in said.err + said.out or "bug of the harness" in said.err:
                 wrong.append(f"{words[0]}: {text[:60]}: {code}: {said.err.strip().splitlines()[-2:]}")
+    assert wrong == []
+
+
+#: Each made a traceback: counterexamples of other types, and a check without a name.
+KNOWN = [
+    (("keys", 0, "counterexamples"), 7), (("keys", 0, "counterexamples", 0, "kind"), {}),
+    (("keys", 0, "counterexamples", 0, "operations"), "x"), (("keys", 0, "counterexamples", 0, "operations", 0), "x"),
+    (("checks", 0, "name"), None), (("checks", 0, "asked"), None),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("every", [400, pytest.param(20, marks=pytest.mark.nightly)])
+def test_mutated_results_cost_a_sentence_and_no_traceback(
+    every: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Results are read by every verb but ``check``, which writes them anew."""
+    store = tmp_path / "store"
+    run = record(store, last_read=7)
+    assert run_command(["check", "--no-spark", str(run.root)]) == 1, capsys.readouterr().err
+    whole, wrong = json.loads(run.results.read_text()), list[str]()
+    cases = [*KNOWN, *[(place, odd) for place in places(whole) for odd in ODD][::every]]
+    for number, (place, odd) in enumerate(cases):
+        run.results.write_text(json.dumps(changed_at(whole, place, odd)))
+        for words in (
+            ["show", str(run.root)], ["ls", str(store)], ["diff", str(run.root), str(run.root)],
+            ["export", "--format", "perfetto", "-o", str(tmp_path / "x"), str(run.root)],
+            ["ingest", "--no-spark", "--store", str(tmp_path / f"other{number}"), str(run.root)],
+            ["report", "--site", str(tmp_path / "site"), "--store", str(store)],
+        ):  # fmt: skip
+            code = run_command(words)
+            said = capsys.readouterr()
+            if code not in (0, 254, 255) or "Traceback" in said.err + said.out or "bug of the harness" in said.err:
+                wrong.append(f"{words[0]}: {place}={str(odd)[:20]}: {code}: {said.err.strip().splitlines()[-2:]}")
     assert wrong == []
