@@ -33,6 +33,9 @@ SYSTEM: Final = System(
         Option(name="snapshot_isolation", default="on", choices=("on", "off"), marks_runs=True,
                help="The server's innodb_snapshot_isolation. off, the server's own default before 11.6: a write may "
                     "change a row that its transaction's snapshot does not show."),
+        Option(name="binlog", default="off", choices=("on", "off"), marks_runs=True,
+               help="The server's log_bin, with sync_binlog=1. off, the default: a commit is visible before "
+                    "it is on disk."),
         Option(name="galera", default="off", choices=("on", "off"), marks_runs=True,
                help="on: all nodes form a Galera cluster, and clients write to each of them."),
     ),

@@ -76,6 +76,8 @@ def settings(node: Machine, setup: Setup) -> str:
         **_SETTINGS, "datadir": f"{node.home}/{STORE}", "socket": f"{node.home}/{STORE}/socket",
         "bind_address": node.address, "innodb_snapshot_isolation": setup.options["snapshot_isolation"],
     }  # fmt: skip
+    if setup.options["binlog"] == "on":
+        chosen |= {"log_bin": "binlog", "server_id": 1, "sync_binlog": 1}
     if galera(setup):
         group, transfer, _ = _GALERA_PORTS
         chosen |= {
