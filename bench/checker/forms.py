@@ -37,6 +37,7 @@ ROWS: dict[str, tuple[str, int, dict[str, Any]]] = {
     "kv": ("kv", 10**5, {"what": "kv"}),
     "counter": ("counter", 10**5, {"what": "counter"}),
     "queue": ("queue", 10**5, {"what": "queue"}),
+    "bank": ("bank", 10**4, {"what": "bank"}),
     "mutex": ("mutex", 10**4, {"what": "mutex"}),
     "multi-register": ("multi-register", 10**4, {"what": "multi-register"}),
     "set": ("set", 10**4, {"what": "set"}),

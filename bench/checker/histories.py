@@ -1,7 +1,8 @@
 """Synthetic histories for the benchmark: a closed loop of c clients that are always busy, seeded.
 
 Each step picks a client at random; it begins an operation, takes effect on the real object, or answers.  So about half
-of all operations overlap with all others: harder than what a cluster gives.
+of all operations overlap with all others: harder than what a cluster gives.  A share of ``pending`` operations that
+change the object is never answered; half of them take effect.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from array import array
 from dataclasses import dataclass
 from random import Random
 
-from own_objects import BALANCES, GIVE, POLL, TAKE, Bank, PriorityQueue, Semaphore
+from own_objects import BALANCES, GIVE, POLL, TAKE, Bank, OverdraftBank, PriorityQueue, Semaphore
 
 from history.codes import CAS, NEVER, READ, WRITE
 
@@ -81,6 +82,10 @@ def synthetic(  # noqa: C901 (one loop, for speed)
                     ret[-1], current[c], lie = rank, -1, None
                     rank += 1
         elif not took[c]:
+            if pending and kind[row] != READ and random() < pending / 2:
+                current[c] = -1
+                names[c] += clients
+                continue
             took[c] = True
             k = kind[row]
             if k == READ:
@@ -96,7 +101,7 @@ def synthetic(  # noqa: C901 (one loop, for speed)
             current[c] = -1
             if kind[row] == CAS and old[row] == -2:
                 kind[row], value[row] = READ, state
-            elif pending and kind[row] != READ and random() < pending:
+            elif pending and kind[row] != READ and random() < pending / 2:
                 names[c] += clients
                 continue
             ret[row] = rank
@@ -130,6 +135,10 @@ def synthetic_log(  # noqa: C901 (one loop, for speed)
                 column.append(item)
             rank += 1
         elif row >= 0 and not took[c]:
+            if pending and kind[row] == APPEND and random() < pending / 2:
+                old[row], current[c] = -1, -1
+                names[c] += clients
+                continue
             took[c] = True
             if kind[row] == APPEND:
                 old[row] = len(entries)
@@ -142,7 +151,7 @@ def synthetic_log(  # noqa: C901 (one loop, for speed)
                 value[row] = entries[old[row]]
         elif row >= 0:
             current[c] = -1
-            if pending and kind[row] == APPEND and random() < pending:
+            if pending and kind[row] == APPEND and random() < pending / 2:
                 names[c] += clients
                 continue
             ret[row] = rank
@@ -153,11 +162,11 @@ def synthetic_log(  # noqa: C901 (one loop, for speed)
 class _KeyValue:
     """A key of a key-value store with a string: a tenth of the operations put, four tenths append, the others get.
 
-    A piece is named by its invocation.  ``old`` is the put with which the string of an append or get started (-1:
+    ``old`` is the put with which the string of an append or get started (-1:
     none), and ``value`` is how many pieces were before an append, or how many a get answers.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, _values: int | None) -> None:
         self.root, self.size = -1, 0
         self.past: list[tuple[int, int]] = []
 
@@ -178,13 +187,13 @@ class _KeyValue:
 
 
 class _Counter:
-    """A sum: half of the operations add 1, 2 or 3, the others read it."""
+    """A sum: half of the operations add 1, 2 or 3 or other small numbers, the others read it."""
 
-    def __init__(self) -> None:
-        self.sum = 0
+    def __init__(self, values: int | None) -> None:
+        self.sum, self.values = 0, values or 3
 
     def begin(self, coin: float, fresh: int, _before: int) -> tuple[int, int]:
-        return (ADD, 1 + fresh % 3) if coin < 0.5 else (SUM, -1)
+        return (ADD, 1 + fresh % self.values) if coin < 0.5 else (SUM, -1)
 
     def take(self, kind: int, value: int, _invoke: int) -> tuple[int, int]:
         self.sum += value if kind == ADD else 0
@@ -195,9 +204,9 @@ class _Counter:
 
 
 class _Queue:
-    """A queue of distinct items: half of the operations enqueue."""
+    """A queue: half of the operations enqueue."""
 
-    def __init__(self) -> None:
+    def __init__(self, _values: int | None) -> None:
         self.items: list[int] = []
         self.taken = 0
 
@@ -218,16 +227,21 @@ class _Queue:
 
 
 class _Set:
-    """A set of distinct elements: two operations in a hundred read all."""
+    """A set: two operations in a hundred read all."""
 
-    def __init__(self) -> None:
+    def __init__(self, _values: int | None) -> None:
         self.size = 0
+        self.seen: set[int] = set()
 
     def begin(self, coin: float, fresh: int, _before: int) -> tuple[int, int]:
         return (INSERT, fresh) if coin < 0.98 else (ELEMENTS, -1)
 
     def take(self, kind: int, value: int, _invoke: int) -> tuple[int, int]:
-        self.size += kind == INSERT
+        if kind == INSERT and value in self.seen:
+            return value, -1
+        if kind == INSERT:
+            self.seen.add(value)
+        self.size = len(self.seen)
         return value, self.size - (kind == INSERT)
 
     def lie(self) -> tuple[int, int] | None:
@@ -237,7 +251,7 @@ class _Set:
 class _Mutex:
     """A lock: every client takes and releases it in turn, so that most of them wait most of the time."""
 
-    def __init__(self) -> None:
+    def __init__(self, _values: int | None) -> None:
         self.held = False
 
     def begin(self, _coin: float, _fresh: int, before: int) -> tuple[int, int]:
@@ -256,13 +270,13 @@ class _Mutex:
 
 
 class _MultiRegister:
-    """Three registers with five values: each transaction reads or writes two of them, one after the other.
+    """Three registers with five values or others: each transaction reads or writes two of them, one after the other.
 
     ``value`` has its two steps, sixteen bits each: see ``step_of``.
     """
 
-    def __init__(self) -> None:
-        self.registers = [-1, -1, -1]
+    def __init__(self, values: int | None) -> None:
+        self.registers, self.values = [-1, -1, -1], values or 5
 
     def begin(self, coin: float, _fresh: int, _before: int) -> tuple[int, int]:
         drawn = int(coin * 1e9)
@@ -270,7 +284,7 @@ class _MultiRegister:
         for _ in range(2):
             drawn, writes = divmod(drawn, 2)
             drawn, key = divmod(drawn, 3)
-            drawn, value = divmod(drawn, 5)
+            drawn, value = divmod(drawn, self.values)
             steps.append(_step(writes, key, value if writes else -1))
         return TXN, steps[0] << 16 | steps[1]
 
@@ -299,22 +313,34 @@ def steps_of(value: int) -> list[tuple[int, int, int]]:
 OBJECTS = {
     "kv": _KeyValue, "counter": _Counter, "queue": _Queue, "set": _Set, "mutex": _Mutex,
     "multi-register": _MultiRegister, "own semaphore": Semaphore, "own priority queue": PriorityQueue, "own bank": Bank,
+    "bank": OverdraftBank,
 }  # fmt: skip
 ASKING = (GOT, SUM, DEQUEUE, ELEMENTS, POLL, BALANCES)
 HOLDING, LEAVING = (ACQUIRE, TAKE), (RELEASE, GIVE)
 LYING = (*ASKING, *HOLDING, TXN)
 
 
-def synthetic_object(n: int, clients: int, *, what: str, seed: int = 1, stale_at: float | None = None) -> Synthetic:
+def synthetic_object(
+    n: int,
+    clients: int,
+    *,
+    what: str,
+    seed: int = 1,
+    stale_at: float | None = None,
+    pending: float = 0.0,
+    values: int | None = None,
+) -> Synthetic:
     """Make a history of one of ``OBJECTS``.
 
-    With ``stale_at`` 0.5, an operation half-way gets an answer that was right long before.
+    With ``stale_at`` 0.5, an operation half-way gets an answer that was right long before.  Without ``values``, items
+    and elements are distinct.  An acquire in doubt never takes effect and a release in doubt always does, or the
+    others would wait forever.
     """
     random = Random(seed).random
     columns = [array("q") for _ in range(6)]
     kind, value, old, invoke, ret, process = columns
     current, took, before = [-1] * clients, [False] * clients, [-1] * clients
-    thing = OBJECTS[what]()
+    thing = OBJECTS[what](values)
     rank, lie = 0, None if stale_at is None else int(stale_at * n)
     while len(kind) < n or max(current) >= 0:
         c = int(random() * clients)
@@ -322,10 +348,15 @@ def synthetic_object(n: int, clients: int, *, what: str, seed: int = 1, stale_at
         # A client that holds a lock releases it, or the others would wait forever.
         if row < 0 and (len(kind) < n or before[c] in HOLDING):
             current[c], took[c] = len(kind), False
-            before[c], item = thing.begin(random(), len(kind) + 1, before[c])
+            fresh = 1 + int(random() * values) if values else len(kind) + 1
+            before[c], item = thing.begin(random(), fresh, before[c])
             for column, number in zip(columns, (before[c], item, -1, rank, NEVER, c), strict=True):
                 column.append(number)
             rank += 1
+        elif row >= 0 and pending and _doubtful(kind[row], took=took[c]) and random() < pending / 2:
+            if kind[row] in HOLDING:
+                before[c] = -1
+            current[c] = -1
         elif row >= 0 and not took[c]:
             lies = lie is not None and row >= lie and kind[row] in LYING
             if lies and _is_quiet(kind, current, took) and (false := thing.lie()):
@@ -341,6 +372,11 @@ def synthetic_object(n: int, clients: int, *, what: str, seed: int = 1, stale_at
             ret[row] = rank
             rank += 1
     return Synthetic(kind, value, old, invoke, ret, process)
+
+
+def _doubtful(kind: int, *, took: bool) -> bool:
+    """Return whether the operation may stay unanswered after it took effect, or before."""
+    return kind not in (GOT, SUM, ELEMENTS, BALANCES) and kind not in (HOLDING if took else LEAVING)
 
 
 def _is_quiet(kind: array[int], current: list[int], took: list[bool]) -> bool:

@@ -6,12 +6,14 @@ from heapq import heappop, heappush
 
 TAKE, GIVE, OFFER, POLL, TRANSFER, BALANCES = range(18, 24)
 PERMITS, ACCOUNTS, FUNDS = 3, 8, 10
+#: A bit of a transfer's ``value``.
+OVERDRAFT = 1 << 25
 
 
 class Semaphore:
     """A semaphore with three permits: every client takes and returns one in turn."""
 
-    def __init__(self) -> None:
+    def __init__(self, _values: int | None) -> None:
         self.taken = 0
 
     def begin(self, _coin: float, _fresh: int, before: int) -> tuple[int, int]:
@@ -32,7 +34,7 @@ class Semaphore:
 class PriorityQueue:
     """A queue from which the least item comes first: half of the operations add a distinct item."""
 
-    def __init__(self) -> None:
+    def __init__(self, _values: int | None) -> None:
         self.items: list[int] = []
         self.gone: list[int] = []
 
@@ -59,7 +61,7 @@ class Bank:
     been requested before it.  A read has seen that many of them.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, _values: int | None) -> None:
         self.balances = [FUNDS] * ACCOUNTS
         self.asked = 0
 
@@ -83,24 +85,36 @@ class Bank:
         return (-1, self.asked - 60) if self.asked > 100 else None
 
 
+class OverdraftBank(Bank):
+    """Eight accounts that start with nothing and may be overdrawn, as in our own model of a bank."""
+
+    def __init__(self, values: int | None) -> None:
+        super().__init__(values)
+        self.balances = [0] * ACCOUNTS
+
+    def begin(self, coin: float, fresh: int, before: int) -> tuple[int, int]:
+        kind, value = super().begin(coin, fresh, before)
+        return kind, value | OVERDRAFT if kind == TRANSFER else value
+
+
 def parts_of(value: int) -> tuple[int, int, int, bool]:
     """Return from, to, amount, and whether it was paid."""
-    return value >> 16 & 255, value >> 8 & 255, value & 255, bool(value >> 24)
+    return value >> 16 & 255, value >> 8 & 255, value & 255, bool(value >> 24 & 1)
 
 
 def moved(balances: list[int], value: int) -> bool:
-    """Move the amount if there is enough."""
+    """Move the amount if there is enough, or if there need not be."""
     whence, whither, much, _ = parts_of(value)
-    if balances[whence] < much:
+    if balances[whence] < much and not value & OVERDRAFT:
         return False
     balances[whence] -= much
     balances[whither] += much
     return True
 
 
-def balances_after(transfers: list[int]) -> list[list[int]]:
-    """Return the balances before the first transfer, and after each of them."""
-    now = [FUNDS] * ACCOUNTS
+def balances_after(transfers: list[int], funds: int) -> list[list[int]]:
+    """Return the balances before the first transfer, and after each of them; each account starts with ``funds``."""
+    now = [funds] * ACCOUNTS
     seen = [now[:]]
     for value in transfers:
         moved(now, value)

@@ -69,9 +69,20 @@ from histories import (  # noqa: E402
     synthetic_log,
     synthetic_object,
 )  # fmt: skip
-from own_objects import BALANCES, GIVE, OFFER, POLL, TAKE, TRANSFER, balances_after, parts_of  # noqa: E402
+from own_objects import (  # noqa: E402
+    BALANCES,
+    FUNDS,
+    GIVE,
+    OFFER,
+    OVERDRAFT,
+    POLL,
+    TAKE,
+    TRANSFER,
+    balances_after,
+    parts_of,
+)
 
-from history.codes import NEVER  # noqa: E402
+from history.codes import CAS, NEVER  # noqa: E402
 
 QUICK = 0.1
 REPEATED = 0.05
@@ -121,14 +132,20 @@ def cases(*, quick: bool) -> list[dict[str, Any]]:
 
 def history(case: dict[str, Any]) -> tuple[Synthetic, array[int]]:
     """Return the calls and their keys.  With many keys, the history's clients each walk through their own keys."""
-    rest = {name: case[name] for name in ("values", "stale_at", "pending", "cas") if name in case}
+    rest = {name: case[name] for name in ("values", "stale_at", "pending", "cas", "seed") if name in case}
+    changed = {name: case[name] for name in ("pending", "seed") if name in case}
+    distinct = case.get("values") is None
     keys = case.get("keys", 1)
     if case.get("log"):
-        whole = synthetic_log(case["n"], case["clients"], stale_at=case["stale_at"], lists=case.get("lists", 0.0))
+        whole = synthetic_log(
+            case["n"], case["clients"], stale_at=case["stale_at"], lists=case.get("lists", 0.0), **changed
+        )
         return whole, array("q", bytes(8 * len(whole.kind)))
     if "what" in case:
-        whole = synthetic_object(case["n"], case["clients"], what=case["what"], stale_at=case["stale_at"])
-        return whole, array("q", bytes(8 * len(whole.kind)))
+        same = {"what": case["what"], "stale_at": case["stale_at"], "values": case.get("values")}
+        whole = synthetic_object(case["n"], case["clients"], **same, **changed)
+        # The key of an operation on a string is the number in its text.
+        return whole, array("q", whole.invoke if distinct else (at % case["values"] for at in whole.invoke))
     if keys == 1:
         whole = synthetic(case["n"], case["clients"], **rest)
         return whole, array("q", bytes(8 * len(whole.kind)))
@@ -188,11 +205,12 @@ def register_of(columns: list[Any]) -> Any:
 
 def log_of(columns: list[Any]) -> list[Any]:
     """Return the operations for ``check_operations``."""
-    from history import Operation
     from history.codes import ABSENT
 
     rows = list(zip(*(column.tolist() for column in columns), strict=True))
-    entries = [value for _, value in sorted((old, value) for kind, value, old, *_ in rows if kind == APPEND)]
+    entries = [
+        value for _, value in sorted((old, value) for kind, value, old, *_ in rows if kind == APPEND and old >= 0)
+    ]
     operations = []
     for kind, value, old, invoke, ret, _ in rows:
         asked, result = None, None if value == ABSENT else value
@@ -203,17 +221,25 @@ def log_of(columns: list[Any]) -> list[Any]:
         else:
             result = entries[:old]
         f = {APPEND: "append", GET: "get"}.get(kind, "list")
-        operations.append(Operation(0, f, None, asked, result, "ok", invoke * 1000, ret * 1000, invoke, ret))
+        operations.append(_operation(f, asked, result, invoke, ret))
     return operations
+
+
+def _operation(f: str, asked: Any, result: Any, invoke: int, ret: int) -> Any:
+    from history import Operation
+
+    if ret < 0:
+        return Operation(0, f, None, asked, None, "info", invoke * 1000, None, invoke, None)
+    return Operation(0, f, None, asked, result, "ok", invoke * 1000, ret * 1000, invoke, ret)
 
 
 def _texts(rows: list[tuple[int, ...]]) -> Callable[[int, int], str]:
     """Return the text made of this many pieces, starting with that put."""
     pieces: dict[int, dict[int, str]] = {}
-    for kind, value, old, invoke, *_ in rows:
-        if kind in (PUT, TEXT):
+    for kind, value, old, invoke, _, name in rows:
+        if kind == PUT or (kind == TEXT and value >= 0):
             root, place = (invoke, 0) if kind == PUT else (old, value)
-            pieces.setdefault(root, {})[place] = f"x {invoke} y"
+            pieces.setdefault(root, {})[place] = f"x {name} y"
     whole = {root: [named[place] for place in range(len(named))] for root, named in pieces.items()}
     return lambda root, size: "".join(whole.get(root, [])[:size])
 
@@ -222,21 +248,24 @@ def object_of(columns: list[Any]) -> tuple[list[Any], Any]:
     """Return the operations for ``check_operations``, and the model or its name."""
     import own_models
 
-    from history import Operation
-
     rows = list(zip(*(column.tolist() for column in columns), strict=True))
     text = _texts(rows)
-    elements = [value for _, value in sorted((old, value) for kind, value, old, *_ in rows if kind == INSERT)]
-    balances = balances_after([value for _, value in sorted((row[2], row[1]) for row in rows if row[0] == TRANSFER)])
+    elements = [
+        value for _, value in sorted((old, value) for kind, value, old, *_ in rows if kind == INSERT and old >= 0)
+    ]
+    overdraft = any(row[0] == TRANSFER and row[1] & OVERDRAFT for row in rows)
+    transfers = [value for _, value in sorted((row[2], row[1]) for row in rows if row[0] == TRANSFER and row[2] >= 0)]
+    balances = balances_after(transfers, 0 if overdraft else FUNDS)
     operations = []
-    for kind, value, old, invoke, ret, _ in rows:
+    for kind, value, old, invoke, ret, name in rows:
         named, asked, result = FUNCTIONS[kind], None if kind in ASKING else value, None
         if kind in (PUT, TEXT):
-            asked = f"x {invoke} y"
+            asked = f"x {name} y"
         elif kind in (ACQUIRE, RELEASE, TAKE, GIVE):
             asked = None
         elif kind == TRANSFER:
-            *asked, result = parts_of(value)
+            *asked, paid = parts_of(value)
+            result = None if overdraft else paid
         elif kind == TXN:
             result = [["write" if writes else "read", "xyz"[key], None if item < 0 else item]
                       for writes, key, item in steps_of(value)]  # fmt: skip
@@ -245,11 +274,14 @@ def object_of(columns: list[Any]) -> tuple[list[Any], Any]:
             item = None if value < 0 else value
             answers = {GOT: text(old, value), ELEMENTS: elements[: max(old, 0)], DEQUEUE: item, POLL: item}
             result = balances[old][:] if kind == BALANCES else answers.get(kind, value)
-        operations.append(Operation(0, named, None, asked, result, "ok", invoke * 1000, ret * 1000, invoke, ret))
+            if kind == BALANCES and overdraft:
+                result = [list(pair) for pair in enumerate(result)]
+        operations.append(_operation(named, asked, result, invoke, ret))
     kinds = {row[0] for row in rows}
     models = {
         PUT: "kv", TEXT: "kv", ADD: "counter", ENQUEUE: "queue", INSERT: "set", ACQUIRE: "mutex", TXN: "multi-register",
-        TAKE: own_models.Semaphore(), OFFER: own_models.PriorityQueue(), TRANSFER: own_models.Bank(),
+        TAKE: own_models.Semaphore(), OFFER: own_models.PriorityQueue(),
+        TRANSFER: "bank" if overdraft else own_models.Bank(),
     }  # fmt: skip
     return operations, next(model for kind, model in models.items() if kind in kinds)
 
@@ -272,25 +304,24 @@ def cost_of(check: Callable[[], Any]) -> tuple[Any, float, float]:
     return report, *sorted(costs)[len(costs) // 2]
 
 
+def history_of(columns: list[Any]) -> tuple[Any, Any]:
+    """Return the history in the form in which it is checked, and the model or its name."""
+    if columns[0].max() > LIST:
+        return object_of(columns)
+    if columns[0][0] >= APPEND:
+        return log_of(columns), "log"
+    return register_of(columns), "cas-register" if (columns[0] == CAS).any() else "register"
+
+
 def ours(path: Path, limit: float) -> dict[str, Any]:
     """Load and check a history, and return the cost: ``cpu`` for the verdict, ``proofs`` if it must be proven too."""
     from checker import check as check_history
     from checker import check_operations, warm
 
     columns = table_of(path)
-    history: Any
-    small: Any
-    verb: Any = check_operations
-    if columns[0].max() > LIST:
-        history, model = object_of(columns)
-        small = history[:0]
-    elif columns[0][0] >= APPEND:
-        history, model = log_of(columns), "log"
-        small = history[:0]
-    else:
-        history = register_of(columns)
-        small, verb = register_of([column[:0] for column in columns]), check_history
-        model = "cas-register" if (columns[0] == 2).any() else "register"
+    history, model = history_of(columns)
+    small, _ = history_of([column[:1] for column in columns])
+    verb: Any = check_operations if isinstance(history, list) else check_history
     del columns
     verb(small, model)
     warm()

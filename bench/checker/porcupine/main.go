@@ -123,7 +123,7 @@ func read(path string) []porcupine.Operation {
 	history := make([]porcupine.Operation, len(data)/56)
 	entries := make([]int64, len(history))
 	for row := range history {
-		if field(row, 0) == 3 {
+		if field(row, 0) == 3 && field(row, 2) >= 0 {
 			entries[field(row, 2)] = field(row, 1)
 		}
 	}

@@ -23,6 +23,7 @@ type asked struct {
 	text    string
 	members []int64
 	steps   [2]step
+	known   bool
 }
 
 // step is one step of a transaction: it reads or writes a register (-1: absent).
@@ -46,10 +47,10 @@ func object(history []porcupine.Operation) *porcupine.Model {
 	appended, members := stringsOf(history), membersOf(history)
 	for row := range history {
 		in := history[row].Input.(call)
-		one := asked{kind: in.kind, value: in.value, old: in.old}
+		one := asked{kind: in.kind, value: in.value, old: in.old, known: history[row].Output.(bool)}
 		switch in.kind {
 		case put, text:
-			one.text = fmt.Sprintf("x %d y", history[row].Call)
+			one.text = fmt.Sprintf("x %d y", in.key)
 		case got:
 			// A copy, as from a file: strings that shared memory would be compared at once.
 			one.text = strings.Clone(strings.Join(appended[in.old][:in.value], ""))
@@ -91,11 +92,11 @@ func stringsOf(history []porcupine.Operation) map[int64][]string {
 		pieces[root][place] = fmt.Sprintf("x %d y", name)
 	}
 	for _, operation := range history {
-		switch in := operation.Input.(call); in.kind {
-		case put:
-			set(operation.Call, 0, operation.Call)
-		case text:
-			set(in.old, in.value, operation.Call)
+		switch in := operation.Input.(call); {
+		case in.kind == put:
+			set(operation.Call, 0, in.key)
+		case in.kind == text && in.value >= 0:
+			set(in.old, in.value, in.key)
 		}
 	}
 	appended := map[int64][]string{}
@@ -111,7 +112,7 @@ func stringsOf(history []porcupine.Operation) map[int64][]string {
 func membersOf(history []porcupine.Operation) []int64 {
 	members := make([]int64, len(history))
 	for _, operation := range history {
-		if in := operation.Input.(call); in.kind == insert {
+		if in := operation.Input.(call); in.kind == insert && in.old >= 0 {
 			members[in.old] = in.value
 		}
 	}
@@ -156,9 +157,9 @@ func queueing() porcupine.Model {
 				return true, append(items[:len(items):len(items)], in.value)
 			}
 			if len(items) == 0 {
-				return in.value == -1, state
+				return !in.known || in.value == -1, state
 			}
-			return items[0] == in.value, items[1:]
+			return !in.known || items[0] == in.value, items[1:]
 		},
 		Equal: func(one, two interface{}) bool { return same64(one.([]int64), two.([]int64)) },
 	}
@@ -173,6 +174,9 @@ func collecting() porcupine.Model {
 				return same64(items, in.members), state
 			}
 			place := sort.Search(len(items), func(at int) bool { return items[at] >= in.value })
+			if place < len(items) && items[place] == in.value {
+				return true, state
+			}
 			more := make([]int64, 0, len(items)+1)
 			return true, append(append(append(more, items[:place]...), in.value), items[place:]...)
 		},
@@ -185,7 +189,8 @@ func locking() porcupine.Model {
 		Init: func() interface{} { return false },
 		Step: func(state, input, output interface{}) (bool, interface{}) {
 			held, in := state.(bool), input.(asked)
-			return held == (in.kind == release), in.kind == acquire
+			legal := held == (in.kind == release)
+			return legal || !in.known, (legal && in.kind == acquire) || (!legal && held)
 		},
 	}
 }
@@ -195,10 +200,11 @@ func transacting() porcupine.Model {
 		Init: func() interface{} { return [3]int64{-1, -1, -1} },
 		Step: func(state, input, output interface{}) (bool, interface{}) {
 			registers := state.([3]int64)
+			known := input.(asked).known
 			for _, one := range input.(asked).steps {
 				if one.writes {
 					registers[one.key] = one.value
-				} else if registers[one.key] != one.value {
+				} else if known && registers[one.key] != one.value {
 					return false, state
 				}
 			}

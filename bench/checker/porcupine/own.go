@@ -16,7 +16,7 @@ const permits, accounts, funds = 3, 8, 10
 
 // transferred is a transfer with its answer, or a read of all balances.
 type transferred struct {
-	reads                   bool
+	reads, known, overdraft bool
 	whence, whither, amount int64
 	paid                    bool
 	seen                    [accounts]int64
@@ -33,17 +33,20 @@ func own(history []porcupine.Operation, most int64) porcupine.Model {
 	after := balancesOf(history)
 	for row := range history {
 		in := history[row].Input.(asked)
-		history[row].Input = parts(in.value)
+		one := parts(in.value)
+		one.known = in.known
+		history[row].Input = one
 		if in.kind == balances {
 			history[row].Input = transferred{reads: true, seen: after[in.old]}
 		}
 	}
-	return banking()
+	return banking(after[0])
 }
 
 func parts(value int64) transferred {
 	return transferred{
-		whence: value >> 16 & 255, whither: value >> 8 & 255, amount: value & 255, paid: value>>24 == 1,
+		whence: value >> 16 & 255, whither: value >> 8 & 255, amount: value & 255, paid: value>>24&1 == 1,
+		overdraft: value>>25&1 == 1,
 	}
 }
 
@@ -51,11 +54,11 @@ func parts(value int64) transferred {
 func balancesOf(history []porcupine.Operation) [][accounts]int64 {
 	made := make([]transferred, len(history))
 	for _, operation := range history {
-		if in := operation.Input.(asked); in.kind == transfer {
+		if in := operation.Input.(asked); in.kind == transfer && in.old >= 0 {
 			made[in.old] = parts(in.value)
 		}
 	}
-	after := [][accounts]int64{start()}
+	after := [][accounts]int64{start(history)}
 	for _, one := range made {
 		_, next := one.from(after[len(after)-1])
 		after = append(after, next)
@@ -63,17 +66,23 @@ func balancesOf(history []porcupine.Operation) [][accounts]int64 {
 	return after
 }
 
-func start() [accounts]int64 {
+// start answers what accounts hold at first: nothing if they may be overdrawn.
+func start(history []porcupine.Operation) [accounts]int64 {
 	var state [accounts]int64
-	for account := range state {
-		state[account] = funds
+	for _, operation := range history {
+		if in := operation.Input.(asked); in.kind == transfer && !parts(in.value).overdraft {
+			for account := range state {
+				state[account] = funds
+			}
+			break
+		}
 	}
 	return state
 }
 
 // from says whether there was enough, and the balances then.
 func (one transferred) from(state [accounts]int64) (bool, [accounts]int64) {
-	if state[one.whence] < one.amount {
+	if state[one.whence] < one.amount && !one.overdraft {
 		return false, state
 	}
 	state[one.whence] -= one.amount
@@ -86,10 +95,14 @@ func permitting() porcupine.Model {
 		Init: func() interface{} { return int64(0) },
 		Step: func(state, input, output interface{}) (bool, interface{}) {
 			taken := state.(int64)
-			if input.(asked).kind == take {
-				return taken < permits, taken + 1
+			in, next := input.(asked), taken+1
+			if in.kind == give {
+				next = taken - 1
 			}
-			return taken > 0, taken - 1
+			if legal := 0 <= next && next <= permits; legal || in.known {
+				return legal, next
+			}
+			return true, taken
 		},
 	}
 }
@@ -105,24 +118,24 @@ func prioritizing() porcupine.Model {
 				return true, append(append(append(more, items[:place]...), in.value), items[place:]...)
 			}
 			if len(items) == 0 {
-				return in.value == -1, state
+				return !in.known || in.value == -1, state
 			}
-			return items[0] == in.value, items[1:]
+			return !in.known || items[0] == in.value, items[1:]
 		},
 		Equal: func(one, two interface{}) bool { return same64(one.([]int64), two.([]int64)) },
 	}
 }
 
-func banking() porcupine.Model {
+func banking(start [accounts]int64) porcupine.Model {
 	return porcupine.Model{
-		Init: func() interface{} { return start() },
+		Init: func() interface{} { return start },
 		Step: func(state, input, output interface{}) (bool, interface{}) {
 			now, in := state.([accounts]int64), input.(transferred)
 			if in.reads {
 				return now == in.seen, state
 			}
 			paid, after := in.from(now)
-			return paid == in.paid, after
+			return paid == in.paid || !in.known, after
 		},
 	}
 }
