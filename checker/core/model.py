@@ -179,6 +179,13 @@ class Model:
         """Return further ``operations`` that ``core``, a contradiction under ``judged_as``, needs under this model."""
         return []
 
+    def narrowed(self, shapes: Iterable[Made]) -> Model:  # noqa: ARG002 (for subclasses)
+        """Return a model that allows the same for calls of these ``shapes``, but has fewer states; default: itself.
+
+        It may refuse a pending call after which no call of these shapes would show its effect.
+        """
+        return self
+
     def from_anywhere(self) -> Model | None:
         """Return the object with an unknown initial state, if it has one, so that a counterexample can start late."""
         return None

@@ -16,7 +16,8 @@ queue           ``enqueue`` value; ``dequeue`` -> value, or null when empty
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from bisect import bisect_left
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
@@ -337,10 +338,41 @@ class KeyValue(Model):
     def answers(self, state: State, f: str, value: Any) -> tuple[Any, ...] | None:  # noqa: ARG002
         return (state,) if f == "get" else None
 
+    def narrowed(self, shapes: Iterable[Made]) -> Model:
+        if type(self) is not KeyValue:
+            return self
+        return _ShownStrings({result for f, _, result in shapes if f == "get" and isinstance(result, str)})
+
     def start_with(self, value: Any) -> Model | Sequence[Made]:
         if not isinstance(value, str):
             raise ModelError(f"a string starts with text, not with {shape(value)}")
         return [("put", value, None)]
+
+
+class _ShownStrings(KeyValue):
+    """The same, for gets that return certain strings: all strings that no get can show any more are one state.
+
+    A string that begins none of the answers never becomes one by appends, only by a put.  So such strings allow the
+    same.  A pending call that makes one need not happen: until the next put no get follows, whether it happens or not.
+    """
+
+    def __init__(self, answers: Iterable[str]) -> None:
+        self._answers = sorted(answers)
+
+    def step(self, state: State, f: str, value: Any, result: Any) -> State:
+        if state is None and f in ("append", "get"):
+            return None if f == "append" and result is not UNKNOWN else ILLEGAL
+        after = super().step(state, f, value, result)
+        if f == "get" or self._is_shown(after):
+            return after
+        return ILLEGAL if result is UNKNOWN else None
+
+    def _is_shown(self, string: str) -> bool:
+        place = bisect_left(self._answers, string)
+        return not string or (place < len(self._answers) and self._answers[place].startswith(string))
+
+    def describe(self, state: State) -> str:
+        return "a string that no get returned" if state is None else super().describe(state)
 
 
 def exact(number: float) -> float:

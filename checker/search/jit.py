@@ -51,12 +51,12 @@ class Transitions:
     """
 
     def __init__(self, shapes: Shapes, model: Model) -> None:
-        self.model = model
-        self.states: list[Any] = [model.initial]
-        self._ids: dict[Any, int] = {model.initial: 0}
         classes: defaultdict[tuple[str, Any, Any], int] = defaultdict(count().__next__)
         self.of = list(map(classes.__getitem__, zip(*shapes, strict=True)))
         self.examples = list(classes)
+        self.model = model.narrowed(self.examples)
+        self.states: list[Any] = [self.model.initial]
+        self._ids: dict[Any, int] = {self.model.initial: 0}
         self.known: dict[int, int] = {}
 
     def step(self, state: int, kind: int) -> int:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from random import Random
 
 import pytest
 
 from checker import ModelError, check_operations
-from checker.core.calls import calls_of
+from checker.core.calls import Call, calls_of
 from checker.core.definition import is_linearization, linearizable
+from checker.core.model import UNKNOWN
 from checker.core.result import Limits
 from checker.counterexamples.enumerate import MAX_UNREDUCED_CORE
 from checker.counterexamples.kv import find_in_kv
@@ -18,6 +20,7 @@ from checker.engines.kv_partial import PartOfKv
 from checker.engines.kv_pieces import pieces_of
 from checker.models.objects import KeyValue
 from history import Operation
+from history.codes import NEVER
 from history.records.operations import Outcome
 from tests.support.checker.oracle_strings import random_strings
 from tests.support.draws import draws
@@ -83,6 +86,48 @@ def test_a_million_random_histories() -> None:
     random = Random(2)
     for _ in range(1_000_000):
         judge_random(random)
+
+
+class Unnarrowed(KeyValue):
+    """Strings of which the search does not know which ones matter."""
+
+
+def few_strings(random: Random) -> list[Call]:
+    """Up to nine calls on strings of two pieces; many stay in doubt, and a get may show any string."""
+    calls, shown = [], ["", "a", "b", "ab", "aa", "ba"]
+    for source in range(random.randint(2, 9)):
+        invoke = 10 * source + random.randrange(10)
+        ret = NEVER if (doubt := random.random() < 0.3) else invoke + random.randint(1, 40)
+        f = random.choice(["put", "append", "append"] if doubt else ["put", "append", "get", "get"])
+        value, result = (None, random.choice(shown)) if f == "get" else (random.choice("ab"), None)
+        calls.append(Call(f, value, UNKNOWN if doubt else result, 97 * invoke + source, 97 * ret + source, source))
+    return [replace(call, ret=NEVER) if call.result is UNKNOWN else call for call in calls]
+
+
+@pytest.mark.parametrize("engine", ["search", "python-search"])
+def test_the_search_merges_strings_that_no_get_can_show(engine: str) -> None:
+    random, seen = Random(5), set()
+    for _ in range(draws(500, 20_000)):
+        calls = few_strings(random)
+        answer = decide(calls, KeyValue(), NO_LIMIT, engine=engine)
+        assert answer.verdict == ("valid" if linearizable(calls, KeyValue()) else "invalid"), calls
+        if answer.order is not None:
+            assert is_linearization(answer.order, calls, KeyValue()), calls
+        assert answer.last == decide(calls, Unnarrowed(), NO_LIMIT, engine=engine).last, calls
+        seen.add(answer.verdict)
+    assert seen == {"valid", "invalid"}
+
+
+@pytest.mark.parametrize("verdict", ["valid", "invalid"])
+def test_strings_in_doubt_are_decided_quickly(verdict: str) -> None:
+    """Without merging, every order of the forty unanswered calls would be a string of its own."""
+    rows = [operation(number, "append", "ab"[number % 2], (number, None), "info") for number in range(40)]
+    rows += [operation(50 + number, "append", "c", (100 + number, 200 + number)) for number in range(3)]
+    rows.append(operation(60, "get", "cccb" if verdict == "valid" else "ccbd", (300, 301)))
+    few = Limits(lambda: 0.0, memory=1 << 20)
+    assert decide(calls_of(rows, KeyValue()), KeyValue(), few, engine="search").verdict == verdict
+    plain = decide(calls_of(rows, Unnarrowed()), Unnarrowed(), few, engine="search")
+    assert plain.verdict == ("valid" if verdict == "valid" else "unknown")
 
 
 def only(*rows: tuple[str, str | None, tuple[int, int | None]]) -> tuple[str, str, int]:
