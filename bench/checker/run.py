@@ -273,9 +273,9 @@ def object_of(columns: list[Any]) -> tuple[list[Any], Any]:
         elif kind in ASKING:
             item = None if value < 0 else value
             answers = {GOT: text(old, value), ELEMENTS: elements[: max(old, 0)], DEQUEUE: item, POLL: item}
-            result = balances[old][:] if kind == BALANCES else answers.get(kind, value)
-            if kind == BALANCES and overdraft:
-                result = [list(pair) for pair in enumerate(result)]
+            result = answers.get(kind, value)
+            if kind == BALANCES:
+                result = [list(pair) for pair in enumerate(balances[old])] if overdraft else balances[old][:]
         operations.append(_operation(named, asked, result, invoke, ret))
     kinds = {row[0] for row in rows}
     models = {

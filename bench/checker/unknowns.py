@@ -74,8 +74,9 @@ def main() -> None:
             if chosen.only not in name:
                 continue
             counts[name] = Counter()
+            sizes, clients_of, doubts, seeds = numbers
             for size, clients, value, doubt, seed, stale in itertools.product(
-                *numbers[:2], values, *numbers[2:], (None, 0.5)
+                sizes, clients_of, values, doubts, seeds, (None, 0.5)
             ):
                 case = {"n": size, "clients": clients, "values": value, "stale_at": stale, "pending": doubt / 100,
                         "seed": seed, **how}  # fmt: skip

@@ -44,8 +44,8 @@ ANY: Final = _Sign.ANY
 NOWHERE: Final = _Sign.NOWHERE
 
 State: TypeAlias = Any
-#: The values of a register, the sum of a counter, or what transactions leave in several registers.
-Encoding: TypeAlias = Literal["values", "sums", "rows"]
+#: The values of a register, the sum of a counter, what transactions leave in several registers, or a bank's balances.
+Encoding: TypeAlias = Literal["values", "sums", "rows", "balances"]
 
 
 class ModelError(ValueError):

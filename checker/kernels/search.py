@@ -29,6 +29,7 @@ from checker.kernels.search_state import (
     NOT_KNOWN,
     NOTHING,
     RUNNING,
+    SUMS,
     TXN,
     TXN_READ,
     Configuration,
@@ -37,7 +38,7 @@ from checker.kernels.search_state import (
     look_up,
     travel,
 )
-from checker.kernels.slots import PLACE
+from checker.kernels.slots import PLACE, SLOTS
 from history.codes import CAS, READ
 from history.compiled import compiled_loop, step
 
@@ -109,7 +110,8 @@ def _next_step(search, initial):  # type: ignore[no-untyped-def]
         return np.int64(NO_NODE), np.int64(NOTHING), Configuration(none, none, none, np.int64(initial))
     node = np.int64(nodes.stack[top])
     event, state = np.int64(nodes.event[node]), np.int64(nodes.state[node])
-    return node, np.int64(nodes.steps[top]), Configuration(event, nodes.done[node], nodes.pending[node], state)
+    pending = nodes.pending[node] & search.live[event]
+    return node, np.int64(nodes.steps[top]), Configuration(event, nodes.done[node], pending, state)
 
 
 @step
@@ -129,7 +131,7 @@ def _linearize(search, before, taken):  # type: ignore[no-untyped-def]
         done = before.done | np.int64(1) << search.events.slot_of[call]
         return state != ILLEGAL, Configuration(before.event, done, before.pending, state)
     # A pending call that changes nothing need not happen.
-    pending = before.pending | np.int64(1) << (FIRST_WAITING - taken)
+    pending = before.pending | np.int64(1) << ((FIRST_WAITING - taken) % SLOTS)
     return state != ILLEGAL and state != before.state, Configuration(before.event, before.done, pending, state)
 
 
@@ -145,7 +147,7 @@ def _state_after(search, state, call):  # type: ignore[no-untyped-def]
     if kind <= CAS:
         return value
     if kind == ADD:
-        return state + value
+        return (state + value) & (SUMS - 1)
     return look_up(calls.table, state, calls.old[call])
 
 
@@ -251,11 +253,14 @@ def _push_pending(search, node, configuration):  # type: ignore[no-untyped-def]
     events, calls, nodes, progress = search.events, search.calls, search.nodes, search.progress[0]
     bottom = top = progress.stack
     moment = events.returns[configuration.event]
+    pending = configuration.pending & search.live[configuration.event]
     for number in range(events.waiting.size):
         if events.waiting_at[number] > moment:
             break
         call = events.waiting[number]
-        if configuration.pending >> number & 1 or not _precondition_holds(calls, call, configuration.state):
+        if events.waiting_at[number] + search.window < moment or pending >> (number % SLOTS) & 1:
+            continue
+        if not _precondition_holds(calls, call, configuration.state):
             continue
         place = bottom
         while place < top and not _are_alike(calls, call, events.waiting[FIRST_WAITING - nodes.steps[place]]):

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from checker.kernels.multi_register import Rows
-from checker.kernels.slots import give_slots
+from checker.kernels.slots import PLACE, SLOTS, give_slots
 from history.codes import NEVER, READ
 from history.compiled import compiled, step
 
@@ -22,6 +22,8 @@ READS: Final = (READ, TABLE_READ, TXN_READ)
 #: Values of ``status``.
 RUNNING, FOUND, EXHAUSTED, ASKING, FULL = range(5)
 ANY_STATE: Final = -2
+#: Sums are less than this power of two; those of weighed balances are cut to it.
+SUMS: Final = 1 << 30
 #: Instead of a state after a call: the call is illegal, or the table lacks the transition.
 ILLEGAL, NOT_KNOWN = -1, -3
 #: At most this many steps are put on the stack at once.
@@ -90,7 +92,11 @@ class Nodes(NamedTuple):
 
 
 class Search(NamedTuple):
-    """State of the search; ``slot_op`` has for each slot the call that uses it."""
+    """State of the search; ``slot_op`` has for each slot the call that uses it.
+
+    Pending calls are taken up to ``window`` events after they began.  They share bits, one for every ``SLOTS``-th call,
+    and ``live`` has for each return the bits of those that may be taken.
+    """
 
     events: Events
     calls: Calls
@@ -98,6 +104,8 @@ class Search(NamedTuple):
     rows: Rows
     slot_op: NDArray[np.int64]
     progress: NDArray[np.void]
+    window: np.int64
+    live: NDArray[np.int64]
 
 
 class Configuration(NamedTuple):
@@ -217,3 +225,62 @@ def rehash(made, nodes):  # type: ignore[no-untyped-def]
         while hashes[place] >= 0:
             place = (place + np.uint64(1)) & last
         hashes[place] = node
+
+
+@compiled
+def order_of(goal, events, nodes, live, is_read, ret):  # type: ignore[no-untyped-def]  # noqa: C901 (one pass)
+    """Return the calls on the way to a configuration, in order."""
+    steps, node = 1, goal
+    while node > 0:
+        node = nodes.parent[node]
+        steps += 1
+    path = np.empty(steps, np.int64)
+    for step_at in range(steps):
+        path[steps - 1 - step_at] = goal
+        goal = nodes.parent[goal]
+    order, size = np.empty(ret.size, np.int64), 0
+    opened = np.zeros(64, np.int64)
+    at, returned, done, pending, begun = 0, 0, np.int64(0), np.int64(0), 0
+    for node in path:
+        first = size
+        # What this step took had begun before the return that the step before had come to.
+        left = nodes.pending[node] & ~pending
+        while left:
+            low = left & -left
+            left ^= low
+            order[size] = events.waiting[begun - 1 - (begun - 1 - PLACE[low % 67]) % SLOTS]
+            size += 1
+        while True:
+            until = events.returns[returned] if returned < events.returns.size else events.owner.size
+            for rank in range(at, until):
+                op = events.owner[rank]
+                if not events.is_return[rank] and events.slot_of[op] >= 0:
+                    opened[events.slot_of[op]] = op
+            at = until
+            if returned == nodes.event[node]:
+                break
+            # On the way to this node the call returns, and so it was taken before, or on this way.
+            op = events.owner[until]
+            bit = np.int64(1) << events.slot_of[op]
+            if done & bit == 0:
+                order[size] = op
+                size += 1
+            done &= ~bit
+            returned += 1
+        left = nodes.done[node] & ~done
+        while left:
+            low = left & -left
+            left ^= low
+            order[size] = opened[PLACE[low % 67]]
+            size += 1
+        # At most one of them changes the state; the reads saw what it left.
+        for place in range(first + 1, size):
+            op, before = order[place], place - 1
+            while before >= first and (is_read[order[before]], ret[order[before]]) > (is_read[op], ret[op]):
+                order[before + 1] = order[before]
+                before -= 1
+            order[before + 1] = op
+        done, pending = nodes.done[node], nodes.pending[node] & live[nodes.event[node]]
+        while begun < events.waiting.size and events.waiting_at[begun] < at:
+            begun += 1
+    return order[:size]

@@ -27,6 +27,7 @@ class Bank(Model):
 
     name = "bank"
     initial: State = frozenset()
+    encoding = "balances"
     #: Whether an account may hold less than nothing.
     overdraft = True
 

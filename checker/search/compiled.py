@@ -16,6 +16,7 @@ from checker.core.calls import Call, asked_by, made_by
 from checker.core.intervals import IntArray
 from checker.core.model import Model, ModelError, is_register
 from checker.core.result import LATE, EngineResult, Limits
+from checker.search.balances import Balances
 from checker.search.encoding import Numbers, numbers_of
 from checker.search.jit import ENGINE, shapes_of
 from checker.search.lookahead import SLOTS, LookAhead, Question
@@ -32,7 +33,11 @@ MAX_QUESTIONS: Final = 8
 ROOM: Final = 1 << 10
 #: A search that hardly errs remembers at most this many configurations per call; it need not grow then.
 AHEAD: Final = 2
-_PENDING: Final = 62
+#: Steps by call for a first search, and for one in which pending calls take effect soon.
+_AT_FIRST: Final = 20
+_SOON: Final = 200
+#: As many steps take as long as a question to the model.
+_QUESTION: Final = 20
 
 
 class _Run:
@@ -44,9 +49,11 @@ class _Run:
 
         kernel: Any = search_state
         self.kernel, self.search, self.no_rows = kernel, search, NO_ROWS
-        self.numbers, self.ret = numbers, ret
+        self.numbers, self._invoke, self.ret = numbers, invoke, ret
         self.events, self.enough = kernel.arrange(invoke, ret)
         self.asked = 0
+        self.window = NEVER
+        self._live = np.full(self.events.returns.size + 1, -1)
         self.ahead: LookAhead | None = None
         self.ceiling = ceilings(numbers, invoke, self.events.returns) if rises(numbers) else NO_CEILING
         self.slot_op = np.zeros(64, np.int64)
@@ -65,8 +72,37 @@ class _Run:
             return self.numbers.held
         return 0 if self.ahead is None else self.ahead.held
 
+    def restart(self, window: int) -> None:
+        """Begin again, with another window for pending calls; the object's states stay known."""
+        states = self.progress["states"]
+        self._progress[:] = 0
+        self.progress["deepest"], self.progress["states"] = -1, states
+        self.nodes.hashes.fill(-1)
+        self.window, self.ahead, self.asked = window, None, 0
+        self._live.fill(-1)
+        if not self.fits():
+            self._live.fill(0)
+            begun = self.events.waiting_at
+            spans = np.searchsorted(self.events.returns, [begun, begun + window], "right").T.tolist()
+            for number, (begin, end) in enumerate(spans):
+                self._live[begin:end] |= 1 << number % SLOTS
+
+    def windows(self) -> list[int]:
+        """Return the windows to try before a search without one.
+
+        What took effect without an answer mostly did so in the time that answers take.
+        """
+        if not self.events.waiting.size or not self.events.returns.size:
+            return []
+        longest = int((self.ret[self.ret != NEVER] - self._invoke[self.ret != NEVER]).max())
+        begun = self.events.waiting_at
+        apart = int((begun[SLOTS:] - begun[:-SLOTS]).min(initial=NEVER))
+        return [
+            window for window in (longest // 4, longest, 4 * longest) if window < min(apart, self.events.owner.size)
+        ]
+
     def fits(self) -> bool:
-        return bool(self.enough) and self.events.waiting.size <= _PENDING
+        return bool(self.events.waiting.size <= SLOTS)
 
     def _room(self, size: int, steps: int) -> Any:
         columns = {name: np.empty(size, np.int32) for name in ("event", "state", "parent")}
@@ -103,10 +139,12 @@ class _Run:
         """
         assert isinstance(self.numbers, Table)
         self.asked += 1
-        if self.ahead is None and self.asked > MAX_QUESTIONS:
+        # The look-ahead must know of every pending call whether it was taken.
+        if self.ahead is None and self.asked > MAX_QUESTIONS and self.fits():
             self.ahead = LookAhead(self.numbers.transitions, self.events, self.ret, self.numbers.is_read)
         _, slots, *_, event, done, pending, state, kind, taken = self.progress.item()
-        question = Question(event, state, kind, taken, done | pending << SLOTS, self.slot_op[_bits(slots)].tolist())
+        opened = self.slot_op[[slot for slot in range(SLOTS) if slots >> slot & 1]].tolist()
+        question = Question(event, state, kind, taken, done | pending << SLOTS, opened)
         return self.numbers.learn(question, self.ahead, limits)
 
     def explore(self, budget: int) -> int:
@@ -114,44 +152,19 @@ class _Run:
         table = numbers.table if isinstance(numbers, Table) else NO_TABLE
         rows = numbers.rows if isinstance(numbers, RegisterRows) else self.no_rows
         calls = self.kernel.Calls(numbers.kind, numbers.value, numbers.old, self.ret, table, self.ceiling)
-        search = self.kernel.Search(self.events, calls, self.nodes, rows, self.slot_op, self._progress)
+        search = self.kernel.Search(
+            self.events, calls, self.nodes, rows, self.slot_op, self._progress, np.int64(self.window), self._live
+        )
         self.search.explore(search, numbers.initial, budget)
         return int(self.progress["status"])
 
     def order(self) -> list[int]:
         """Return the calls on the way to the goal, in order."""
-        events, nodes = self.events, self.nodes
-        path = [int(self.progress["goal"])]
-        while path[-1] > 0:
-            path.append(int(nodes.parent[path[-1]]))
-        order: list[int] = []
-        opened: dict[int, int] = {}
-        at, returned, done, pending = 0, 0, 0, 0
-        ranks = [*events.returns.tolist(), events.owner.size]
-        for node in reversed(path):
-            taken = [int(events.waiting[index]) for index in _bits(int(nodes.pending[node]) & ~pending)]
-            while True:
-                for rank in range(at, ranks[returned]):
-                    op = int(events.owner[rank])
-                    if not events.is_return[rank] and events.slot_of[op] >= 0:
-                        opened[int(events.slot_of[op])] = op
-                at = ranks[returned]
-                if returned == nodes.event[node]:
-                    break
-                # On the way to this node the call returns, and so it was taken before, or on this way.
-                op = int(events.owner[ranks[returned]])
-                bit = 1 << int(events.slot_of[op])
-                taken += [op] * (not done & bit)
-                done, returned = done & ~bit, returned + 1
-            taken += [opened[slot] for slot in _bits(int(nodes.done[node]) & ~done)]
-            # At most one of them changes the state; the reads saw what it left.
-            order += sorted(taken, key=lambda op: (self.numbers.kind[op] in self.kernel.READS, self.ret[op]))
-            done, pending = int(nodes.done[node]), int(nodes.pending[node])
-        return order
-
-
-def _bits(mask: int) -> list[int]:
-    return [place for place in range(mask.bit_length()) if mask >> place & 1]
+        reads = np.isin(self.numbers.kind, self.kernel.READS)
+        found: list[int] = self.kernel.order_of(
+            self.progress["goal"], self.events, self.nodes, self._live, reads, self.ret
+        ).tolist()
+        return found
 
 
 def useful(calls: Sequence[Call], model: Model) -> list[Call]:
@@ -184,11 +197,15 @@ def compiled_search(calls: Sequence[Call], model: Model, limits: Limits, *, proo
     moments = _moments(invoke, ret)
     if moments is None:
         raise ModelError("two events have the same place in the history")
-    numbers, (invoke, ret) = numbers_of(shapes_of(kept), model), _ranked(moments, invoke, ret)
+    shapes, (invoke, ret) = shapes_of(kept), _ranked(moments, invoke, ret)
+    numbers = numbers_of(shapes, model)
     found = refuted(numbers, invoke, ret) if rises(numbers) else None
     if found is None:
         run = _Run(numbers, invoke, ret, limits.memory)
         found = _explored(run, limits, proof=proof)
+        if found is not None and found.verdict == "valid" and not _is_confirmed(run):
+            run = _Run(Table(shapes, model), invoke, ret, limits.memory)
+            found = _explored(run, limits, proof=proof)
         if proof and found is not None and found.verdict == "valid" and run.progress["status"] == run.kernel.FOUND:
             return replace(found, order=[kept[op] for op in run.order()])
     if found is None or found.last is None:
@@ -197,7 +214,7 @@ def compiled_search(calls: Sequence[Call], model: Model, limits: Limits, *, proo
 
 
 def decide_columns(numbers: Numbers, invoke: IntArray, ret: IntArray, limits: Limits) -> EngineResult | None:
-    """Return the verdict alone, by columns in the order of distinct invocations; None if the search does not apply."""
+    """Return the verdict alone, by columns in the order of distinct invocations; None if calls must decide."""
     moments = _moments(invoke, ret)
     if moments is None:
         return None
@@ -205,7 +222,16 @@ def decide_columns(numbers: Numbers, invoke: IntArray, ret: IntArray, limits: Li
     # The search needs room.
     del moments
     found = refuted(numbers, invoke, ret) if rises(numbers) else None
-    return found or _explored(_Run(numbers, invoke, ret, limits.memory), limits)
+    if found is not None:
+        return found
+    run = _Run(numbers, invoke, ret, limits.memory)
+    found = _explored(run, limits)
+    return None if found is not None and found.verdict == "valid" and not _is_confirmed(run) else found
+
+
+def _is_confirmed(run: _Run) -> bool:
+    """Return whether the order that was found is one of the object itself, not only of the numbers of its states."""
+    return not isinstance(run.numbers, Balances) or run.numbers.confirms(run.order())
 
 
 def _moments(invoke: IntArray, ret: IntArray) -> IntArray | None:
@@ -257,11 +283,32 @@ def search_numbers(calls: RegisterColumns, limits: Limits) -> EngineResult | Non
 def _explored(run: _Run, limits: Limits, *, proof: bool = False) -> EngineResult | None:
     """Search until there is an answer; None if the search does not apply.
 
+    A pending call may take effect at any time, so each multiplies the orders.  If that is too much, the search looks
+    for an order in which pending calls take effect soon, for a while; such an order is one of the history.
+    """
+    if not run.enough:
+        return None
+    size, attempts = run.ret.size, [(window, _SOON * run.ret.size) for window in run.windows()]
+    if attempts and run.fits():
+        attempts.insert(0, (NEVER, max(BUDGET, _AT_FIRST * size)))
+    for window, steps in attempts:
+        run.restart(window)
+        found = _attempt(run, limits, proof=proof, steps=steps)
+        if found.verdict == "valid" or (found.verdict == "invalid" and window == NEVER):
+            return found
+    if not run.fits():
+        return None
+    if attempts:
+        run.restart(NEVER)
+    return _attempt(run, limits, proof=proof)
+
+
+def _attempt(run: _Run, limits: Limits, *, proof: bool, steps: int = NEVER) -> EngineResult:
+    """Search until there is an answer or about that many ``steps`` were taken.
+
     The look-ahead may know that an order exists before the search has found it.  For a ``proof`` the search then
     continues for as long again as it has taken; the verdict stands without it.
     """
-    if not run.fits():
-        return None
     status, valid = run.kernel.RUNNING, False
 
     def give_up(why: str) -> EngineResult:
@@ -270,11 +317,14 @@ def _explored(run: _Run, limits: Limits, *, proof: bool = False) -> EngineResult
     while status not in (run.kernel.FOUND, run.kernel.EXHAUSTED):
         if limits.over():
             return give_up(LATE)
+        if steps <= 0:
+            return give_up("no order was found in which pending calls take effect soon")
         status = run.explore(BUDGET)
         if status == run.kernel.ASKING and run.answer(limits) and not valid:
             if not proof:
                 return EngineResult("valid", ENGINE)
             valid, limits = True, limits.extended()
+        steps -= BUDGET if status == run.kernel.RUNNING else _QUESTION
         if run.held > limits.memory or (status == run.kernel.FULL and not run.grow(limits.memory)):
             return give_up(f"the memory cap of {limits.memory >> 20} MB was reached")
     return EngineResult("valid", ENGINE) if status == run.kernel.FOUND else _invalid(run)

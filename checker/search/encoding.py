@@ -7,19 +7,18 @@ of numbers.  Any other model is a table of transitions, filled on demand.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Final, Protocol
+from typing import Any, Final, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from checker.core.intervals import IntArray
 from checker.core.model import ANY, Encoding, Model
+from checker.search.balances import balances_of
 from checker.search.jit import Shapes
 from checker.search.multi_register import register_rows_of
 from checker.search.transition_table import Table
 from history.codes import CAS, READ, WRITE
-
-_SUMS: Final = 1 << 30
 
 
 class Numbers(Protocol):
@@ -46,7 +45,8 @@ def numbers_of(shapes: Shapes, model: Model) -> Numbers:
 
 def numbers_of_lists(shapes: Shapes, model: Model) -> Numbers | None:
     """Convert calls to integers, keeping lists; None where values must be hashable (see ``numbers_of``)."""
-    return register_rows_of(shapes) if model.encoding == "rows" else None
+    encode = _LISTS.get(model.encoding) if model.encoding is not None else None
+    return None if encode is None else encode(shapes, model)
 
 
 class Values:
@@ -80,13 +80,15 @@ class Values:
 
 def is_whole(shapes: Shapes) -> bool:
     """Return whether this is a counter of whole numbers whose sums fit the kernel."""
+    from checker.kernels.search_state import SUMS
+
     if not set(shapes.f) <= {"add", "read"}:
         return False
     numbers: list[Any] = [value if f == "add" else result for f, value, result in zip(*shapes, strict=True)]
     if not set(map(type, numbers)) <= {int}:
         return False
     added = sum(abs(number) for f, number in zip(shapes.f, numbers, strict=True) if f == "add")
-    return added < _SUMS and all(abs(number) < _SUMS for number in (max(numbers, default=0), min(numbers, default=0)))
+    return added < SUMS and all(abs(number) < SUMS for number in (max(numbers, default=0), min(numbers, default=0)))
 
 
 class Sums:
@@ -121,8 +123,10 @@ def _sums(shapes: Shapes, model: Model) -> Numbers | None:
 
 
 #: None: these calls do not fit the encoding.
-_ENCODINGS: Final[Mapping[Encoding, Callable[[Shapes, Model], Numbers | None]]] = {
-    "values": Values,
-    "sums": _sums,
+_Encode: TypeAlias = Callable[[Shapes, Model], Numbers | None]
+#: Those that take values as they are; the others take hashable ones.
+_LISTS: Final[Mapping[Encoding, _Encode]] = {
     "rows": lambda shapes, _model: register_rows_of(shapes),
+    "balances": balances_of,
 }
+_ENCODINGS: Final[Mapping[Encoding, _Encode]] = {**_LISTS, "values": Values, "sums": _sums}
