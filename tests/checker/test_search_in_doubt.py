@@ -78,7 +78,7 @@ def test_more_pending_calls_than_bits() -> None:
     """Calls that begin far apart share a bit."""
     random = Random(4)
     for _ in range(draws(5, 200)):
-        calls = counted(random, 400)
+        calls = counted(random, 500)
         assert sum(call.pending for call in calls) > 62
         answer = compiled_search(calls, Counter(), NO_LIMITS)
         assert answer is not None
