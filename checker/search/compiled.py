@@ -139,8 +139,8 @@ class _Run:
         """
         assert isinstance(self.numbers, Table)
         self.asked += 1
-        # The look-ahead must know of every pending call whether it was taken.
-        if self.ahead is None and self.asked > MAX_QUESTIONS and self.fits():
+        # The look-ahead knows of no window, and must know of every pending call whether it was taken.
+        if self.ahead is None and self.asked > MAX_QUESTIONS and self.window == NEVER:
             self.ahead = LookAhead(self.numbers.transitions, self.events, self.ret, self.numbers.is_read)
         _, slots, *_, event, done, pending, state, kind, taken = self.progress.item()
         opened = self.slot_op[[slot for slot in range(SLOTS) if slots >> slot & 1]].tolist()
@@ -293,7 +293,8 @@ def _explored(run: _Run, limits: Limits, *, proof: bool = False) -> EngineResult
         attempts.insert(0, (NEVER, max(BUDGET, _AT_FIRST * size)))
     for window, steps in attempts:
         run.restart(window)
-        found = _attempt(run, limits, proof=proof, steps=steps)
+        # Looking ahead takes few steps and much time.
+        found = _attempt(run, limits.extended(), proof=proof, steps=steps)
         if found.verdict == "valid" or (found.verdict == "invalid" and window == NEVER):
             return found
     if not run.fits():
