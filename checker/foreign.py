@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import count
 from typing import Any, Final
 
 import msgspec
 import numpy as np
+from numpy.typing import NDArray
 
 from checker.core.calls import calls_of, freeze
 from checker.core.model import UNKNOWN, Made, Model, ModelError
@@ -49,7 +50,7 @@ def take(history: Foreign, model: str | Model, initial: Any = None) -> Taken:
         chosen, notes = adopted.model, adopted.notes
         history = replace(history, operations=list(adopted.operations))
     if made and history.operations:
-        history = replace(history, operations=after(made, history.operations), line=None)
+        history = replace(history, operations=after(made, history.operations), line=_later(history, made))
         notes = (*notes, f"process {BEFORE} stands for the state at the start")
     return Taken(chosen, history, notes)
 
@@ -72,6 +73,14 @@ def after(made: Sequence[Made], operations: Sequence[Operation]) -> list[Operati
         for one in operations
     ]  # fmt: skip
     return [*before, *later]
+
+
+def _later(history: Foreign, made: Sequence[Made]) -> Callable[[int], str] | None:
+    """Return the places of events that come after the ones that make the initial state of each key."""
+    if (line := history.line) is None:
+        return None
+    shift = 2 * len(made) * len({operation.key for operation in history.operations or ()})
+    return lambda index: line(index - shift)
 
 
 def as_plain_events(taken: Taken, initial: Any) -> list[Event]:
@@ -104,9 +113,21 @@ def as_plain_events(taken: Taken, initial: Any) -> list[Event]:
 def without_null_reads(history: Foreign) -> Foreign:
     """Return the history without the reads that were answered with null, which say nothing here."""
     if isinstance(columns := history.columns, OperationColumns):
-        null = (columns.kind == READ) & (columns.outcome == OK) & (columns.value == ABSENT)
-        return replace(history, columns=replace(columns, outcome=np.where(null, FAIL, columns.outcome).astype(np.int8)))
+        outcome = np.where(_null_reads(columns), FAIL, columns.outcome).astype(np.int8)
+        return replace(history, columns=replace(columns, outcome=outcome))
     return replace(history, operations=[one for one in history.operations or () if not is_null_read(one)])
+
+
+def _null_reads(columns: OperationColumns) -> NDArray[np.bool_]:
+    found: NDArray[np.bool_] = (columns.kind == READ) & (columns.outcome == OK) & (columns.value == ABSENT)
+    return found
+
+
+def has_null_reads(history: Foreign) -> bool:
+    """Return whether a read was answered with null."""
+    if isinstance(columns := history.columns, OperationColumns):
+        return bool(_null_reads(columns).any())
+    return any(map(is_null_read, history.operations or ()))
 
 
 def is_null_read(operation: Operation) -> bool:

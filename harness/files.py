@@ -25,7 +25,7 @@ import numpy as np
 from checker import ModelError, Report, as_events, check
 from checker.check import with_makers
 from checker.core.model import Model, Register
-from checker.foreign import Taken, as_plain_events, first_misfit, fitting, is_null_read, take, without_null_reads
+from checker.foreign import Taken, as_plain_events, first_misfit, fitting, has_null_reads, take, without_null_reads
 from checker.models.bank import Bank, balances
 from checker.models.registry import MODELS, model_named
 from checker.models.transactions import Transactions
@@ -141,9 +141,8 @@ def check_file(path: Path, asked: FileCheckOptions) -> Checked:
         history = read_foreign(file, asked)
         name = _model_of(history, asked, path)
         initial = history.initial if asked.initial is None else json_or_word(asked.initial)
-        taken = take(history, name, initial)
-        name = _name_of(taken.model, name)
-        read = without_null_reads(taken.history) if asked.null == "unknown" else taken.history
+        taken = take(without_null_reads(history) if asked.null == "unknown" else history, name, initial)
+        name, read = _name_of(taken.model, name), taken.history
         started = time.monotonic()
         failure = None
         try:
@@ -157,7 +156,7 @@ def check_file(path: Path, asked: FileCheckOptions) -> Checked:
             report = _apart(read, taken.model, replace(asked, deadline_s=left))
             failure = f"the checker failed: {failure_text(error)}"
         left = max(asked.deadline_s - (time.monotonic() - started), 0.0)
-        deciding = () if failure else _deciding(report, read, taken.model, asked, left)
+        deciding = () if failure else _deciding(report, history, taken, asked, left)
         notes = (*_assumed(history, path), *taken.notes, *deciding, *_level(report, taken.model, asked, history))
         return Checked(_worth(report, read, taken.model), name, read, failure, notes)
 
@@ -302,8 +301,12 @@ _STRICTER: Final = {
 }
 
 
-def _deciding(report: Report, history: Foreign, model: Model, asked: FileCheckOptions, left_s: float) -> Iterator[str]:
-    """Name the conventions without which an invalid history would be valid, and the option for each."""
+def _deciding(report: Report, recorded: Foreign, taken: Taken, asked: FileCheckOptions, left_s: float) -> Iterator[str]:
+    """Name the conventions without which an invalid history would be valid, and the option for each.
+
+    ``recorded`` is the history before the model's conventions were applied.
+    """
+    history, model = taken.history, taken.model
     if report.verdict != "invalid":
         return
 
@@ -317,14 +320,17 @@ def _deciding(report: Report, history: Foreign, model: Model, asked: FileCheckOp
         twin, words = _STRICTER[model.name]
         if is_valid(history, model_named(twin)):
             yield f"{words}, this history is valid: --model {twin}"
+    if asked.null == "absent" and has_null_reads(recorded):
+        known = without_null_reads(recorded)
+        initial = recorded.initial if asked.initial is None else json_or_word(asked.initial)
+        other = take(known, asked.model or recorded.model or "register", initial)
+        if is_valid(other.history, other.model):
+            yield (
+                "reads of nil decide this verdict: here nil means that nothing was there; to Knossos an ok read of nil "
+                "is one whose answer is not known, and then this history is valid: --null unknown"
+            )
     if not isinstance(model, Register):
         return
-    shown = [operation for example in report.counterexamples for operation in example.operations]
-    if asked.null == "absent" and any(map(is_null_read, shown)) and is_valid(without_null_reads(history), model):
-        yield (
-            "reads of nil decide this verdict: here nil means that nothing was there; to Knossos an ok read of nil is "
-            "one whose answer is not known, and then this history is valid: --null unknown"
-        )
     unknown = f"{model.name}-unknown"
     if model.initial is None and unknown in MODELS and is_valid(history, model_named(unknown)):
         yield (
@@ -472,9 +478,7 @@ def plainly(path: Path, asked: FileCheckOptions, large: int = LARGE) -> tuple[Pl
             history = replace(history, operations=rows, columns=None)
         name = _model_of(history, asked, path)
         initial = history.initial if asked.initial is None else json_or_word(asked.initial)
-        taken = take(history, name, initial)
-        if asked.null == "unknown":
-            taken = replace(taken, history=without_null_reads(taken.history))
+        taken = take(without_null_reads(history) if asked.null == "unknown" else history, name, initial)
         if found := first_misfit(taken.history.operations or [], taken.model):
             raise _misfit(ModelError(found[1]), taken, file, path)
         model = _name_of(taken.model, name)

@@ -15,6 +15,13 @@ _FIRST_BYTES: Final = {
 }
 
 
+_ENCODINGS: Final = {"UTF-16LE": (0, 1), "UTF-16BE": (1, 0)}
+
+
 def recognized_format(head: bytes) -> str | None:
     """Return a message that names a file's format and how to convert it to text; None if it is not recognized."""
+    for name, (letters, zeros) in _ENCODINGS.items():
+        # Without a byte order mark: the file begins with ASCII, so every other byte is 0.
+        if len(head) > 3 and all(head[letters:8:2]) and not any(head[zeros:8:2]):
+            return f"this is UTF-16: convert it to UTF-8 first, with `iconv -f {name} -t UTF-8 FILE`"
     return next((what for first, what in _FIRST_BYTES.items() if head.startswith(first)), None)

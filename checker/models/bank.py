@@ -3,8 +3,9 @@
 ``transfer`` [from, to, amount] -> the resulting balances as [[account, balance], …], or null; ``read`` -> all balances
 in the same form.  Accounts start at 0, are left out while their balance is 0, and may be overdrawn.
 
-Jepsen's bank writes maps instead: ``{:from a, :to b, :amount n}`` and ``{account balance}``. Its histories do not say
-what the accounts hold at the start, so the first read decides that.
+Jepsen's bank writes maps instead: ``{:from a, :to b, :amount n}`` and ``{account balance}``, or in its first years
+``[balance …]`` of the accounts 0, 1, ….  Its histories do not say what the accounts hold at the start, so the first
+read decides that.
 """
 
 from __future__ import annotations
@@ -109,19 +110,21 @@ class Bank(Model):
 
     def adopt(self, operations: Sequence[Operation]) -> Adopted | None:
         """Convert the maps of Jepsen's bank, whose initial balances are unknown unless given."""
-        maps = any(isinstance(item, dict) for one in operations for item in (one.value, one.result))
+        reads = [one.result for one in operations if one.f == "read"]
+        listed = any(isinstance(result, dict) or _are_amounts(result) for result in reads)
+        maps = listed or any(isinstance(item, dict) for one in operations for item in (one.value, one.result))
         if not maps and not any(one.f == "transfer" and one.result == one.value for one in operations):
             return None
         taken = [replace(one, value=_asked(one.value), result=_answered(one)) for one in operations]
         notes, model = [], self
-        if self.initial == frozenset() and any(one.f == "read" and isinstance(one.result, dict) for one in operations):
+        if self.initial == frozenset() and listed:
             model = type(self)(ANY)
             notes.append(
                 "the balances at the start are not in the history, and the first read decides what they were: "
                 """--initial '{"0": 10, "1": 10}' names them"""
             )
-        shown = (one for one in taken if one.f == "read" and one.outcome == "ok" and isinstance(one.result, list))
-        low = next((one for one in shown if any(type(held) is int and held < 0 for _, held in one.result)), None)
+        shown = (one for one in taken if one.f == "read" and one.outcome == "ok" and _are_balances(freeze(one.result)))
+        low = next((one for one in shown if any(held < 0 for _, held in one.result)), None)
         if low is not None and self.overdraft:
             notes.append(
                 f"a read shows a balance below 0 (process {low.process}): a bank may be overdrawn here; "
@@ -155,10 +158,16 @@ _UNKNOWN_START: Final = _Open(frozenset(), frozenset())
 
 
 def balances(value: Any) -> Any:
-    """Convert a map of balances to pairs; leave anything else as it is."""
+    """Convert a map of balances, or a list of those of the accounts 0, 1, …, to pairs; leave anything else as it is."""
+    if _are_amounts(value):
+        return [[number, held] for number, held in enumerate(value)]
     if not isinstance(value, dict):
         return value
     return [[account(name), held] for name, held in sorted(value.items(), key=lambda item: by_kind(account(item[0])))]
+
+
+def _are_amounts(value: Any) -> bool:
+    return isinstance(value, list) and bool(value) and all(type(held) is int for held in value)
 
 
 def _asked(value: Any) -> Any:

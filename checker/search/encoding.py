@@ -59,8 +59,9 @@ class Values:
         ids: dict[Any, int] = {} if model.initial is ANY else {model.initial: 0}
         self.initial = kernel.ANY_STATE if model.initial is ANY else 0
         kinds = {"read": READ, "write": WRITE, "cas": CAS}
-        for f, value, result in zip(shapes.f[:1], shapes.value, shapes.result, strict=False):
-            model.step(model.initial, f, value, result)
+        for f in set(shapes.f):  # the model refuses a function that it lacks
+            first = shapes.f.index(f)
+            model.step(model.initial, f, shapes.value[first], shapes.result[first])
         self.kind = np.array([kinds[f] for f in shapes.f], np.int8)
         new = [
             result if f == "read" else value if f == "write" else value[1]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from typing import Any, Final
 
 from history.errors import FormatError
@@ -19,6 +20,7 @@ from history.records.events import load_json
 #: Columns that only our own export has.  There the events' positions decide their order, not their times.
 _OURS: Final = frozenset({"invoke_index", "return_index", "invoked", "returned", "outcome"})
 _PLACES: Final = {"start": "invoke_index", "end": "return_index", "began": "invoked", "ended": "returned"}
+_NAME: Final = re.compile(r"[^\W\d][\w .-]*")
 _LONGEST_CELL: Final = 1 << 24
 
 
@@ -71,7 +73,12 @@ def _separator(header: str) -> str:
     return max(",;\t", key=header.count)
 
 
-def is_header(line: str) -> bool:
-    """Return whether a line may hold the column names of a history."""
-    names = {name.strip().strip('"').lower() for name in line.split(_separator(line))}
-    return len(names) > 2 and bool(names & {"f", "op", "operation", "method", "function"})
+def is_table(text: str) -> bool:
+    """Return whether a text may be a table: its first line names columns, of a history or at least of the next line."""
+    header, _, rest = text.partition("\n")
+    separator = _separator(header)
+    names = [name.strip().strip('"').lower() for name in header.split(separator)]
+    if len(set(names)) < 3:
+        return False
+    alike = rest.partition("\n")[0].count(separator) == len(names) - 1 and all(map(_NAME.fullmatch, names))
+    return alike or bool({"f", "op", "operation", "method", "function"} & set(names))

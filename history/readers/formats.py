@@ -4,24 +4,25 @@ from __future__ import annotations
 
 import re
 from codecs import BOM_UTF8
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias
 
 from history.errors import FormatError
 from history.file_signatures import recognized_format
-from history.readers.csv_records import is_header, parse_csv
+from history.readers.csv_records import is_table, parse_csv
 from history.readers.edn import parse_edn
 from history.readers.etcd_operations import parse_etcd
 from history.readers.jepsen_blocks import MAGIC, parse_blocks
-from history.readers.jepsen_events import TextHistory, events_of
+from history.readers.jepsen_events import TextHistory, events_of, is_transaction
 from history.readers.jepsen_log import parse_jepsen_log
-from history.readers.json_records import parse_json
+from history.readers.json_records import SAMPLE, parse_json, unknown_shape
 from history.readers.mapping import FieldMap, Mapped
 from history.readers.otlp_spans import parse_otlp
 from history.readers.porcupine_kv import check_kv
-from history.readers.records import Records
+from history.readers.records import Record, Records
+from history.records.events import TYPES
 
 #: The compiled reader, which takes 0.3 s to load, pays off from this size on, in bytes.
 LARGE: Final = 8 << 20
@@ -115,7 +116,7 @@ def kind_of(path: Path) -> Kind:
     with path.open("rb") as file:
         head = file.read(_HEAD)
     if not head:
-        raise FormatError(str(path), "byte 0", "expected a history, found an empty file")
+        raise FormatError(str(path), "line 1", "expected a history, found an empty file")
     if head.startswith(b"PAR1"):
         return "parquet"
     if (what := recognized_format(head)) is not None:
@@ -159,22 +160,34 @@ def read_text(
     name = name or format_of(path, model)
     data = path.read_bytes()
     records = FORMATS[name].parse(data if FORMATS[name].binary else _decoded(data, path), str(path), fields)
+    theirs = records.records
     if fields is not None and not FORMATS[name].mapped:
         mapped = Mapped(fields, [record for _, record in records.records])
         records = replace(
             records, records=[(place, mapped(one)) for place, one in records.records], mapping=mapped.fields
         )
+    _require_events(records, theirs, fields)
     history = events_of(records)
     if name == "porcupine-kv":
         check_kv(records, history)
     return ForeignText(name, history, FORMATS[name].model, records)
 
 
+def _require_events(records: Records, theirs: Sequence[Record], fields: FieldMap | None) -> None:
+    """Refuse records none of which is an event, with a mapping of ``theirs`` to paste.  Raises FormatError."""
+    if not any(one.get("type") in TYPES and ("f" in one or is_transaction(one)) for _, one in records.records):
+        sample = [one for _, one in theirs[:SAMPLE]]
+        raise records.wrong(records.records[0][0], unknown_shape(sample, Mapped(fields or FieldMap(), sample)))
+
+
 def _decoded(data: bytes, path: Path) -> str:
     try:
         return data.decode("utf-8-sig").replace("\r\n", "\n")
     except UnicodeDecodeError as error:
-        raise FormatError(str(path), f"byte {error.start}", "expected UTF-8 text") from None
+        line, place = data.count(b"\n", 0, error.start) + 1, error.start - data.rfind(b"\n", 0, error.start)
+        raise FormatError(
+            str(path), f"line {line}", f"expected UTF-8 text, found another byte at its place {place}"
+        ) from None
 
 
 def format_of(path: Path, model: str | None = None) -> str:
@@ -197,4 +210,4 @@ def _text_format(start: str, model: str | None) -> str:
     if code.startswith(("{", "[", "(", "#")):
         is_kv = model in (None, FORMATS["porcupine-kv"].model) and _KV_EVENT.match(code)
         return "porcupine-kv" if is_kv else "edn"
-    return "csv" if is_header(code.partition("\n")[0]) else "jepsen-log"
+    return "csv" if is_table(code) else "jepsen-log"

@@ -24,7 +24,7 @@ _OPERATION: Final = ("start", "f")
 #: Fields in which other tools record whether an operation succeeded.
 _FLAGS: Final = ("ok", "success")
 #: Number of objects from which the mapping is learned.
-_SAMPLE: Final = 100
+SAMPLE: Final = 100
 
 
 def parse_json(text: str, source: str, chosen: FieldMap | None = None) -> Records:
@@ -40,12 +40,12 @@ def parse_json(text: str, source: str, chosen: FieldMap | None = None) -> Record
 
 def records_of(items: Sequence[Record], chosen: FieldMap | None, wrong: Wrong) -> Records:
     """Convert objects, or rows of a table, with their lines to records.  Raises FormatError like ``parse_json``."""
-    sample = [record for _, record in items[:_SAMPLE]]
+    sample = [record for _, record in items[:SAMPLE]]
     mapped, processes = Mapped(chosen or FieldMap(), sample), Processes()
     of_events = all(name in mapped.fields for name in _EVENT)
     of_events = of_events and any(mapped(one).get("type") == "invoke" for one in sample)
     if not of_events and not all(name in mapped.fields for name in _OPERATION):
-        raise wrong(items[0][0], _unknown(sample, mapped.fields))
+        raise wrong(items[0][0], unknown_shape(sample, mapped))
     records = [(line, processes.numbered(mapped(item))) for line, item in items]
     if of_events:
         events = [_event(*one, wrong) for one in records]
@@ -84,17 +84,20 @@ def shortened(text: str, most: int = 200) -> str:
     return text if len(text) <= most else text[: most - 1] + "…"
 
 
-def _unknown(objects: Sequence[Mapping[str, Any]], fields: Mapping[str, str]) -> str:
+def unknown_shape(objects: Sequence[Mapping[str, Any]], mapped: Mapped) -> str:
     """Describe what was understood of the first object, with a mapping that can be pasted."""
+    fields = mapped.fields
     needed = _OPERATION if "start" in fields or "end" in fields else _EVENT
     missing = [name for name in needed if name not in fields]
+    if not missing and not any(mapped(one).get("type") == "invoke" for one in objects):
+        missing = ["an event of the type invoke"]
     understood = ", ".join(f"{ours} from {theirs!r}" for ours, theirs in fields.items()) or "nothing"
     first = shortened(json.dumps(objects[0], ensure_ascii=False, default=str))
     asked = [*needed, *(["value"] if "value" not in fields else [])]
     return (
         f"expected events or operations, found {first}; understood: {understood}; "
-        f"missing: {', '.join(missing) or 'an event of the type invoke'}. Say which fields these are: "
-        f"--map '{pasteable(objects, fields, asked)}'"
+        f"missing: {', '.join(missing) or 'nothing, but these are not its own names'}. Say which fields these are: "
+        f"--map '{pasteable(objects, mapped, asked)}'"
     )
 
 

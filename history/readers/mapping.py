@@ -12,6 +12,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from history.records.events import TYPES
+
 #: Our fields, and the names that other tools use for them.  The first name that occurs is used.
 NAMES: Final[Mapping[str, tuple[str, ...]]] = {
     "process": ("process", "client", "client_id", "clientid", "worker", "thread", "session"),
@@ -131,13 +133,26 @@ def _at(record: Any, path: str) -> Any:
     return _ABSENT
 
 
-def pasteable(objects: Sequence[Mapping[str, Any]], fields: Mapping[str, str], needed: Iterable[str]) -> str:
-    """Return a complete ``--map`` for objects like these, with a guess for each needed field that is missing."""
+def pasteable(objects: Sequence[Mapping[str, Any]], mapped: Mapped, needed: Iterable[str]) -> str:
+    """Return a complete ``--map`` for objects like these, with a guess for each needed field that is missing.
+
+    If no object has the type of an invocation, the map translates each word that stands there.
+    """
+    fields = mapped.fields
     names = [path for record in objects[:1] for path in _paths(record)]
     free = [name for name in names if name not in fields.values()]
     parts = [f"{ours}={theirs}" for ours, theirs in fields.items()]
-    missing = (ours for ours in needed if ours not in fields)
+    parts += [
+        f"{ours}.{word}={meaning}" for ours, words in mapped.chosen.words.items() for word, meaning in words.items()
+    ]
+    missing = [ours for ours in needed if ours not in fields]
     parts += [f"{ours}={free.pop(0) if free else 'THEIR_FIELD'}" for ours in missing]
+    if not missing:
+        kinds = dict.fromkeys(mapped(record).get("type") for record in objects)
+        unknown = [word for word in kinds if isinstance(word, str) and word not in TYPES]
+        parts += [
+            f"type.{word}={type_}" for word, type_ in zip(unknown, (*TYPES, *[TYPES[-1]] * len(unknown)), strict=False)
+        ]
     return ",".join(parts)
 
 

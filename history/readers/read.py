@@ -97,15 +97,15 @@ def unpacked(path: Path) -> Iterator[Path]:
             yield path
             return
     with tempfile.NamedTemporaryFile(prefix="harness-") as plain:
-        size = 0
+        size, line = 0, 1
         try:
             with gzip.open(path) as packed:
-                while block := packed.read(1 << 20):
-                    size += plain.write(block)
+                while block := packed.read1(1 << 20):
+                    size, line = size + plain.write(block), line + block.count(b"\n")
                     if size > MOST_UNPACKED:
                         raise FormatError(str(path), "the archive", f"it unpacks to more than {MOST_UNPACKED >> 30} GB")
         except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-            raise FormatError(str(path), "the archive", f"the gzip data is damaged: {error}") from None
+            raise FormatError(str(path), f"line {line}", f"the gzip data of this line is damaged: {error}") from None
         plain.flush()
         try:
             yield Path(plain.name)

@@ -217,7 +217,7 @@ def test_both_readers_of_jsonl_refuse_the_same_lines(line: str, message: str, tm
 def test_files_that_hold_nothing(tmp_path: Path) -> None:
     path = tmp_path / "empty"
     path.write_bytes(b"")
-    with pytest.raises(FormatError, match="byte 0: expected a history, found an empty file"):
+    with pytest.raises(FormatError, match="line 1: expected a history, found an empty file"):
         read_any(path)
     with pytest.raises(FormatError, match="line 1"):
         read_columns(path)

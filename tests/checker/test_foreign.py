@@ -192,7 +192,7 @@ def test_broken_logs(text: str, message: str, tmp_path: Path) -> None:
 def test_bytes_that_are_no_text(tmp_path: Path) -> None:
     path = tmp_path / "noise"
     path.write_bytes(b"[{:a 1}\xff\xfe")
-    with pytest.raises(FormatError, match="byte 7: expected UTF-8"):
+    with pytest.raises(FormatError, match="line 1: expected UTF-8"):
         read_any(path)
 
 

@@ -207,3 +207,10 @@ def test_a_transaction_that_is_wrong_is_one_violation_whatever_is_open_beside_it
         [*chain[:-1], beside, op("txn", [["r", "x", 3]], [["r", "x", 3]], 26, 27)], "multi-register"
     )
     assert (found.verdict, found.violations) == ("invalid", 1)
+
+
+@pytest.mark.parametrize("name", ["register", "cas-register"])
+def test_a_function_that_a_register_lacks_is_refused_wherever_it_stands(name: str) -> None:
+    calls = [Call("write", 1, UNKNOWN, 0, 1, 0), Call("steal", 1, UNKNOWN, 2, 3, 1)]
+    with pytest.raises(ModelError, match="no operation 'steal'"):
+        numbers_of(shapes_of(calls), MODELS[name]())

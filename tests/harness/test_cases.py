@@ -45,6 +45,13 @@ CASES: dict[str, Case] = {
         (("read", None, {"0": 6, "1": 4}), ("transfer", MOVE, MOVE), ("read", None, {"0": 4, "1": 6})),
         {"0": 4, "1": 4},
     ),
+    "bank-list": Case(
+        FileCheckOptions(model="bank"),
+        (("read", None, [6, 4]), ("transfer", MOVE, MOVE), ("read", None, [4, 6])), [4, 4],
+    ),
+    "counter-unknown": Case(
+        FileCheckOptions(model="counter", null="unknown"), (("add", 2, 2), ("read", None, None), ("read", None, 2)), 3
+    ),
     "counter-nil-read": Case(
         FileCheckOptions(model="counter"), (("read", None, None), ("add", 2, 2), ("read", None, 2)), None
     ),

@@ -395,8 +395,11 @@ def test_history_files_of_any_name_and_format(judged, tmp_path) -> None:
     places = [files / name for name in ("ours.jsonl", "history.edn", "console.log", "picture.png", "empty", "none")]
     outcomes = ingest([*places, run.history], warehouse, deadline_s=10)
     assert [outcome.state for outcome in outcomes] == ["added"] * 3 + ["failed"] * 3 + ["added"]
-    assert outcomes[3].error == f"FormatError: {files}/picture.png: byte 0: expected UTF-8 text"
-    wrong = f"FormatError: {files}/empty: byte 0: expected a history, found an empty file"
+    assert (
+        outcomes[3].error
+        == f"FormatError: {files}/picture.png: line 1: expected UTF-8 text, found another byte at its place 1"
+    )
+    wrong = f"FormatError: {files}/empty: line 1: expected a history, found an empty file"
     assert (outcomes[4].error or "").startswith(wrong)
     assert (outcomes[5].error or "").startswith("FileNotFoundError: ")
     rows = {row["run"]: row for row in read_runs(warehouse).to_pylist()}

@@ -145,7 +145,7 @@ def test_what_a_pipe_brings_is_checked_and_nothing_of_it_stays(
         "bad": (EDN_BAD.encode(), 1, "invalid: 2 operations"),
         "jsonl": (ours.read_bytes(), 1, "stale-read"),
         "no history": (b"{:a 1}", 254, f"{name}: line 1: the field :process is missing"),
-        "nothing": (b"", 254, f"{name}: byte 0: expected a history"),
+        "nothing": (b"", 254, f"{name}: line 1: expected a history"),
     }[kind]
     ours.unlink()
     with piped(data, tmp_path, monkeypatch, name) as typed:
@@ -313,6 +313,18 @@ def test_a_convention_that_decides_is_named(
     assert (exited, note in said) == (code, True), said
     if code < 254:
         assert ("note:" in said) == (code == 1)
+
+
+@pytest.mark.parametrize(("model", "f"), [("counter", "add"), ("set", "add"), ("register", "write")])
+def test_a_read_of_nil_that_decides_is_named_for_every_model(
+    model: str, f: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    events = [("invoke", f, "2"), ("ok", f, "2"), ("invoke", "read", "nil"), ("ok", "read", "nil")]
+    path = tmp_path / "history.edn"
+    path.write_text("".join(f"{{:type :{t} :process 0 :f :{f} :value {v}}}\n" for t, f, v in events))
+    code, said = said_of(path, capsys, "--model", model)
+    assert (code, "--null unknown" in said) == (1, True), said
+    assert said_of(path, capsys, "--model", model, "--null", "unknown")[0] == 0
 
 
 STRICTER: dict[str, tuple[str, list[tuple[str, Any, Any]]]] = {
@@ -530,7 +542,7 @@ def test_a_completion_of_another_value_is_refused_by_its_line(
     ("dress", "message"),
     [
         (lambda data: gzip.compress(gzip.compress(data)), "byte 0: expected a history, but this is gzip"),
-        (lambda data: gzip.compress(data)[:-9], "the archive: the gzip data is damaged"),
+        (lambda data: gzip.compress(data)[:-9], "the gzip data of this line is damaged"),
         (bz2.compress, "this is bzip2"),
         (lzma.compress, "this is xz"),
         (lambda data: data.decode().encode("utf-16"), "this is UTF-16: convert it to UTF-8 first"),

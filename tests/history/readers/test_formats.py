@@ -336,6 +336,26 @@ def test_an_unknown_shape_ends_with_a_mapping_that_can_be_pasted(
     assert run_command(["check", str(bad), "--map", mapping]) == 1
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{:who 0 :what :begin :does :write :arg 3}\n{:who 0 :what :end :does :write :arg 3}\n",
+        "who,what,does,arg\n0,begin,write,3\n0,end,write,3\n",
+        '{"who": 0, "what": "begin", "does": "write", "arg": 3}\n{"who": 0, "what": "end", "does": "write", "arg": 3}',
+    ],
+)
+def test_the_mapping_of_an_unknown_shape_reads_it_in_every_format(text: str, tmp_path: Path) -> None:
+    """Pasting twice is enough: the first mapping names the fields, the second also the words."""
+    path, fields = written(tmp_path, text), None
+    for _ in range(2):
+        with pytest.raises(FormatError) as caught:
+            read_any(path, fields=fields)
+        assert '"who": 0' in caught.value.message
+        fields = FieldMap.parse(caught.value.message.partition("--map '")[2].partition("'")[0])
+    read = read_any(path, fields=fields).operations or []
+    assert [(one.f, one.value, one.outcome) for one in read] == [("write", 3, "ok")]
+
+
 @pytest.mark.parametrize(("error", "reads"), [("", True), (None, True), (0, True), (False, True), ("no", False)])
 def test_an_ok_event_has_no_error(error: Any, reads: bool, tmp_path: Path) -> None:
     records = [{**record, "error": error} for record in events()]
@@ -464,6 +484,31 @@ def test_every_prefix_is_read_or_named_by_its_line(name: str, tmp_path: Path) ->
         except FormatError as error:
             unnamed += [] if error.place.startswith("line ") else [(text[:end], str(error))]
     assert not unnamed
+
+
+@pytest.mark.parametrize("name", ["edn", "jepsen-log", "jsonl", "porcupine-kv", "array"])
+@pytest.mark.parametrize("wrap", [lambda data: b"\xef\xbb\xbf" + data.replace(b"\n", b"\r\n"), gzip.compress])
+def test_every_prefix_of_the_bytes_is_read_or_named_by_its_line(
+    name: str, wrap: Callable[[bytes], bytes], tmp_path: Path
+) -> None:
+    data = wrap(PREFIXED[name].replace("k", "ключ").encode())
+    path = tmp_path / "history"
+    unnamed = []
+    for end in range(len(data)):
+        path.write_bytes(data[:end])
+        try:
+            read_any(path)
+        except FormatError as error:
+            unnamed += [] if error.place.startswith("line ") else [(end, str(error))]
+    assert not unnamed
+
+
+@pytest.mark.parametrize(("name", "order"), [("UTF-16LE", "le"), ("UTF-16BE", "be")])
+def test_utf_16_without_a_mark_is_named(name: str, order: str, tmp_path: Path) -> None:
+    path = tmp_path / "history"
+    path.write_bytes(PREFIXED["edn"].encode(f"utf-16-{order}"))
+    with pytest.raises(FormatError, match=f"iconv -f {name} -t UTF-8"):
+        read_any(path)
 
 
 @pytest.mark.parametrize(
