@@ -230,7 +230,7 @@ def _contradiction(level: str, pairs: Sequence[tuple[Operation, Operation] | Non
 
 
 def _did(operation: Operation, *, named: bool = True) -> str:
-    said = f"wrote {operation.value}" if operation.f == "write" else f"read {_shown(operation.result)}"
+    said = f"wrote {_shown(operation.value)}" if operation.f == "write" else f"read {_shown(operation.result)}"
     return f"process {operation.process} {said}" if named else said
 
 
@@ -240,7 +240,7 @@ def _what(operation: Operation) -> str:
 
 
 def _shown(value: Any) -> str:
-    return "nothing" if value is None else str(value)
+    return "nothing" if value is None else str(value) or "an empty string"
 
 
 # -- all orders --------------------------------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
@@ -88,7 +88,7 @@ class FileCheckOptions:
     ``model`` defaults to the model that the file names, or else to a register.  ``initial`` is the initial state, as
     JSON or as a plain word; None means the model's default.  ``null`` says what an ok read of null means: that the
     object was ``absent``, or nothing (``unknown``).  ``format`` forces a foreign format, ``fields`` maps its fields to
-    ours (``history.readers.mapping``).
+    ours (``history.readers.mapping``).  ``level`` is the level that the model must keep.
     """
 
     model: str | None = None
@@ -98,6 +98,7 @@ class FileCheckOptions:
     null: Literal["absent", "unknown"] = "absent"
     format: str | None = None
     fields: str | None = None
+    level: str | None = None
 
     def given(self) -> dict[str, Any]:
         """Return the options that change how a file is read and are not the defaults, by command-line name."""
@@ -148,7 +149,7 @@ def check_file(path: Path, asked: FileCheckOptions) -> Checked:
         try:
             report = check(read, taken.model, deadline_s=asked.deadline_s, engine=asked.engine)
         except ModelError as error:
-            raise _misfit(error, taken, file, path) from None
+            raise _misfit(error, taken, history, file, path) from None
         except (FormatError, ImportError, OSError):
             raise
         except Exception as error:  # noqa: BLE001 (whatever is wrong with the checker is wrong on some key)
@@ -156,7 +157,7 @@ def check_file(path: Path, asked: FileCheckOptions) -> Checked:
             report = _apart(read, taken.model, replace(asked, deadline_s=left))
             failure = f"the checker failed: {failure_text(error)}"
         left = max(asked.deadline_s - (time.monotonic() - started), 0.0)
-        deciding = () if failure else _deciding(report, history, taken, asked, left)
+        deciding = () if failure else _deciding(report, history, name, taken, asked, left)
         notes = (*_assumed(history, path), *taken.notes, *deciding, *_level(report, taken.model, asked, history))
         return Checked(_worth(report, read, taken.model), name, read, failure, notes)
 
@@ -224,7 +225,8 @@ def _model_of(history: Foreign, asked: FileCheckOptions, path: Path) -> str:
         raise UsageError(
             f"{path}: a check of its system judges this history, not a model: give the run's directory, or --model"
         )
-    return asked.model or history.model or "register"
+    model = asked.model or history.model or "register"
+    return model if asked.level is None else f"{model}:{asked.level}"
 
 
 def _assumed(history: Foreign, path: Path) -> tuple[str, ...]:
@@ -255,8 +257,11 @@ def _mapping(text: str) -> str:
     return ",".join(line.partition("#")[0].strip() for line in lines)
 
 
-def _misfit(error: ModelError, taken: Taken, file: Path, path: Path) -> UsageError:
-    """Return an error that names the line of an operation that the model lacks, and the models that would fit."""
+def _misfit(error: ModelError, taken: Taken, recorded: Foreign, file: Path, path: Path) -> UsageError:
+    """Return an error that names the line of an operation that the model lacks, and the models that would fit.
+
+    ``recorded`` is the history before the conventions of the model were applied.
+    """
     operations = taken.history.operations or []
     found = first_misfit(operations, taken.model)
     if found is None:
@@ -269,7 +274,7 @@ def _misfit(error: ModelError, taken: Taken, file: Path, path: Path) -> UsageErr
         where = f"{place}: "
         if (text := _line_at(file, place)) is not None:
             why = f"{why}, in {text}"
-    models = [f"--model {name}" for name in fitting(operations)]
+    models = [f"--model {name}" for name in fitting(recorded.operations or operations)]
     fits = (
         f"what fits: {', '.join(models)}" if models
         else f"no model has all operations of this file, and --map 'f.{operation.f}=…' gives this one another name"
@@ -301,47 +306,62 @@ _STRICTER: Final = {
 }
 
 
-def _deciding(report: Report, recorded: Foreign, taken: Taken, asked: FileCheckOptions, left_s: float) -> Iterator[str]:
-    """Name the conventions without which an invalid history would be valid, and the option for each.
-
-    ``recorded`` is the history before the model's conventions were applied.
-    """
-    history, model = taken.history, taken.model
+def _deciding(
+    report: Report, recorded: Foreign, name: str, taken: Taken, asked: FileCheckOptions, left_s: float
+) -> Iterator[str]:
+    """Name the conventions without which an invalid history would be valid, and the option for each."""
     if report.verdict != "invalid":
         return
+    for note, history, model in (*_other_models(taken), *_other_values(recorded, name, taken, asked)):
+        with suppress(ModelError):
+            if check(history, model, deadline_s=left_s / 2, proofs=False).verdict == "valid":
+                yield note
 
-    def is_valid(history: Foreign, model: Model) -> bool:
-        try:
-            return check(history, model, deadline_s=left_s / 2, proofs=False).verdict == "valid"
-        except ModelError:
-            return False
 
+def _other_models(taken: Taken) -> Iterator[tuple[str, Foreign, Model]]:
+    """Yield the model with another convention, and the note if the history is valid by it."""
+    model = taken.model
     if model.name in _STRICTER:
         twin, words = _STRICTER[model.name]
-        if is_valid(history, model_named(twin)):
-            yield f"{words}, this history is valid: --model {twin}"
-    if asked.null == "absent" and has_null_reads(recorded):
-        known = without_null_reads(recorded)
-        initial = recorded.initial if asked.initial is None else json_or_word(asked.initial)
-        other = take(known, asked.model or recorded.model or "register", initial)
-        if is_valid(other.history, other.model):
-            yield (
-                "reads of nil decide this verdict: here nil means that nothing was there; to Knossos an ok read of nil "
-                "is one whose answer is not known, and then this history is valid: --null unknown"
-            )
-    if not isinstance(model, Register):
-        return
+        yield f"{words}, this history is valid: --model {twin}", taken.history, model_named(twin)
     unknown = f"{model.name}-unknown"
-    if model.initial is None and unknown in MODELS and is_valid(history, model_named(unknown)):
-        yield (
+    if isinstance(model, Register) and model.initial is None and unknown in MODELS:
+        note = (
             "what the register held at the start decides this verdict: here nothing was there; with another value "
             f"this history is valid: --initial VALUE, or --model {unknown}"
         )
+        yield note, taken.history, model_named(unknown)
+
+
+def _other_values(
+    recorded: Foreign, name: str, taken: Taken, asked: FileCheckOptions
+) -> Iterator[tuple[str, Foreign, Model]]:
+    """Yield the history without reads of nil and with another state at the start, and the note if it is valid then.
+
+    ``recorded`` is the history before the conventions of the model with that ``name`` were applied.
+    """
+    initial = recorded.initial if asked.initial is None else json_or_word(asked.initial)
+    if asked.null == "absent" and has_null_reads(recorded):
+        other = take(without_null_reads(recorded), name, initial)
+        note = (
+            "reads of nil decide this verdict: here nil means that nothing was there; to Knossos an ok read of nil is "
+            "one whose answer is not known, and then this history is valid: --null unknown"
+        )
+        yield note, other.history, other.model
+    operations = taken.history.operations
+    start = None if operations is None or initial is not None else taken.model.likely_start(operations)
+    if operations and start:
+        note = (
+            f"what the {taken.model.noun or taken.model.name} held at the start decides this verdict: here nothing was "
+            f"there; with another state this history is valid: --initial '{json.dumps(start)}'"
+        )
+        other = take(taken.history, taken.model, start)
+        yield note, other.history, other.model
 
 
 def _level(report: Report, model: Model, asked: FileCheckOptions, history: Foreign) -> Iterator[str]:
     """Name the level at which transactions are valid, if nobody chose it and real time breaks a stronger one."""
-    chosen = ":" in (asked.model or history.model or "")
+    chosen = asked.level is not None or ":" in (asked.model or history.model or "")
     if report.verdict != "valid" or chosen or not isinstance(model, Transactions) or model.level != DEFAULT_LEVEL:
         return
     if any(_STRICT not in key.levels for key in report.keys):
@@ -480,7 +500,7 @@ def plainly(path: Path, asked: FileCheckOptions, large: int = LARGE) -> tuple[Pl
         initial = history.initial if asked.initial is None else json_or_word(asked.initial)
         taken = take(without_null_reads(history) if asked.null == "unknown" else history, name, initial)
         if found := first_misfit(taken.history.operations or [], taken.model):
-            raise _misfit(ModelError(found[1]), taken, file, path)
+            raise _misfit(ModelError(found[1]), taken, history, file, path)
         model = _name_of(taken.model, name)
         if initial is not None and isinstance(taken.model, Bank):
             model, initial = f"{model}-unknown", balances(initial)

@@ -15,7 +15,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from checker.core.model import ILLEGAL, UNKNOWN, Made, Model, ModelError, State
-from checker.models.objects import listed
+from checker.models.objects import listed, unasked
+from history import Operation
 from history.records.text import counted
 
 
@@ -56,6 +57,9 @@ class UnorderedQueue(Model):
 
     def start_with(self, value: Any) -> Model | Sequence[Made]:
         return [("enqueue", item, None) for item in listed(value, "a queue")]
+
+    def likely_start(self, operations: Sequence[Operation]) -> Any:
+        return unasked(operations, "enqueue")
 
     def describe(self, state: State) -> str:
         return f"a queue of {counted(sum(count for _, count in state), 'item')}"

@@ -21,7 +21,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
-from checker.core.calls import thaw
+from checker.core.calls import freeze, thaw
 from checker.core.model import ANY, ILLEGAL, UNKNOWN, Adopted, Made, Model, ModelError, State
 from history import Operation
 from history.records.operations import READ_STEPS, contradiction
@@ -71,6 +71,9 @@ class Mutex(Model):
         if value not in ("held", "free"):
             raise ModelError(f"a mutex starts as held or free, not as {shape(value)}")
         return [("acquire", None, None)] if value == "held" else []
+
+    def likely_start(self, operations: Sequence[Operation]) -> Any:  # noqa: ARG002
+        return "held"
 
     def adopt(self, operations: Sequence[Operation]) -> Adopted | None:
         """Convert ``lock``, ``unlock`` and attempts; an attempt answered with false had no effect."""
@@ -301,8 +304,23 @@ class GrowSet(Model):
     def start_with(self, value: Any) -> Model | Sequence[Made]:
         return [("add", item, None) for item in listed(value, "a set")]
 
+    def likely_start(self, operations: Sequence[Operation]) -> Any:
+        return unasked(operations, "add")
+
     def describe(self, state: State) -> str:
         return f"a set of {len(state)} elements"
+
+
+def unasked(operations: Sequence[Operation], f: str) -> list[Any]:
+    """Return the items that answers have and for which no ``f`` asked, each once, in the order of the answers."""
+    asked = {freeze(one.value) for one in operations if one.f == f}
+    answers = [one.result for one in operations if one.outcome == "ok" and one.f != f]
+    items = [item for answer in answers for item in (answer if isinstance(answer, list) else [answer])]
+    return [
+        item
+        for item in {freeze(item): item for item in items}.values()
+        if item is not None and freeze(item) not in asked
+    ]
 
 
 def by_kind(item: Any) -> tuple[bool, Any]:
@@ -398,6 +416,14 @@ class Counter(Model):
             raise ModelError(f"a counter starts with a number, not with {shape(value)}")
         return [("add", value, None)]
 
+    def likely_start(self, operations: Sequence[Operation]) -> Any:
+        read = next((one for one in operations if one.f == "read" and one.outcome == "ok"), None)
+        if read is None:
+            return None
+        added = [one.value for one in operations if one.f == "add" and one.outcome == "ok"]
+        before = [one.value for one in operations if one.f == "add" and one.end_index < read.invoke_index]
+        return read.result - sum(before) if {type(item) for item in [read.result, *added]} <= {int} else None
+
     def adopt(self, operations: Sequence[Operation]) -> Adopted | None:
         """Take a read of null as 0: a counter stored under a key is absent before the first add."""
         if not any(one.f == "read" and one.outcome == "ok" and one.result is None for one in operations):
@@ -443,6 +469,9 @@ class FifoQueue(Model):
 
     def start_with(self, value: Any) -> Model | Sequence[Made]:
         return [("enqueue", item, None) for item in listed(value, "a queue")]
+
+    def likely_start(self, operations: Sequence[Operation]) -> Any:
+        return unasked(operations, "enqueue")
 
     def describe(self, state: State) -> str:
         return "[" + ", ".join(map(str, state[:8])) + (", …]" if len(state) > 8 else "]")

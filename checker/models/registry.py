@@ -22,7 +22,7 @@ from checker.models.objects import Counter, FifoQueue, GrowSet, KeyValue, Log, M
 from checker.models.replicated import ReplicatedCounter, ReplicatedSet
 from checker.models.sync_state_set import SyncStateSet
 from checker.models.transactions import ListAppend, LongFork, RwRegister, Transactions
-from checker.models.weak_register import WeakRegister
+from checker.models.weak_register import WeakKeyValue, WeakRegister
 from history.schema import hint
 
 #: The entry points of models.
@@ -68,9 +68,11 @@ def at_level(model: str | Model, level: str) -> Model:
     chosen = model_named(model)
     if type(chosen) is Register and chosen.initial is None:
         return WeakRegister(level)
+    if isinstance(chosen, KeyValue):
+        return WeakKeyValue(level)
     if not isinstance(chosen, Transactions):
         able = ", ".join(name for name, make in MODELS.items() if isinstance(make(), Transactions))
-        raise ModelError(f"a {model} has no level; models that have one are register, {able}")
+        raise ModelError(f"a {model} has no level; models that have one are register, kv, {able}")
     return type(chosen)(level)
 
 

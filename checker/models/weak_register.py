@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, Final
 
-from checker.core.model import ANY, Model, ModelError, Register
+from checker.core.model import ANY, Adopted, Model, ModelError, Register
+from history import Operation
 
 SEQUENTIAL, MONOTONIC_READS, READ_YOUR_WRITES = "sequential", "monotonic-reads", "read-your-writes"
 STALENESS: Final = "bounded-staleness"
@@ -37,4 +40,26 @@ class WeakRegister(Register):
     def start_with(self, value: Any) -> Model:
         if isinstance(value, (list, dict)) or value is ANY:
             raise ModelError("a register starts with a number, a word, true, false or null")
-        return WeakRegister(self._asked, value)
+        return type(self)(self._asked, value)
+
+
+class WeakKeyValue(WeakRegister):
+    """Keys of a key-value store: ``put`` writes and ``get`` reads a register that starts as "".
+
+    It has no ``append``, which does not say what it leaves behind.
+    """
+
+    def __init__(self, level: str, initial: Any = "") -> None:
+        super().__init__(level, initial)
+        self.name = f"kv:{level}"
+
+    def adopt(self, operations: Sequence[Operation]) -> Adopted:
+        taken = [replace(one, f=_OF_STORES.get(one.f, one.f)) for one in operations]
+        return Adopted(self, [replace(one, result="") if _is_empty_read(one) else one for one in taken])
+
+
+_OF_STORES: Final = {"put": "write", "get": "read"}
+
+
+def _is_empty_read(operation: Operation) -> bool:
+    return operation.f == "read" and operation.outcome == "ok" and operation.result is None

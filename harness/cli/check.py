@@ -44,7 +44,7 @@ _COLLECTED_AFTER: Final = 500_000
 @click.option(
     "--level", shell_complete=complete_levels,
     help="Level that a FILE must keep. Transactions (--model list-append or rw-register): an isolation level. "
-    "Registers: sequential, monotonic-reads, read-your-writes or bounded-staleness=500ms.",
+    "Registers and kv: sequential, monotonic-reads, read-your-writes or bounded-staleness=500ms.",
 )  # fmt: skip
 @click.option("--engine", help="Force one of the checker's engines on a FILE.")
 @click.option("--explain-format", is_flag=True, help="Print the format of a FILE and what its fields mean.")
@@ -76,9 +76,7 @@ def check(
     if is_history_file(target):
         if spark or spark_conf:
             raise UsageError(f"--spark and --spark-conf are for a run; {target} is a file, judged in this process")
-        if level is not None:
-            asked = replace(asked, model=f"{asked.model or 'register'}:{level}")
-        asked = replace(asked, engine=engine)
+        asked = replace(asked, engine=engine, level=level)
         if explain_format:
             click.echo("\n".join(describe_format(Path(target), asked)))
             return 0

@@ -34,12 +34,15 @@ def parse_blocks(data: bytes, source: str) -> Records:
     for number, item in enumerate(items):
         if not isinstance(item, dict):
             raise FormatError(source, f"operation {number}", f"expected a map, found {str(item)[:40]!r}")
-    notes: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ("the rest of the test map, and of the results all but :valid?, were not read",)
     results = root.get("results")
     if isinstance(results, BlockRef) and results.block in file.offsets:
         results = file.map_in(results.block, "results")
     if isinstance(results, dict) and results.get("valid?") in _VERDICTS:
-        notes = (f"the results in the file say {_VERDICTS[results['valid?']]}",)
+        notes = (
+            *notes,
+            f"the results in the file say {_VERDICTS[results['valid?']]}",
+        )
     return Records(
         list(enumerate(items)), lambda place, message: FormatError(source, f"operation {place}", message), notes=notes
     )

@@ -252,3 +252,29 @@ def test_a_cas_has_no_such_level() -> None:
     operations = [Operation(0, "cas", None, [1, 2], None, "ok", 5, 6, 0, 1)]
     with pytest.raises(ModelError, match="no operation 'cas'"):
         check(operations, "register:sequential")
+
+
+@pytest.mark.parametrize(
+    ("level", "reader", "answer", "code"),
+    [
+        ("sequential", 1, "", 0), ("sequential", 1, "x", 0), ("sequential", 1, "z", 1), ("sequential", 0, "", 1),
+        ("read-your-writes", 0, "", 1), ("read-your-writes", 1, "", 0),
+        ("monotonic-reads", 0, "", 0), ("monotonic-reads", 0, "z", 1),
+    ],
+)  # fmt: skip
+def test_the_level_of_a_key_value_store(
+    level: str, reader: int, answer: str, code: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A key starts as an empty string."""
+    events = [("invoke", 0, "put", '"x"'), ("ok", 0, "put", '"x"'), ("invoke", reader, "get", "nil")]
+    lines = [
+        f'{{:process {process}, :type :{type_}, :f :{f}, :key "k", :value {value}}}'
+        for type_, process, f, value in [*events, ("ok", reader, "get", f'"{answer}"')]
+    ]
+    path = tmp_path / "kv.txt"
+    path.write_text("\n".join(lines))
+    assert run_command(["check", str(path), "--level", level]) == code
+    path.write_text("\n".join(lines).replace(":put", ":append"))
+    capsys.readouterr()
+    assert run_command(["check", str(path), "--level", level]) == 254
+    assert "line 2" in capsys.readouterr().err

@@ -144,7 +144,7 @@ def test_what_a_pipe_brings_is_checked_and_nothing_of_it_stays(
         "good": (EDN_GOOD.encode(), 0, "valid: 2 operations"),
         "bad": (EDN_BAD.encode(), 1, "invalid: 2 operations"),
         "jsonl": (ours.read_bytes(), 1, "stale-read"),
-        "no history": (b"{:a 1}", 254, f"{name}: line 1: the field :process is missing"),
+        "no history": (b"{:a 1}", 254, f"{name}: line 1: expected events or operations"),
         "nothing": (b"", 254, f"{name}: line 1: expected a history"),
     }[kind]
     ours.unlink()
@@ -325,6 +325,37 @@ def test_a_read_of_nil_that_decides_is_named_for_every_model(
     code, said = said_of(path, capsys, "--model", model)
     assert (code, "--null unknown" in said) == (1, True), said
     assert said_of(path, capsys, "--model", model, "--null", "unknown")[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("model", "events", "start"),
+    [
+        ("counter", [("add", 2, 2), ("read", None, 11)], "9"),
+        ("set", [("add", 2, 2), ("read", None, [1, 2])], "[1]"),
+        ("queue", [("dequeue", None, 7), ("dequeue", None, 8)], "[7, 8]"),
+        ("unordered-queue", [("dequeue", None, 7)], "[7]"),
+        ("total-queue", [("dequeue", None, 7), ("dequeue", None, 7)], "[7]"),
+        ("mutex", [("release", None, None)], '"held"'),
+        ("counter", [("read", None, 5), ("read", None, 4)], None),
+        ("queue", [("enqueue", 1, 1), ("dequeue", None, 7), ("dequeue", None, None)], None),
+    ],
+)
+def test_a_start_that_decides_is_named(
+    model: str, events: list[tuple[str, Any, Any]], start: str | None, tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    """And with the option that the note names the history is valid."""
+    records = [
+        {"process": 0, "type": type_, "f": f, "value": value}
+        for f, asked, answer in events
+        for type_, value in (("invoke", asked), ("ok", answer))
+    ]
+    path = tmp_path / "history.json"
+    path.write_text(json.dumps(records))
+    code, said = said_of(path, capsys, "--model", model)
+    assert (code, f"--initial '{start}'" in said) == (1, start is not None), said
+    if start is not None:
+        assert said_of(path, capsys, "--model", model, "--initial", start)[0] == 0
 
 
 STRICTER: dict[str, tuple[str, list[tuple[str, Any, Any]]]] = {
