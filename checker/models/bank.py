@@ -70,24 +70,32 @@ class Bank(Model):
             return ILLEGAL
         return _present(balances.items())
 
-    @staticmethod
-    def _moved(state: _Open, f: str, value: Any, result: Any) -> State:
+    def _moved(self, state: _Open, f: str, value: Any, result: Any) -> State:
         """Step from a state in which only some accounts' initial balances are known."""
-        moved, began = dict(state.moved), dict(state.began)
+        moved, began, lowest = dict(state.moved), dict(state.began), dict(state.lowest)
         if f == "transfer":
             whence, whither, amount = value
             moved[whence] = moved.get(whence, 0) - amount
             moved[whither] = moved.get(whither, 0) + amount
+            if not self.overdraft:
+                lowest.update((one, min(lowest.get(one, 0), moved[one])) for one in (whence, whither))
         shown = () if result is UNKNOWN or result is None else result
         for name, balance in shown:
             start = balance - moved.get(name, 0)
             if began.setdefault(name, start) != start:
                 return ILLEGAL
-        if f == "transfer" or result is UNKNOWN:
-            return _Open(_present(moved.items()), frozenset(began.items()))
-        # An account that a read leaves out has the balance 0, so all balances are known now.
-        left_out = began.keys() - dict(shown).keys()
-        return ILLEGAL if any(began[one] + moved.get(one, 0) for one in left_out) else _present(shown)
+        whole = f == "read" and result is not UNKNOWN
+        if whole:
+            # An account that a read leaves out has the balance 0, so all balances are known now.
+            left_out = began.keys() - dict(shown).keys()
+            if any(began[one] + moved.get(one, 0) for one in left_out):
+                return ILLEGAL
+            began = {one: began.get(one, -moved.get(one, 0)) for one in {*began, *lowest}}
+        if not self.overdraft and any(start + lowest.get(one, 0) < 0 for one, start in began.items()):
+            return ILLEGAL
+        if whole:
+            return _present(shown)
+        return _Open(_present(moved.items()), frozenset(began.items()), _present(lowest.items()))
 
     def answers(self, state: State, f: str, value: Any) -> tuple[Any, ...] | None:  # noqa: ARG002
         if type(state) is _Open:
@@ -148,10 +156,14 @@ class SolventBank(Bank):
 
 
 class _Open(NamedTuple):
-    """Balances relative to an unknown start, and the initial balances of the accounts for which they are known."""
+    """Balances relative to an unknown start, and the initial balances of the accounts for which they are known.
+
+    ``lowest`` are the lowest balances so far, relative to the start, where no account may be overdrawn.
+    """
 
     moved: frozenset[Any]
     began: frozenset[Any]
+    lowest: frozenset[Any] = frozenset()
 
 
 _UNKNOWN_START: Final = _Open(frozenset(), frozenset())

@@ -14,7 +14,7 @@ from checker.core.calls import calls_of, freeze
 from checker.core.definition import linearizable
 from checker.core.model import ILLEGAL, State
 from checker.foreign import fitting, take
-from checker.models.bank import Bank
+from checker.models.bank import Bank, SolventBank
 from checker.models.multisets import TotalQueue, UniqueIds, UnorderedQueue
 from history import Operation
 from history.readers import Foreign
@@ -247,8 +247,9 @@ def test_jepsens_bank(last: dict[Any, int], right: str) -> None:
     assert verdict("bank", op(1, "transfer", [0, 1, 2], [0, 1, 2], 2, 3), pairs) == "valid"
 
 
-def test_a_bank_whose_start_is_not_known_against_every_start() -> None:
-    """It is linearizable if and only if it is from some balances."""
+@pytest.mark.parametrize("make", [Bank, SolventBank])
+def test_a_bank_whose_start_is_not_known_against_every_start(make: type[Bank]) -> None:
+    """It is linearizable if and only if it is from some balances, none of them below 0 in a solvent bank."""
     random, seen = Random(5), set()
     for _ in range(draws(12, 1000)):
         operations, total = [], random.randint(1, 3)
@@ -264,9 +265,10 @@ def test_a_bank_whose_start_is_not_known_against_every_start() -> None:
                 operations.append(op(process, "transfer", moved, None, start, end, outcome))
         starts = (
             linearizable(calls_of(operations, bank), bank)
-            for bank in (Bank(freeze([["a", a], ["b", total - a]])) for a in range(-2, 5))
+            for bank in (make(freeze([["a", a], ["b", total - a]])) for a in range(-2, 5))
+            if make.overdraft or all(held >= 0 for _, held in bank.initial)
         )
-        found = verdict("bank-unknown", *operations)
+        found = verdict(f"{make.name}-unknown", *operations)
         assert found == ("valid" if any(starts) else "invalid")
         seen.add(found)
     assert seen == {"valid", "invalid"}
