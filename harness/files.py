@@ -32,7 +32,7 @@ from checker.models.transactions import Transactions
 from checker.per_key import by_key, check_operations
 from harness.errors import StoreError, UsageError
 from harness.jepsen_store import client_files, history_in, notes_on
-from history import Counterexample, Event, FormatError, Header, HistoryWriter, KeyVerdict, worst
+from history import Counterexample, Event, FormatError, Header, HistoryWriter, KeyVerdict, Operation, worst
 from history.codes import CAS, FAIL, OK
 from history.readers import Foreign, OperationColumns, read_any
 from history.readers.formats import FORMATS, LARGE, format_of, kind_of
@@ -172,8 +172,8 @@ def describe_format(path: Path, asked: FileCheckOptions) -> list[str]:
         history = read_foreign(file, asked)
     title = FORMATS[history.format].title if history.format in FORMATS else "our own"
     lines = [f"format: {history.format} ({title})"]
-    if history.mapping:
-        lines.append("fields: " + ", ".join(f"{ours} from {theirs}" for ours, theirs in history.mapping.items()))
+    mapped = ", ".join(f"{ours} from {theirs}" for ours, theirs in history.mapping.items())
+    lines.append(f"fields: {mapped or 'as the format names them'}")
     columns = history.columns
     operations = history.operations or []
     if columns is not None:
@@ -262,7 +262,7 @@ def _misfit(error: ModelError, taken: Taken, recorded: Foreign, file: Path, path
 
     ``recorded`` is the history before the conventions of the model were applied.
     """
-    operations = taken.history.operations or []
+    operations = taken.history.operations or _one_of_each(taken.history)
     found = first_misfit(operations, taken.model)
     if found is None:
         return UsageError(f"{path}: {error}")
@@ -280,6 +280,14 @@ def _misfit(error: ModelError, taken: Taken, recorded: Foreign, file: Path, path
         else f"no model has all operations of this file, and --map 'f.{operation.f}=…' gives this one another name"
     )  # fmt: skip
     return UsageError(f"{path}: {where}{why}; {fits}")
+
+
+def _one_of_each(history: Foreign) -> list[Operation]:
+    """Return the first operation of each function and outcome from columns."""
+    if not isinstance(columns := history.columns, OperationColumns):
+        return []
+    _, first = np.unique(np.stack((columns.kind, columns.outcome)), axis=1, return_index=True)
+    return [columns.operation(row) for row in sorted(first.tolist())]
 
 
 def _line_at(file: Path, place: str) -> str | None:

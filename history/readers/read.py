@@ -147,15 +147,15 @@ def _text(path: Path, model: str | None, large: int, name: str | None, fields: F
         from history.readers.text_columns import read_lines
 
         try:
-            found = read_lines(path, name)
+            found, line = read_lines(path, name)
         except NotColumnarError as error:
             if size > BY_ROWS:
                 raise _unread(path, str(error)) from None
         else:
             note = _unended(path, name)
             if isinstance(found, OperationColumns):
-                return Foreign(name, columns=found, model=MODELS.get(name), note=note)
-            return Foreign(name, found, model=MODELS.get(name), note=note)
+                return Foreign(name, columns=found, model=MODELS.get(name), note=note, line=line)
+            return Foreign(name, found, model=MODELS.get(name), note=note, line=line)
     if size > BY_ROWS:
         raise too_large(path, f"{name} cannot be read line by line; split it by keys, or convert it to EDN", BY_ROWS)
     read = read_text(path, model, name, fields)
@@ -193,7 +193,10 @@ def _jsonl(path: Path, model: str | None, large: int) -> Foreign:
         try:
             found = read_columns(path)
             note = torn_end(path)
-            return Foreign("jsonl", None, found.columns, found.header.model, found.torn, note, _initial(found.header))
+            return Foreign(
+                "jsonl", None, found.columns, found.header.model, found.torn, note, _initial(found.header),
+                line_of_event,
+            )  # fmt: skip
         except NotColumnarError:
             pass
     history = read_history(path)

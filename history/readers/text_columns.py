@@ -30,8 +30,10 @@ _BOM: Final = (0xEF, 0xBB, 0xBF)
 _OUTCOMES: Final[tuple[Outcome, ...]] = ("info", "ok", "fail", "info")
 
 
-def read_lines(path: Path, kind: str) -> OperationColumns | list[Operation]:
+def read_lines(path: Path, kind: str) -> tuple[OperationColumns | list[Operation], Callable[[int], str]]:
     """Read the operations in a file of the format ``edn``, ``jepsen-log`` or ``porcupine-kv``, as columns if they fit.
+
+    Also returns the function that maps an event's index to its place.
 
     Raises OSError, and NotColumnarError if the file must be read row by row.
     """
@@ -41,11 +43,11 @@ def read_lines(path: Path, kind: str) -> OperationColumns | list[Operation]:
         scanned = _Lines(data, start, str(path), is_log=kind == "jepsen-log")
         if kind == "porcupine-kv":
             scanned.require_kv()
-            return scanned.operations()
+            return scanned.operations(), scanned.place
         try:
-            return scanned.columns()
+            return scanned.columns(), scanned.place
         except NotColumnarError:
-            return scanned.operations()
+            return scanned.operations(), scanned.place
     except FormatError as error:
         raise NotColumnarError(str(error)) from None
 
@@ -91,6 +93,8 @@ class _Lines(TextScan):
         for row in np.flatnonzero(self.rows[:, self.kernel.SHAPE] == self.kernel.STRANGE).tolist():
             self._mend(row)
         blank = self.rows[:, self.kernel.SHAPE] == self.texts.BLANK
+        numbers = np.flatnonzero(~blank) + 1
+        self.place: Callable[[int], str] = lambda row: f"line {numbers[row]}"
         if blank.any():
             self.rows = self.rows.T[:, ~blank].T
         if not len(self.rows):

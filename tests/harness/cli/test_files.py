@@ -25,6 +25,7 @@ from typing import Any
 import pytest
 
 from checker import check, per_key
+from harness import files as files_module
 from harness.cli.main import run_command
 from history import Header, HistoryWriter, Operation
 from history.readers import read_any
@@ -356,6 +357,20 @@ def test_a_start_that_decides_is_named(
     assert (code, f"--initial '{start}'" in said) == (1, start is not None), said
     if start is not None:
         assert said_of(path, capsys, "--model", model, "--initial", start)[0] == 0
+
+
+@pytest.mark.parametrize(("f", "value"), [("cas", "[1 2]"), ("steal", "1")])
+def test_a_misfit_in_a_large_file_is_named_by_its_line(
+    f: str, value: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(files_module, "read_foreign", partial(files_module.read_foreign, large=0))
+    path = tmp_path / "history.edn"
+    events = [("write", 1), ("write", 2), (f, value)]
+    path.write_text(
+        "".join(f"{{:process 0 :type :{t} :f :{name} :value {v}}}\n" for name, v in events for t in ("invoke", "ok"))
+    )
+    code, said = said_of(path, capsys)
+    assert (code, f"line 6: a register has no operation '{f}'" in said) == (254, True), said
 
 
 STRICTER: dict[str, tuple[str, list[tuple[str, Any, Any]]]] = {

@@ -200,7 +200,7 @@ def test_kv_by_lines(data: bytes, tmp_path: Path) -> None:
 
 def quick(path: Path, data: bytes, kind: str) -> OperationColumns | list[Operation]:
     path.write_bytes(data)
-    return read_lines(path, kind)
+    return read_lines(path, kind)[0]
 
 
 @pytest.mark.parametrize("dress", [b"", b"\xef\xbb\xbf"])
@@ -258,8 +258,8 @@ def test_files_that_others_recorded(tmp_path: Path) -> None:
     assert texts
     for file in (*logs, *texts):
         same(tmp_path / "history", file.read_bytes())
-    assert all(isinstance(read_lines(file, "jepsen-log"), OperationColumns) for file in logs)
-    assert all(isinstance(read_lines(file, "porcupine-kv"), list) for file in texts)
+    assert all(isinstance(read_lines(file, "jepsen-log")[0], OperationColumns) for file in logs)
+    assert all(isinstance(read_lines(file, "porcupine-kv")[0], list) for file in texts)
 
 
 @pytest.mark.parametrize("dress", [b"", b"\xef\xbb\xbf"])
@@ -336,3 +336,24 @@ def test_tables_of_ours_by_columns(data: bytes, tmp_path: Path) -> None:
             pq.write_table(operations_table(changed), table)
             with pytest.raises(FormatError, match="was invoked, but cannot end as one of"):
                 read_any(table)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "; a comment\n\n{:process 0 :type :invoke :f :write :value 3}\n\n{:process 0 :type :ok :f :write :value 3}\n",
+        "noise\n0\t:invoke\t:write\t3\nmore of it\n\n0\t:ok\t:write\t3\n",
+        "noise\n0\t:invoke\t:add\t3\nmore of it\n\n0\t:ok\t:add\t3\n",
+        '{:process 0 :type :invoke :f :put :key "k" :value ""}\n\n{:process 0 :type :ok :f :put :key "k" :value ""}',
+    ],
+)
+def test_large_files_name_lines_like_small_ones(text: str, tmp_path: Path) -> None:
+    path = tmp_path / "history"
+    path.write_text(text)
+    large, small = read_any(path, large=0), read_any(path)
+    assert large.line is not None
+    assert small.line is not None
+    one = (small.operations or [])[0]
+    other = one if large.columns is None else large.columns.operation(0)
+    events = (other.invoke_index, other.return_index or 0)
+    assert [large.line(event) for event in events] == [small.line(one.invoke_index), small.line(one.return_index or 0)]
