@@ -39,6 +39,7 @@ from history.readers.formats import FORMATS, LARGE, format_of, kind_of
 from history.readers.formats import MODELS as FORMAT_MODELS
 from history.readers.mapping import FieldMap, MappingError
 from history.readers.read import unpacked
+from history.readers.scanned import NotColumnarError
 from history.readers.transactions.columns import DEFAULT_LEVEL
 from history.records.events import INITIAL, load_json, read_header
 from history.records.verdicts import failure_text
@@ -522,18 +523,27 @@ def write_plainly(path: Path, asked: FileCheckOptions, target: Path) -> None:
     write_events(plain.events, plain.header, target)
 
 
-def needs_convention(path: Path) -> bool:
+def needs_convention(path: Path, large: int = LARGE) -> bool:
     """Return whether a history file must be written plainly before its own model can judge it.
 
-    Large files need not be if they are our own histories or porcupine's texts, or have nothing but reads and writes.
+    Files of at least ``large`` bytes need not be if they are porcupine's texts, have nothing but reads and writes, or
+    are our own histories.  Of ours, registers are searched for operations that the model in the header lacks.
     """
+    from history.readers.jsonl_columns import read_columns
+
     try:
-        if path.stat().st_size < LARGE:
+        if path.stat().st_size < large:
             return True
-        if kind_of(path) == "jsonl" or format_of(path) in FORMAT_MODELS:
+        if kind_of(path) == "jsonl":
+            found = read_columns(path)
+            one_of_each = _one_of_each(Foreign("jsonl", columns=found.columns))
+            return first_misfit(one_of_each, model_named(found.header.model or "register")) is not None
+        if format_of(path) in FORMAT_MODELS:
             return False
-        columns = read_any(path).columns
-    except (FormatError, OSError):
+        columns = read_any(path, large=large).columns
+    except NotColumnarError:
+        return False
+    except (FormatError, ModelError, OSError):
         return True
     return not isinstance(columns, OperationColumns) or bool((columns.kind == CAS).any())
 

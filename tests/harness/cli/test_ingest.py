@@ -12,7 +12,7 @@ from typing import Literal
 import pytest
 
 from harness.cli.main import run_command
-from harness.files import FileCheckOptions, check_file, write_plainly
+from harness.files import FileCheckOptions, check_file, needs_convention, write_plainly
 from harness.judge.conclude import append_to_warehouse
 from history.recording import Recording
 from history.tables.warehouse import read_runs, read_trends
@@ -158,3 +158,19 @@ def test_a_file_is_written_by_the_convention_for_null(
     )
     write_plainly(path, FileCheckOptions(null=null), target)
     assert check_file(target, FileCheckOptions()).report.verdict == verdict
+
+
+@pytest.mark.parametrize(("model", "needs"), [("register", True), ("cas-register", False), ("set", True)])
+def test_a_large_history_whose_model_lacks_an_operation_is_not_ingested_as_it_is(
+    model: str, needs: bool, tmp_path: Path
+) -> None:
+    events = [
+        {"index": place, "time": place, "type": type_, "process": 0, "f": f, "value": value}
+        for place, (type_, f, value) in enumerate(
+            (type_, f, value) for f, value in (("write", 1), ("cas", [1, 2])) for type_ in ("invoke", "ok")
+        )
+    ]
+    path = tmp_path / "cas.jsonl"
+    header = {"format": "harness-history", "version": 2, "model": model}
+    path.write_text("".join(json.dumps(line) + "\n" for line in [header, *events]))
+    assert needs_convention(path, large=0) is needs
