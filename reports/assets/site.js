@@ -27,34 +27,35 @@ r-scheme: dark)").addEventListener("change",redraw)}var Site={rows:[],shown:[],s
 ate","gap_s","recovery_s","sentence"],NUMERIC={operations:0,rate:1,gap_s:2,recovery_s:2},CLASSES={seed:"num",sentence:"what",version:"mono",started:"nowrap"},FILTERS=[
 "verdict","group","fault","version","workload","test"],SEVERITIES=["data lost","missing on nodes","log truncated","inconsistent","no commits","replica behind","\
 alarm"];function byId(id){return document.getElementById(id)}function nameOr(row,name){return row[name]||(name==="nemesis"?"no fault":"–")}function valuesOf(row,name){
-return name==="fault"?row.fault.length?row.fault:["no fault"]:[nameOr(row,name)]}function rankOf(group){let place=SEVERITIES.indexOf(group);return place<0?SEVERITIES.
-length:place}function shownValue(row,name){return name==="recovery_s"&&row.never?"never":name in NUMERIC?figure(row[name],NUMERIC[name]):String(row[name]??"")||
-"–"}function sortValue(row,name){return name==="recovery_s"&&row.never?1/0:name==="finding"?row.finding?`${rankOf(row.group)} ${row.finding}`:"9":row[name]??(name in
-NUMERIC?-1/0:"")}function filterRows(){let text=byId("s-search").value.trim().toLowerCase().split(/\s+/).filter(Boolean),wanted=FILTERS.map(name=>[name,byId(`s-${name}`).
-value]).filter(([,value])=>value!=="");Site.shown=Site.rows.filter(row=>wanted.every(([name,value])=>valuesOf(row,name).includes(value))&&text.every(word=>row.text.
-includes(word)));let direction=Site.down?-1:1;Site.shown.sort((a,b)=>{let x=sortValue(a,Site.sort),y=sortValue(b,Site.sort);return x<y?-direction:x>y?direction:
-0}),Site.limit=300,drawRows();let parts=new URLSearchParams(wanted);byId("s-search").value&&parts.set("q",byId("s-search").value);try{history.replaceState(null,
-"",parts.size?`#${parts}`:location.pathname)}catch{}}function drawRow(row){let line=el("tr"),pick=el("input"),first=el("td");pick.type="checkbox",pick.checked=Site.
-picked.includes(row),pick.setAttribute("aria-label",`Compare ${row.run}`),pick.addEventListener("change",()=>pickRow(row,pick.checked)),first.append(pick),line.
-append(first);for(let name of COLUMNS){let cell=el("td",void 0,CLASSES[name]??(name in NUMERIC?"num":""));if(name==="started"){let link=el("a",row.started||row.
-run);link.href=Site.base+row.href+(row.files.includes("report.html")?"/report.html":"/index.html"),cell.append(link)}else if(name==="nemesis"){let link=el("a",nameOr(
-row,"nemesis"));link.href=Site.base+row.nemesisHref,cell.append(link)}else if(name==="sentence"){let text=el("div",row.sentence);text.title=row.sentence,cell.append(
-text)}else cell.textContent=shownValue(row,name);name==="verdict"&&(cell.className=`verdict nowrap ${row.verdict.replace(" ","-")}`),name==="finding"&&row.group===
-"data lost"&&(cell.className="lost"),name==="recovery_s"&&row.never&&(cell.className="num red strong"),line.append(cell)}return line}function drawRows(){document.
-querySelector("#runs tbody").replaceChildren(...Site.shown.slice(0,Site.limit).map(drawRow)),byId("s-said").textContent=Site.shown.length===Site.rows.length?`${Site.
-rows.length.toLocaleString("en")} runs`:`${Site.shown.length.toLocaleString("en")} of ${Site.rows.length.toLocaleString("en")} runs`;let more=byId("s-more");if(more.
-replaceChildren(),Site.shown.length>Site.limit){let left=(Site.shown.length-Site.limit).toLocaleString("en"),showMore=()=>{Site.limit+=1e3,drawRows()};more.append(
-button(`Show more (${left} left)`,showMore))}for(let head of document.querySelectorAll("#runs th[data-sort]"))head.dataset.sort===Site.sort?head.setAttribute("a\
-ria-sort",Site.down?"descending":"ascending"):head.removeAttribute("aria-sort")}function pickRow(row,on){Site.picked=Site.picked.filter(other=>other!==row),on&&
-Site.picked.push(row),Site.picked.length>2&&(Site.picked.shift(),drawRows()),byId("s-compare").disabled=Site.picked.length!==2,byId("s-compare").title=Site.picked.
-length===2?"":"Tick two runs"}function compare(){let[a,b]=Site.picked.map(row=>`${row.test}/${row.run}`);location.href=`${Site.base}compare.html?${new URLSearchParams(
-{a,b})}`}function wireList(){for(let name of FILTERS){let select=byId(`s-${name}`),counts=new Map;for(let row of Site.rows)for(let value of valuesOf(row,name))counts.
-set(value,(counts.get(value)??0)+1);let byName=(a,b)=>rankOf(a[0])-rankOf(b[0])||(a[0]<b[0]?-1:1);for(let[value,count]of[...counts].sort(byName))select.append(option(
-value,`${value} (${count})`));select.addEventListener("input",filterRows)}byId("s-search").addEventListener("input",filterRows),byId("site-filters").addEventListener(
-"submit",event=>event.preventDefault()),byId("s-compare").addEventListener("click",compare);for(let head of document.querySelectorAll("#runs th[data-sort]")){let{
-sort}=head.dataset,sortBy=()=>{Site.down=Site.sort===sort?!Site.down:sort in NUMERIC||sort==="started",Site.sort=sort,filterRows()};head.replaceChildren(button(
-head.textContent,sortBy))}readAddress(),window.addEventListener("hashchange",()=>{readAddress(),filterRows()}),byId("site-filters").hidden=!1}function readAddress(){
-let parts=new URLSearchParams(location.hash.slice(1));for(let name of FILTERS)byId(`s-${name}`).value=parts.get(name)??"";byId("s-search").value=parts.get("q")??
-""}async function startSite(){wireTheme(()=>{});let packed=byId("packed").textContent;if(packed.trim()){let data=await unpack(packed);Site.base=data.base,Site.rows=
-data.rows.map(row=>({...row,text:[row.test,row.run,row.sentence,row.finding,row.seed,row.nemesis,row.version,row.verdict].join(" ").toLowerCase()})),wireList(),
-filterRows()}document.documentElement.dataset.ready="yes",performance.mark("usable")}window.page={byId,filterRows,Site};startSite().catch(error=>console.error(error));})();
+return name==="fault"?row.fault.length?row.fault:["no fault"]:name==="group"&&row.lost&&row.group!=="data lost"?[row.group,"data lost"]:[nameOr(row,name)]}function rankOf(group){
+let place=SEVERITIES.indexOf(group);return place<0?SEVERITIES.length:place}function shownValue(row,name){return name==="recovery_s"&&row.never?"never":name in NUMERIC?
+figure(row[name],NUMERIC[name]):String(row[name]??"")||"–"}function sortValue(row,name){return name==="recovery_s"&&row.never?1/0:name==="finding"?row.finding?
+`${rankOf(row.group)} ${row.finding}`:"9":row[name]??(name in NUMERIC?-1/0:"")}function filterRows(){let text=byId("s-search").value.trim().toLowerCase().split(
+/\s+/).filter(Boolean),wanted=FILTERS.map(name=>[name,byId(`s-${name}`).value]).filter(([,value])=>value!=="");Site.shown=Site.rows.filter(row=>wanted.every(([name,
+value])=>valuesOf(row,name).includes(value))&&text.every(word=>row.text.includes(word)));let direction=Site.down?-1:1;Site.shown.sort((a,b)=>{let x=sortValue(a,
+Site.sort),y=sortValue(b,Site.sort);return x<y?-direction:x>y?direction:0}),Site.limit=300,drawRows();let parts=new URLSearchParams(wanted);byId("s-search").value&&
+parts.set("q",byId("s-search").value);try{history.replaceState(null,"",parts.size?`#${parts}`:location.pathname)}catch{}}function drawRow(row){let line=el("tr"),
+pick=el("input"),first=el("td");pick.type="checkbox",pick.checked=Site.picked.includes(row),pick.setAttribute("aria-label",`Compare ${row.run}`),pick.addEventListener(
+"change",()=>pickRow(row,pick.checked)),first.append(pick),line.append(first);for(let name of COLUMNS){let cell=el("td",void 0,CLASSES[name]??(name in NUMERIC?"\
+num":""));if(name==="started"){let link=el("a",row.started||row.run);link.href=Site.base+row.href+(row.files.includes("report.html")?"/report.html":"/index.html"),
+cell.append(link)}else if(name==="nemesis"){let link=el("a",nameOr(row,"nemesis"));link.href=Site.base+row.nemesisHref,cell.append(link)}else if(name==="sentenc\
+e"){let text=el("div",row.sentence);text.title=row.sentence,cell.append(text)}else cell.textContent=shownValue(row,name);name==="verdict"&&(cell.className=`verd\
+ict nowrap ${row.verdict.replace(" ","-")}`),name==="finding"&&row.group==="data lost"&&(cell.className="lost"),name==="recovery_s"&&row.never&&(cell.className=
+"num red strong"),line.append(cell)}return line}function drawRows(){document.querySelector("#runs tbody").replaceChildren(...Site.shown.slice(0,Site.limit).map(
+drawRow)),byId("s-said").textContent=Site.shown.length===Site.rows.length?`${Site.rows.length.toLocaleString("en")} runs`:`${Site.shown.length.toLocaleString("e\
+n")} of ${Site.rows.length.toLocaleString("en")} runs`;let more=byId("s-more");if(more.replaceChildren(),Site.shown.length>Site.limit){let left=(Site.shown.length-
+Site.limit).toLocaleString("en"),showMore=()=>{Site.limit+=1e3,drawRows()};more.append(button(`Show more (${left} left)`,showMore))}for(let head of document.querySelectorAll(
+"#runs th[data-sort]"))head.dataset.sort===Site.sort?head.setAttribute("aria-sort",Site.down?"descending":"ascending"):head.removeAttribute("aria-sort")}function pickRow(row,on){
+Site.picked=Site.picked.filter(other=>other!==row),on&&Site.picked.push(row),Site.picked.length>2&&(Site.picked.shift(),drawRows()),byId("s-compare").disabled=Site.
+picked.length!==2,byId("s-compare").title=Site.picked.length===2?"":"Tick two runs"}function compare(){let[a,b]=Site.picked.map(row=>`${row.test}/${row.run}`);location.
+href=`${Site.base}compare.html?${new URLSearchParams({a,b})}`}function wireList(){for(let name of FILTERS){let select=byId(`s-${name}`),counts=new Map;for(let row of Site.
+rows)for(let value of valuesOf(row,name))counts.set(value,(counts.get(value)??0)+1);let byName=(a,b)=>rankOf(a[0])-rankOf(b[0])||(a[0]<b[0]?-1:1);for(let[value,
+count]of[...counts].sort(byName))select.append(option(value,`${value} (${count})`));select.addEventListener("input",filterRows)}byId("s-search").addEventListener(
+"input",filterRows),byId("site-filters").addEventListener("submit",event=>event.preventDefault()),byId("s-compare").addEventListener("click",compare);for(let head of document.
+querySelectorAll("#runs th[data-sort]")){let{sort}=head.dataset,sortBy=()=>{Site.down=Site.sort===sort?!Site.down:sort in NUMERIC||sort==="started",Site.sort=sort,
+filterRows()};head.replaceChildren(button(head.textContent,sortBy))}readAddress(),window.addEventListener("hashchange",()=>{readAddress(),filterRows()}),byId("s\
+ite-filters").hidden=!1}function readAddress(){let parts=new URLSearchParams(location.hash.slice(1));for(let name of FILTERS)byId(`s-${name}`).value=parts.get(name)??
+"";byId("s-search").value=parts.get("q")??""}async function startSite(){wireTheme(()=>{});let packed=byId("packed").textContent;if(packed.trim()){let data=await unpack(
+packed);Site.base=data.base,Site.rows=data.rows.map(row=>({...row,text:[row.test,row.run,row.sentence,row.finding,row.seed,row.nemesis,row.version,row.verdict].
+join(" ").toLowerCase()})),wireList(),filterRows()}document.documentElement.dataset.ready="yes",performance.mark("usable")}window.page={byId,filterRows,Site};startSite().
+catch(error=>console.error(error));})();

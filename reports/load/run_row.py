@@ -12,6 +12,7 @@ import stat
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import lru_cache, partial
+from pathlib import Path
 from typing import Any, Final
 
 from history import RunFiles
@@ -20,6 +21,7 @@ from history.metrics.recovery import never_recovered
 from history.recording import Recording
 from history.records.caveats import is_least
 from history.records.check_records import check_records
+from history.records.finding import known_defects_in
 from history.records.layout import start_of
 from history.records.plans import faults_of, nemesis_name, system_version
 from history.records.settings import machine_of, options_of, settings_of
@@ -59,7 +61,8 @@ class RunRow:
     recorded.  ``options`` are those of the run's system, as ``name=value``.
 
     ``least``: there may be more than the ``violations`` counted.  ``failure`` says what failed in the harness
-    itself; a proven violation still makes the verdict invalid.
+    itself; a proven violation still makes the verdict invalid.  ``lost``: some check found that data was lost, also if
+    a planted bug explains it.  ``defects`` are the known defects that left their fingerprints.
     """
 
     test: str
@@ -90,6 +93,8 @@ class RunRow:
     beside: str = ""
     least: bool = False
     failure: str = ""
+    lost: bool = False
+    defects: tuple[str, ...] = ()
 
     @property
     def place(self) -> str:
@@ -104,6 +109,18 @@ class RunRow:
     def finding(self) -> str:
         """The finding in a few words: the worst violation, or why the run proves nothing."""
         return finding_name(self.severity, self.kind, self.planted_bug, self.beside)
+
+    @property
+    def system_name(self) -> str:
+        """Name of the system under test; of one that a file describes, the file's name without its folder."""
+        return Path(self.system).stem
+
+    @property
+    def system_version(self) -> str:
+        """Name and version of the system; the recorded version names all but the default system."""
+        words = self.version.split()
+        named = self.system_name in words[:1] or not self.system_name
+        return self.version if named else f"{self.system_name} {self.version}".strip()
 
     @property
     def group(self) -> str:
@@ -184,6 +201,8 @@ def _row(files: RunFiles, plan: dict[str, Any], state: dict[str, Any], results: 
         beside="" if broke else beside_planted_bug(plan, results),
         least=is_least(results),
         failure=one_line(failure or "", 400),
+        lost=any(one.severity == "data lost" for one in violations),
+        defects=tuple(sorted({one_line(one.name, 60) for one in known_defects_in(results)})),
     )
 
 
@@ -198,8 +217,9 @@ def _bare(files: RunFiles, sentence: str = "not readable") -> RunRow:
     }
     names = ("kind", "nemesis", "version", "seed", "options", "settings", "system", "workload")
     texts = dict.fromkeys((*names, "severity", "planted_bug", "beside"), "")
-    known = {"sentence": one_line(sentence, 400), "never": 0, "violations": 0, "checks": (), "files": _present(files)}
-    return RunRow(**{**empty, **named, **texts, **known})
+    known: dict[str, Any] = {"sentence": one_line(sentence, 400), "checks": (), "files": _present(files)}
+    nothing: dict[str, Any] = {"never": 0, "violations": 0, "lost": False, "defects": ()}
+    return RunRow(**{**empty, **named, **texts, **known, **nothing})
 
 
 def _at(record: Mapping[str, Any], *names: str) -> Any:

@@ -22,7 +22,7 @@ from history.records.layout import WAREHOUSE
 from history.safe_open import RECORDS, UnsafeFileError, append_below, read_below, write_below
 from reports.load.run_row import RunRow, row_of
 
-INDEX_VERSION: Final = 16
+INDEX_VERSION: Final = 17
 INDEX_NAME: Final = ".index.jsonl"
 NOT_TESTS: Final = frozenset({WAREHOUSE, "latest"})
 #: The index is rewritten once it has this many lines more than twice the number of runs.

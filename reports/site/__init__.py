@@ -1,1 +1,8 @@
-"""The pages over many runs."""
+"""The pages over many runs.
+
+============  ================================================================================================
+``site``      the pages, as text or as static files; ``coverage``: faults by system and workload
+``subjects``  faults, systems and known defects, each with a rate over time
+``serve``     the site of a store, for a browser on this machine
+============  ================================================================================================
+"""

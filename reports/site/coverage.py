@@ -22,7 +22,7 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Matrix:
-    """Coverage matrix; ``rows`` are (fault, a cell or None per column), ``columns`` are (version, workload)."""
+    """Coverage matrix; ``rows`` are (fault, a cell or None per column), ``columns`` are (system, workload)."""
 
     columns: list[tuple[str, str]]
     rows: list[tuple[str, list[Cell | None]]]
@@ -38,7 +38,7 @@ def matrix_of(rows: Sequence[RunRow]) -> Matrix:
     cells: dict[tuple[str, tuple[str, str]], list[RunRow]] = {}
     for row in rows:
         for fault in row.faults or [""]:
-            cells.setdefault((fault, (row.version, row.workload)), []).append(row)
+            cells.setdefault((fault, (row.system_version, row.workload)), []).append(row)
     columns = sorted({column for _, column in cells})
 
     def cell(fault: str, column: tuple[str, str]) -> Cell | None:

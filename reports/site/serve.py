@@ -31,6 +31,7 @@ from reports.analysis import trends
 from reports.load.run_row import RunRow
 from reports.load.store_index import StoreIndex
 from reports.site import site
+from reports.site.subjects import subjects_of
 
 HEADERS: Final = (
     ("X-Content-Type-Options", "nosniff"),
@@ -104,6 +105,10 @@ class Site:
             return _page(start_response, site.trends_page(rows, trends.trends_of(self._store, rows)))
         if names == ["compare.html"]:
             return _page(start_response, self._compare(query))
+        if names == ["subjects.html"]:
+            return _page(start_response, site.subjects_page(self.rows()))
+        if names[0] in ("system", "fault", "defect") and len(names) == 2:
+            return _page(start_response, self._subject(*names))
         if names[0] == "nemesis" and len(names) == 2:
             return _page(start_response, self._nemesis(names[1]))
         if names[0] == "runs" and len(names) >= 3:
@@ -128,6 +133,12 @@ class Site:
         for nemesis, members in site.by_nemesis(rows).items():
             if name == f"{site.slug(nemesis)}.html":
                 return site.nemesis_page(members, trends.trends_of(self._store, rows), nemesis)
+        raise NotServedError(name)
+
+    def _subject(self, kind: str, name: str) -> str:
+        for one in subjects_of(self.rows()):
+            if (one.kind, f"{site.slug(one.name)}.html") == (kind, name):
+                return site.subject_page(one)
         raise NotServedError(name)
 
     def _run(self, names: list[str], folder: bool, wanted: str, start_response: StartResponse) -> Iterable[bytes]:

@@ -1,4 +1,4 @@
-"""The site over many runs: the list, a page per nemesis, coverage and trends, as text for the server or files for CI.
+"""The site over many runs: the list, a page per subject, coverage and trends, as text for the server or files for CI.
 
 Both have the same pages.  Links are relative, and the list is packed into the page as in the report, so filtering,
 searching and comparing happen in the browser.  Names of runs are untrusted: links are percent-encoded and text is
@@ -27,6 +27,7 @@ from reports.page.compare import DRAWN, comparison
 from reports.page.pack import pack
 from reports.page.page import asset, environment, page_styles, policy, with_charts
 from reports.site.coverage import matrix_of
+from reports.site.subjects import Subject, subjects_of
 
 COPIED: Final = ("report.html", "summary.txt", "results.json", "junit.xml")
 #: Number of rows that the page holds as plain HTML, for readers without scripts; the packed list holds all.
@@ -69,15 +70,23 @@ def _render(template: str, base: str, title: str, *, charts: bool = False, **con
     )
 
 
-def list_page(rows: Sequence[RunRow], base: str = "", title: str = "Runs", groups: Sequence[Group] = ()) -> str:
-    """Render the list of runs, newest first; on the page of a nemesis, with ``groups`` above it."""
+def list_page(
+    rows: Sequence[RunRow],
+    base: str = "",
+    title: str = "Runs",
+    groups: Sequence[Group] = (),
+    subject: Subject | None = None,
+) -> str:
+    """Render the list of runs, newest first, below the ``groups`` of a nemesis or the rate of a ``subject``."""
     data = pack({}, {"rows": [packed_row(row) for row in rows], "base": base}, cleaned=True)
     context: dict[str, Any] = {
         "rows": rows[:PLAIN_ROWS],
         "total": len(rows),
-        "lost": sum(row.group == "data lost" for row in rows),
+        "lost": sum(row.lost for row in rows),
+        "by_bug": sum(row.lost and bool(row.planted_bug) for row in rows),
         "groups": _drawn(groups),
         "links": _links(rows),
+        "subject": subject,
     }
     return _render("site_list.html.j2", base, title, data=data, **context)
 
@@ -106,6 +115,17 @@ def nemesis_page(rows: Sequence[RunRow], found: Trends, nemesis: str) -> str:
     """Render the page of one nemesis: its groups (by version and workload), and below them its runs."""
     groups = [group for group in found.groups if group.nemesis == nemesis]
     return list_page(rows, "../", nemesis or "no fault", groups)
+
+
+def subject_page(subject: Subject) -> str:
+    """Render the page of a fault, system or known defect: its rate over time, and below it its runs."""
+    kind = "known defect" if subject.kind == "defect" else subject.kind
+    return list_page(subject.rows, "../", f"{kind.capitalize()} {subject.name}", subject=subject)
+
+
+def subjects_page(rows: Sequence[RunRow]) -> str:
+    """Render the list of systems, faults and known defects."""
+    return _render("site_subjects.html.j2", "", "Systems, faults, defects", subjects=subjects_of(rows), data="")
 
 
 def _links(rows: Sequence[RunRow]) -> dict[str, str]:
@@ -143,6 +163,7 @@ def packed_row(row: RunRow) -> dict[str, Any]:
     """Return the fields of a run that the list needs."""
     shown = {name: getattr(row, name) for name in RunRow.__slots__ if name not in ("settings", "machine")}
     named = {"verdict": row.shown, "finding": row.finding, "group": row.group, "fault": row.faults}
+    named["version"] = row.system_version
     return {**shown, **named, "href": href(row.place), "nemesisHref": f"nemesis/{slug(row.nemesis)}.html"}
 
 
@@ -168,7 +189,10 @@ def write_site(store: Path, target: Path) -> list[Path]:
         target / "coverage.html": coverage_page(rows),
         target / "trends.html": trends_page(rows, found),
         target / "compare.html": compare_page(store, rows[:DRAWN]),
+        target / "subjects.html": subjects_page(rows),
     }
+    for one in subjects_of(rows):
+        pages[target / one.kind / f"{slug(one.name)}.html"] = subject_page(one)
     for nemesis, members in by_nemesis(rows).items():
         pages[target / "nemesis" / f"{slug(nemesis)}.html"] = nemesis_page(members, found, nemesis)
     for path, text in pages.items():

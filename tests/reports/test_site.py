@@ -30,6 +30,7 @@ from reports.site import site
 from reports.site.coverage import matrix_of
 from tests.support.reports.checks import count_again
 from tests.support.reports.recorded_runs import recorded_run
+from tests.support.reports.run_rows import row
 from tests.support.reports.runs import make
 from tests.support.reports.shapes import KINDS, Shape
 from tests.support.reports.stores import many_runs
@@ -133,7 +134,9 @@ def test_static_site(store: Path, tmp_path: Path) -> None:
     assert {"index.html", "coverage.html", "trends.html"} <= {path.name for path in written}
     assert all(path.is_file() for path in written)
     names = {path.relative_to(tmp_path / "site").parts[0] for path in written}
-    assert names == {"index.html", "coverage.html", "trends.html", "compare.html", "nemesis", "runs"}
+    assert names == {
+        "index.html", "coverage.html", "trends.html", "compare.html", "subjects.html", "nemesis", "fault", "runs"
+    }  # fmt: skip
     assert (tmp_path / "site" / "runs" / "register" / "20260301T020001.000Z-7" / "report.html").is_file()
     assert not list((tmp_path / "site").rglob("history.jsonl"))
     assert site.write_site(store, tmp_path / "site") == written
@@ -145,31 +148,6 @@ def test_slugs_differ_where_names_differ() -> None:
     assert len(set(slugs)) == len(names)
     assert all(set(text) <= set("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._") for text in slugs)
     assert all(not text.startswith(".") and len(text) < 80 for text in slugs)
-
-
-def row(number: int, **changes: object) -> RunRow:
-    plain = RunRow(
-        test="t",
-        run=f"r{number}",
-        started=f"2026-03-{number:02d}",
-        verdict="valid",
-        kind="",
-        sentence="",
-        nemesis="kill",
-        version="0.4.0",
-        seed="1",
-        options="timers=fast",
-        operations=1000,
-        rate=200.0,
-        gap_s=1.0,
-        recovery_s=2.0,
-        never=0,
-        violations=0,
-        length_s=60.0,
-        checks=(),
-        files=(),
-    )
-    return replace(plain, **changes)  # type: ignore[arg-type]
 
 
 def nights(first: int, count: int, **changes: object) -> list[RunRow]:
@@ -276,9 +254,9 @@ def test_a_cell_of_the_coverage_shows_the_last_result_and_leads_to_its_runs() ->
 
 
 def test_lost_data_is_seen_above_the_list() -> None:
-    lost = row(3, verdict="invalid", severity="data lost", kind="lost-write")
+    lost = row(3, verdict="invalid", severity="data lost", kind="lost-write", lost=True)
     page = site.list_page([lost, row(2), replace(lost, planted_bug="found")])
-    assert '<a href="#group=data+lost">1 run lost data</a>' in page
+    assert '<a href="#group=data+lost">2 runs lost data</a>, 1 of them with a planted bug' in page
     assert page.count('<td class="lost">data lost: lost-write</td>') == 1
     assert "as intended: data lost: lost-write" in page
     assert "lost data" not in site.list_page([row(1)])

@@ -49,6 +49,7 @@ function nameOr(row, name) {
 // What a filter may ask of a run: of its faults each one.
 function valuesOf(row, name) {
   if (name === "fault") return row.fault.length ? row.fault : ["no fault"];
+  if (name === "group" && row.lost && row.group !== "data lost") return [row.group, "data lost"];
   return [nameOr(row, name)];
 }
 
