@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from harness.cli.json_output import json_line, json_option, progress_of, run_doc
 from harness.cli.options.of_plan import plan_options
 from harness.cli.options.of_system import SystemCommand, given_options, help_all, refuse_twice
 from harness.cli.options.plan_file import take_defaults
+from harness.cli.serve import live_page, open_in_browser
 from harness.cli.shared_options import store_option
 from harness.errors import HarnessError
 from harness.execution.progress import Progress
@@ -42,6 +44,10 @@ from history.extras import require
 @click.option(
     "--test-count", type=int, default=1, help="Number of runs, one after the other. The worst decides the exit code."
 )
+@click.option(
+    "--open", "open_pages", is_flag=True,
+    help="Show the run in a browser while it goes on, and its page when it ends.",
+)  # fmt: skip
 @json_option
 @help_all
 @click.pass_context
@@ -59,6 +65,7 @@ def run(
     version: str | None,
     option: tuple[str, ...],
     as_json: bool,
+    open_pages: bool,
     **options: Any,
 ) -> int:
     """Run a system under faults and judge what clients saw.
@@ -67,8 +74,6 @@ def run(
     standard output, progress to standard error.
     """
     require("run", *(("spark",) if options["spark"] else ()))
-    from harness.execution.run import Run
-
     if not 1 <= test_count <= MAX_RUNS:
         raise click.UsageError(f"--test-count must be from 1 to {MAX_RUNS}, not {test_count}")
     first = secrets.randbits(32) if seed is None else seed
@@ -83,12 +88,20 @@ def run(
     validate(plan)
     if dry_run:
         return _show(plan, ctx, as_json=as_json)
+    with live_page(store, Progress().say) if open_pages else nullcontext():
+        return _execute(plan, store, test_count, keep_cluster=keep_cluster, as_json=as_json, open_pages=open_pages)
+
+
+def _execute(plan: Plan, store: Path, test_count: int, *, keep_cluster: bool, as_json: bool, open_pages: bool) -> int:
+    """Do the runs of a plan, with one seed after the other, and return the worst code."""
+    from harness.execution.run import Run
+
     codes: list[int] = []
     for number in range(test_count):
         progress = progress_of(as_json=as_json)
         progress.expect(plan.warm_up, plan.time_limit)
         try:
-            run = Run(replace(plan, seed=first + number), store, progress, keep_cluster=keep_cluster)
+            run = Run(replace(plan, seed=plan.seed + number), store, progress, keep_cluster=keep_cluster)
             code, files = run.execute()
         except HarnessError as error:
             if not codes:
@@ -97,6 +110,8 @@ def run(
             return worst_code([*codes, EXIT_FAILURE])
         if as_json:
             Progress().result(json_line(run_document(files, code, run.results)))
+        if open_pages and files.report.exists():
+            open_in_browser(files.report.absolute().as_uri())
         codes.append(code)
         if code == EXIT_INTERRUPTED:
             break

@@ -3,6 +3,12 @@
 from __future__ import annotations
 
 import errno
+import os
+import subprocess
+import sys
+import webbrowser
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import click
@@ -29,3 +35,28 @@ def serve(store: Path, host: str, port: int) -> int:
         click.echo(f"http://{host}:{server.server_port}/  (Ctrl-C ends it)")
         server.serve_forever()
     return 0
+
+
+@contextmanager
+def live_page(store: Path, say: Callable[[str], None]) -> Iterator[None]:
+    """Serve the site of a store while the block lasts, and open the page of the run that is under way.
+
+    The server is a process of its own, so that drawing pages never delays the clients of the run.
+    """
+    store.mkdir(parents=True, exist_ok=True)
+    command = [sys.executable, "-m", "harness", "--no-defaults", "serve", "--store", str(store), "--port", "0"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
+        try:
+            assert server.stdout is not None
+            if address := server.stdout.readline().partition(" ")[0]:
+                say(f"live page: {address}live.html")
+                open_in_browser(f"{address}live.html")
+            yield
+        finally:
+            server.terminate()
+
+
+def open_in_browser(address: str) -> None:
+    """Open an address in the browser of a desktop; without one do nothing, as text browsers would take the terminal."""
+    if os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"):
+        webbrowser.open(address)

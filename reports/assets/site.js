@@ -55,7 +55,10 @@ count]of[...counts].sort(byName))select.append(option(value,`${value} (${count})
 querySelectorAll("#runs th[data-sort]")){let{sort}=head.dataset,sortBy=()=>{Site.down=Site.sort===sort?!Site.down:sort in NUMERIC||sort==="started",Site.sort=sort,
 filterRows()};head.replaceChildren(button(head.textContent,sortBy))}readAddress(),window.addEventListener("hashchange",()=>{readAddress(),filterRows()}),byId("s\
 ite-filters").hidden=!1}function readAddress(){let parts=new URLSearchParams(location.hash.slice(1));for(let name of FILTERS)byId(`s-${name}`).value=parts.get(name)??
-"";byId("s-search").value=parts.get("q")??""}async function startSite(){wireTheme(()=>{});let packed=byId("packed").textContent;if(packed.trim()){let data=await unpack(
-packed);Site.base=data.base,Site.rows=data.rows.map(row=>({...row,text:[row.test,row.run,row.sentence,row.finding,row.seed,row.nemesis,row.version,row.verdict].
-join(" ").toLowerCase()})),wireList(),filterRows()}document.documentElement.dataset.ready="yes",performance.mark("usable")}window.page={byId,filterRows,Site};startSite().
-catch(error=>console.error(error));})();
+"";byId("s-search").value=parts.get("q")??""}var POLL_MS=2e3;function pollLive(){document.querySelector("#under-way[data-live]")&&setTimeout(async()=>{try{let answer=await fetch(
+"live.html",{cache:"no-store"}),fresh=new DOMParser().parseFromString(await answer.text(),"text/html").getElementById("under-way");answer.ok&&fresh&&byId("under\
+-way").replaceWith(document.adoptNode(fresh))}catch{byId("under-way").prepend(el("p","The server has ended; this is the last that it showed.","lost"));return}pollLive()},
+POLL_MS)}async function startSite(){wireTheme(()=>{});let packed=byId("packed").textContent;if(packed.trim()){let data=await unpack(packed);Site.base=data.base,
+Site.rows=data.rows.map(row=>({...row,text:[row.test,row.run,row.sentence,row.finding,row.seed,row.nemesis,row.version,row.verdict].join(" ").toLowerCase()})),wireList(),
+filterRows()}pollLive(),document.documentElement.dataset.ready="yes",performance.mark("usable")}window.page={byId,filterRows,Site};startSite().catch(error=>console.
+error(error));})();

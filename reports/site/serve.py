@@ -31,6 +31,7 @@ from reports.analysis import trends
 from reports.load.run_row import RunRow
 from reports.load.store_index import StoreIndex
 from reports.site import site
+from reports.site.live import LiveRun
 from reports.site.subjects import subjects_of
 
 HEADERS: Final = (
@@ -72,6 +73,7 @@ class Site:
         self._store = store
         self._hosts = frozenset(hosts)
         self._lock = threading.Lock()
+        self._live: tuple[str, LiveRun] | None = None
 
     def __call__(self, environ: dict[str, Any], start_response: StartResponse) -> Iterable[bytes]:
         if environ["REQUEST_METHOD"] not in ("GET", "HEAD"):
@@ -105,6 +107,8 @@ class Site:
             return _page(start_response, site.trends_page(rows, trends.trends_of(self._store, rows)))
         if names == ["compare.html"]:
             return _page(start_response, self._compare(query))
+        if names == ["live.html"]:
+            return _page(start_response, self._live_page())
         if names == ["subjects.html"]:
             return _page(start_response, site.subjects_page(self.rows()))
         if names[0] in ("system", "fault", "defect") and len(names) == 2:
@@ -134,6 +138,18 @@ class Site:
             if name == f"{site.slug(nemesis)}.html":
                 return site.nemesis_page(members, trends.trends_of(self._store, rows), nemesis)
         raise NotServedError(name)
+
+    def _live_page(self) -> str:
+        """Render the newest run that is under way, and remember what was read of it."""
+        rows = self.rows()
+        row = next((row for row in rows if row.kind == "under way"), None)
+        if row is None:
+            return site.live_page(None, rows[0] if rows else None)
+        with self._lock:
+            if self._live is None or self._live[0] != row.place:
+                self._live = row.place, LiveRun(self._store / row.test / row.run)
+            live = self._live[1]
+        return site.live_page(live.look(), None)
 
     def _subject(self, kind: str, name: str) -> str:
         for one in subjects_of(self.rows()):

@@ -27,6 +27,7 @@ from reports.page.compare import DRAWN, comparison
 from reports.page.pack import pack
 from reports.page.page import asset, environment, page_styles, policy, with_charts
 from reports.site.coverage import matrix_of
+from reports.site.live import Overview
 from reports.site.subjects import Subject, subjects_of
 
 COPIED: Final = ("report.html", "summary.txt", "results.json", "junit.xml")
@@ -51,7 +52,7 @@ def page_of(row: RunRow) -> str:
     return f"{href(row.place)}/{'report' if 'report.html' in row.files else 'index'}.html"
 
 
-def _render(template: str, base: str, title: str, *, charts: bool = False, **context: Any) -> str:
+def _render(template: str, base: str, title: str, *, charts: bool = False, polls: bool = False, **context: Any) -> str:
     styles = page_styles() + "\n" + asset("site.css")
     scripts, styles = with_charts("compare.js", styles) if charts else (asset("site.js"), styles)
     return (
@@ -62,7 +63,7 @@ def _render(template: str, base: str, title: str, *, charts: bool = False, **con
             title=title,
             scripts=Markup(scripts),  # noqa: S704 (our own files)
             styles=Markup(styles),  # noqa: S704
-            policy=policy(scripts, styles),
+            policy=policy(scripts, styles) + "; connect-src 'self'" * polls,
             href=href,
             slug=slug,
             **context,
@@ -135,6 +136,11 @@ def _links(rows: Sequence[RunRow]) -> dict[str, str]:
 def coverage_page(rows: Sequence[RunRow]) -> str:
     """Render the matrix of faults, systems and workloads with the latest result in each cell."""
     return _render("site_coverage.html.j2", "", "Coverage", matrix=matrix_of(rows), data="")
+
+
+def live_page(run: Overview | None, newest: RunRow | None) -> str:
+    """Render the run that is under way, which the page asks for again and again; without one, the newest run's end."""
+    return _render("site_live.html.j2", "", "Live", polls=True, run=run, newest=newest, page_of=page_of, data="")
 
 
 def compare_page(store: Path, rows: Sequence[RunRow], choices: Sequence[RunRow] = ()) -> str:

@@ -207,6 +207,24 @@ function readAddress() {
   byId("s-search").value = parts.get("q") ?? "";
 }
 
+const POLL_MS = 2000;
+
+// The page of the run that is under way asks the server for itself again and again, until the run has ended.
+function pollLive() {
+  if (!document.querySelector("#under-way[data-live]")) return;
+  setTimeout(async () => {
+    try {
+      const answer = await fetch("live.html", { cache: "no-store" });
+      const fresh = new DOMParser().parseFromString(await answer.text(), "text/html").getElementById("under-way");
+      if (answer.ok && fresh) byId("under-way").replaceWith(document.adoptNode(fresh));
+    } catch {
+      byId("under-way").prepend(el("p", "The server has ended; this is the last that it showed.", "lost"));
+      return;
+    }
+    pollLive();
+  }, POLL_MS);
+}
+
 async function startSite() {
   wireTheme(() => {});
   const packed = byId("packed").textContent;
@@ -222,6 +240,7 @@ async function startSite() {
     wireList();
     filterRows();
   }
+  pollLive();
   document.documentElement.dataset.ready = "yes";
   performance.mark("usable");
 }

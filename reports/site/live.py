@@ -1,0 +1,160 @@
+"""The run that is under way: what it has recorded so far, read bit by bit as its files grow."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, NamedTuple
+
+import msgspec
+
+from history import FormatError, RunFiles
+from history.recording import Recording
+from history.records.events import Event, read_event
+from history.records.probes import Probe, claim_of, leader_by, probes_header, probes_in
+from history.records.receipts import receipts_of
+from history.safe_open import open_below
+
+#: The latest seconds that are drawn.
+SHOWN_S: Final = 120
+#: Most bytes of a file that one look reads; a file that grew by more is read by several looks.
+MAX_READ: Final = 8 << 20
+OUTCOMES: Final = ("ok", "fail", "info")
+
+
+class _Completion(msgspec.Struct):
+    type: str
+    time: int
+
+
+class Second(NamedTuple):
+    """How many operations ended in the second that began at ``start``, by outcome."""
+
+    start: int
+    ok: int
+    fail: int
+    info: int
+
+
+class Band(NamedTuple):
+    """A fault that stands or stood, in seconds; ``end`` is None while it stands."""
+
+    fault: str
+    start: float
+    end: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Overview:
+    """A run at one moment: its age in seconds, its latest seconds, faults, leaders and nodes.
+
+    ``leaders`` are (seconds, node) since when each led.  ``stopped`` is the violation at which the monitor stopped the
+    run; empty if it did not.
+    """
+
+    place: str
+    age_s: float
+    seconds: list[Second]
+    bands: list[Band]
+    leaders: list[tuple[float, str]]
+    nodes: list[Probe]
+    stopped: str
+
+    @property
+    def start(self) -> int:
+        """The first second that is drawn."""
+        return first_shown(self.age_s)
+
+    @property
+    def top(self) -> int:
+        """Most operations in a second."""
+        return max((one.ok + one.fail + one.info for one in self.seconds), default=1)
+
+    @property
+    def standing(self) -> list[str]:
+        return [band.fault for band in self.bands if band.end is None]
+
+
+def first_shown(age_s: float) -> int:
+    """Return the first of the latest seconds that are drawn."""
+    return max(int(age_s) + 1 - SHOWN_S, 0)
+
+
+class LiveRun:
+    """The records of one run; each :meth:`look` reads only what was appended since the last one."""
+
+    def __init__(self, root: Path) -> None:
+        self._files = RunFiles(root)
+        self._lock = threading.Lock()
+        self._read: dict[Path, tuple[int, int]] = {}
+        self._seconds: dict[int, list[int]] = {}
+        self._nemesis: list[Event] = []
+        self._newest: dict[str, Probe] = {}
+        self._leaders: list[tuple[float, str]] = []
+        self._last = 0
+
+    def look(self) -> Overview:
+        """Return the run as it is now.  Raises FormatError and OSError."""
+        with self._lock:
+            for number, line in self._new_lines(self._files.history):
+                self._see_event(number, line)
+            probes = [line for _, line in self._new_lines(self._files.probes)]
+            for probe in probes_in([f"{probes_header()}\n".encode(), *probes], self._files.probes):
+                self._see_probe(probe)
+            age = self._last / 1e9
+            shown = sorted(second for second in self._seconds if second >= first_shown(age))
+            return Overview(
+                place=f"{self._files.root.parent.name}/{self._files.root.name}",
+                age_s=age,
+                seconds=[Second(second, *self._seconds[second]) for second in shown],
+                bands=[
+                    Band(one.fault, one.started / 1e9, None if one.healed is None else one.healed / 1e9)
+                    for one in receipts_of(self._nemesis)
+                    if one.state != "skipped"
+                ],
+                leaders=list(self._leaders),
+                nodes=[self._newest[node] for node in sorted(self._newest)],
+                stopped=str(Recording(self._files.root).lenient("state").get("stopped") or ""),
+            )
+
+    def _new_lines(self, path: Path) -> Iterator[tuple[int, bytes]]:
+        """Yield the whole lines that were appended, with their numbers, but never the header."""
+        offset, number = self._read.get(path, (0, 0))
+        try:
+            file = open_below(self._files.root, path)
+        except FileNotFoundError:
+            return
+        with file:
+            file.seek(offset)
+            data = file.read(MAX_READ)
+        whole = data[: data.rfind(b"\n") + 1]
+        lines = whole.splitlines(keepends=True)
+        self._read[path] = (offset + len(whole), number + len(lines))
+        for place, line in enumerate(lines, start=number + 1):
+            if place > 1:
+                yield place, line
+
+    def _see_event(self, number: int, line: bytes) -> None:
+        if b'"nemesis"' in line:
+            event = read_event(line, self._files.history, number)
+            self._last = max(self._last, event.time)
+            if event.process == "nemesis":
+                self._nemesis.append(event)
+            return
+        try:
+            found = msgspec.json.decode(line, type=_Completion)
+        except msgspec.DecodeError as error:
+            raise FormatError(str(self._files.history), f"line {number}", str(error)) from None
+        self._last = max(self._last, found.time)
+        if found.type in OUTCOMES:
+            counts = self._seconds.setdefault(found.time // 10**9, [0, 0, 0])
+            counts[OUTCOMES.index(found.type)] += 1
+
+    def _see_probe(self, probe: Probe) -> None:
+        self._newest[probe.node] = probe
+        self._last = max(self._last, probe.time)
+        leader = leader_by((claim_of(one) for one in self._newest.values() if one.answered), self._newest.keys())
+        if leader is not None and (not self._leaders or self._leaders[-1][1] != leader):
+            self._leaders.append((probe.time / 1e9, leader))
