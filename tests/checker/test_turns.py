@@ -71,5 +71,5 @@ def test_a_proof_that_takes_too_long_leaves_the_verdict(proofs: bool, monkeypatc
         Operation(n, "transfer", None, [random.choice("ab"), "c", 1], None, "ok", n, n + 9, 10 * n, 10 * n + 95)
         for n in range(450)
     ]
-    report = check(operations, "bank", deadline_s=10**5, proofs=proofs, clock=lambda: float(next(now)))
+    report = check(operations, "bank-unknown", deadline_s=10**5, proofs=proofs, clock=lambda: float(next(now)))
     assert (report.verdict, report.keys[0].certificate) == ("valid", None)
