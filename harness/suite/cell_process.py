@@ -31,6 +31,7 @@ from harness.suite.cells import Cell
 from harness.suite.expectation import Outcome, compare
 from history import FormatError, RunFiles
 from history.records.check_records import check_records
+from history.records.finding import Contradiction, findings_in
 from history.records.violations import LINEARIZABLE, Violation, planted_bug_outcome, violations_of
 
 #: Seconds beyond the plan's own deadlines, for start, collecting, tables and drawing on a busy machine.
@@ -222,6 +223,8 @@ def _attempt(
             return list(some)
 
     undecided = _undecided(results, stopped=cell.plan.stop_on_violation)
+    if cell.expected.known:
+        undecided += _not_looked_for(results)
     outcome, words = compare(cell.expected, results["verdict"], violations, strange, undecided)
     sure = verdict == "invalid" and "valid" not in cell.expected.verdicts
     if outcome == "passed" and sure and _missed(cell, results):
@@ -246,6 +249,16 @@ def _undecided(results: Mapping[str, Any], *, stopped: bool) -> list[str]:
     """
     unknown = [str(one.get("name")) for one in check_records(results) if one.get("verdict") == "unknown"]
     return [name for name in unknown if not stopped or name in LINEARIZABLE]
+
+
+def _not_looked_for(results: Mapping[str, Any]) -> list[str]:
+    """Name the checks that stopped looking for violations, so that a new one may be behind the known ones."""
+    invalid = [one for one in check_records(results) if one.get("verdict") == "invalid"]
+    return [
+        f"other violations of {one.get('name')}"
+        for one in invalid
+        if any(isinstance(finding, Contradiction) and finding.more for finding in findings_in(one))
+    ]
 
 
 def _failure(code: int, verdict: str, last_words: str) -> str:

@@ -192,6 +192,14 @@ def test_what_clients_saw_is_known_only_beside_the_proof_of_the_defect(
     assert said in found.sentence
 
 
+@pytest.mark.parametrize(("more", "outcome"), [(False, "passed"), (True, "unknown")])
+def test_behind_a_known_defect_all_violations_must_have_been_looked_for(go: Go, more: bool, outcome: str) -> None:
+    checks = [{"name": "linearizable", "verdict": "invalid", "findings": [{**STALE, "count": 256, "more": more}]}]
+    known = Defect("old", ("stale-read",), only_with=("stale-read",))
+    found = go(1, {**INVALID, "checks": checks, "keys": []}, cell("a", 1, Expectation(("invalid",), known=(known,))))
+    assert (found.outcome, "other violations of linearizable" in found.sentence) == (outcome, more)
+
+
 def test_a_known_kind_hides_no_other_of_the_same_check(go: Go) -> None:
     kinds = [plain("ledgers", kind) for kind in ("lost-add", "hole")]
     ledgers = {"name": "ledgers", "verdict": "invalid", "findings": kinds}
