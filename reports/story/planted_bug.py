@@ -43,15 +43,15 @@ def meaning_of(run: Run) -> str:
     if not bug or run.verdict == HARNESS_FAILURE:
         return MEANINGS[run.verdict]
     if not run.results:
-        return f"The bug {bug} is planted in the server; whether it was found is not known, as the run was not judged."
+        return f"The bug {bug} is planted in the server. The run was not judged, so whether it was found is unknown."
     if planted_bug_outcome(run.plan, run.results) == "found":
         failed = {row["name"] for row in checks_of(run) if row["state"] == "invalid"}
-        about = "this says nothing about the system under test"
+        about = "; this says nothing about the system under test"
         if failed - checks_looking(run.plan):
-            about = "what checks found that do not look for the bug may be about the system under test all the same"
+            about = ", but checks that do not look for the bug also failed, which may be about the system under test"
         return (
-            f"The planted bug {bug} was found, as intended: the harness can see it. The server was wrong on purpose; "
-            f"{about}."
+            f"The planted bug {bug} was found, as intended: the harness can see it. The server misbehaved on "
+            f"purpose{about}."
         )
     if run.verdict == "unknown":
         return f"The planted bug {bug} was not found, and this run proves nothing, not even that the harness is blind."

@@ -107,7 +107,7 @@ def test_of_a_run_that_was_not_judged_nothing_is_said_to_be_missed(fresh: Maker)
     files.results.unlink()
     run = read_run(files)
     assert word_of(run) == "Unknown"
-    assert meaning_of(run).endswith("whether it was found is not known, as the run was not judged.")
+    assert meaning_of(run).endswith("The run was not judged, so whether it was found is unknown.")
 
 
 def test_what_was_found_though_not_the_planted_bug_is_named(fresh: Maker) -> None:
@@ -165,7 +165,7 @@ def test_what_the_planted_bug_was_not_to_break_is_distinguished(fresh: Maker) ->
     assert [title for title, _ in reported] == ["Intended", "Also found, which the planted bug may or may not explain"]
     assert [one.checks for _, ones in reported for one in ones][1:] == [("committed-kept",)]
     assert "this says nothing" not in meaning_of(run)
-    assert "may be about the system under test all the same" in meaning_of(run)
+    assert "also failed, which may be about the system under test" in meaning_of(run)
     assert sections_of(reported, invariant_violations(prepare(run)))[:2] == ["counterexample", "invariant-1"]
     reports.write_report(files)
     banner = files.report.read_text().partition('class="banner')[2].partition("</section>")[0]

@@ -47,7 +47,7 @@ PLANTED_BUGS: Final = (
     PlantedBug(
         name="replaced-bookies", found_by=("ledgers",), options={"quorum": "2-2-2", "late_writers": 20},
         help="a restarted bookie is a replacement with the same name, address and cookie but an empty disk, so it "
-             "knows of no fence",
+             "does not know about fences",
     ),
     PlantedBug(
         name="unjournaled", found_by=("ledgers",),

@@ -45,7 +45,7 @@ PLANTED_BUGS: Final = (
     ),
     PlantedBug(
         name="skip-entry",
-        help="the last of the peers by name skips one write, add, transfer or acquire in twenty",
+        help="the node with the last name skips one write, add, transfer or acquire in twenty",
         found_by=("replicas-agree", "linearizable"),
     ),
     PlantedBug(
