@@ -145,7 +145,7 @@ def complaints(path: Path) -> list[str]:
         for name in ("href", "src", "xlink:href", "action"):
             address = attributes.get(name, "#")
             if not address.startswith(("#", "./", "../", "runs/", "nemesis/", "data:image/", "index.html", "trends.html",
-                                       "coverage.html", "compare.html", "report.html")):  # fmt: skip
+                                       "coverage.html", "compare.html", "subjects.html", "report.html")):  # fmt: skip
                 wrong.append(f"<{tag} {name}={address[:40]}>")
         if tag == "meta" and attributes.get("http-equiv", "").lower() == "refresh":
             wrong.append("<meta refresh>")
