@@ -31,7 +31,7 @@ def test_the_answer_that_lacks_an_element_is_named_and_is_the_culprit() -> None:
     assert "read 21 items, with 7 (" in example.sentence
     assert "read 20 items, without 7 (" in example.sentence
     assert example.sentence.endswith(
-        "The answer to process 2 on n3 holds 7, and the later one to process 3 on n1 lacks it: "
+        "The answer to process 2 on n3 has 7, but the later one to process 3 on n1 lacks it: "
         "no order of the adds explains both."
     )
     assert [one.process for one in example.suspects] == [3]
