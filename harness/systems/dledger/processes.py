@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import hashlib
+import zipfile
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from harness.clients.wire import BlockingWire
-from harness.systems.api import Role, Setup, Shell, Surface
+from harness.errors import ArtifactError
+from harness.systems.api import Role, Say, Setup, Shell, Surface
 from harness.systems.artifacts import LocalFiles, on_node
 from harness.systems.dledger.remoting import HEARTBEAT, transfer_leadership
 from harness.systems.dledger.status import CLIENT_PORT, ask, listens
@@ -31,6 +34,12 @@ JAR_DIRECTORIES: Final = (
     Path(__file__).resolve().parents[3] / "dledger_register" / "dist",
 )
 
+#: The digest of the libraries' code in the jar of each version.
+LIBRARIES: Final = {
+    "0.4.0": "f85f43269951fd3963faf6a6c6a26cf66de9b3591921db7041fc0187b28259af",
+    "0.3.2": "fbd19ad96db16d6833e29c1f74bc0be18a201075e96be14ad2767cc97b14a720",
+}
+
 #: Without the module opens, a mapped file cannot be released, and snapshots stop a healthy cluster.  The memory limits
 #: are chosen so that five nodes fit on a laptop.
 JVM_FLAGS: Final = (
@@ -51,16 +60,44 @@ JVM_FLAGS: Final = (
 TIMERS: Final = {"fast": (250, 100, 300), "stock": (2000, 300, 1000)}
 
 
-def artifacts(setup: Setup) -> tuple[LocalFiles, ...]:
+@dataclass(frozen=True, slots=True)
+class ServerJar(LocalFiles):
+    """The server's jar, built here by Maven from our classes and the libraries that have the digest ``libraries``."""
+
+    libraries: str
+
+    def fetch(self, into: Path, say: Say) -> None:
+        """Copy the jar.  Raises ArtifactError if its libraries are others."""
+        (path,) = self.paths
+        if (found := digest_of_libraries(path)) != self.libraries:
+            raise ArtifactError(
+                f"{path}: its libraries have the digest {found}, not {self.libraries}: these are not those that this "
+                f"release was tested with; check the repository and Maven's settings"
+            )
+        LocalFiles.fetch(self, into, say)
+
+
+def digest_of_libraries(jar: Path) -> str:
+    """Return a hash of the names and contents of all code in a jar but that of our own package."""
+    content = hashlib.sha256()
+    with zipfile.ZipFile(jar) as opened:
+        for name in sorted(opened.namelist()):
+            if name.endswith((".class", ".so", ".jnilib", ".dll")) and not name.startswith("register/"):
+                content.update(name.encode() + b"\0" + hashlib.sha256(opened.read(name)).digest())
+    return content.hexdigest()
+
+
+def artifacts(setup: Setup) -> tuple[ServerJar, ...]:
     return (_jar(setup.version),)
 
 
-def _jar(version: str) -> LocalFiles:
+def _jar(version: str) -> ServerJar:
     """Return the server's jar on this machine."""
     name = f"dledger-register-{version}.jar"
     found = [path for directory in JAR_DIRECTORIES if (path := directory / name).is_file()]
     path = found[0] if found else JAR_DIRECTORIES[-1] / name
-    return LocalFiles("register", (path,), "was not built; run scripts/bootstrap, or install a wheel that holds it")
+    missing = "was not built; run scripts/bootstrap, or install a wheel that holds it"
+    return ServerJar("register", (path,), missing, LIBRARIES[version])
 
 
 def roles(setup: Setup) -> list[Role]:

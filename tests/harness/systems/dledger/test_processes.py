@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zipfile
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -9,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from harness.errors import UsageError
+from harness.errors import ArtifactError, UsageError
 from harness.plan import Plan
 from harness.systems import Machine, Setup
 from harness.systems.deployment import fetch
@@ -74,6 +75,23 @@ def test_another_jar_has_another_place_on_the_nodes(jars: Path) -> None:
 def test_a_jar_that_was_not_built_is_named_with_the_mend(jars: Path) -> None:
     (jars / "dledger-register-0.4.0.jar").unlink()
     with pytest.raises(UsageError, match=r"dledger-register-0\.4\.0\.jar was not built; run scripts/bootstrap"):
+        fetch(SYSTEM, setup(), print)
+
+
+def test_a_jar_with_other_libraries_is_refused(jars: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def build(library: bytes, ours: bytes) -> str:
+        with zipfile.ZipFile(jars / "dledger-register-0.4.0.jar", "w") as jar:
+            jar.writestr("io/openmessaging/Server.class", library)
+            jar.writestr("register/Main.class", ours)
+            jar.writestr("META-INF/NOTICE", ours)
+        return processes.digest_of_libraries(jars / "dledger-register-0.4.0.jar")
+
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setattr(processes, "LIBRARIES", {"0.4.0": build(b"tested", b"a")})
+    build(b"tested", b"b")
+    fetch(SYSTEM, setup(), print)
+    other = build(b"other", b"b")
+    with pytest.raises(ArtifactError, match=other):
         fetch(SYSTEM, setup(), print)
 
 
