@@ -18,9 +18,8 @@ from checker.models.registry import MODELS, model_named
 from history import Event, Operation
 from history.codes import ABSENT, FAIL, OK, READ
 from history.readers import Foreign, OperationColumns
-
-#: The process of the operations that make the state at the start.
-BEFORE: Final = -1
+from history.readers.transactions.columns import TXN
+from history.records.operations import BEFORE
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +41,10 @@ def take(history: Foreign, model: str | Model, initial: Any = None) -> Taken:
     if initial is not None:
         started = chosen.start_with(initial if isinstance(initial, (list, dict)) else freeze(initial))
         chosen, made = (started, ()) if isinstance(started, Model) else (chosen, started)
+    if made and (columns := history.columns) is not None:
+        history = replace(
+            history, operations=[columns.operation(row) for row in range(len(columns.invoke))], columns=None
+        )
     if history.operations is None:
         return Taken(chosen, history)
     adopted = chosen.adopt(history.operations)
@@ -50,6 +53,7 @@ def take(history: Foreign, model: str | Model, initial: Any = None) -> Taken:
         chosen, notes = adopted.model, adopted.notes
         history = replace(history, operations=list(adopted.operations))
     if made and history.operations:
+        made = [_spelled(one, history.operations) for one in made]
         history = replace(history, operations=after(made, history.operations), line=_later(history, made))
         notes = (*notes, f"process {BEFORE} stands for the state at the start")
     return Taken(chosen, history, notes)
@@ -73,6 +77,17 @@ def after(made: Sequence[Made], operations: Sequence[Operation]) -> list[Operati
         for one in operations
     ]  # fmt: skip
     return [*before, *later]
+
+
+def _spelled(made: Made, operations: Sequence[Operation]) -> Made:
+    """Return a transaction with the keys that the history has: the digits of a JSON key may be a string there, too."""
+    f, value, result = made
+    if f != TXN:
+        return made
+    steps = [step for one in operations if isinstance(one.value, (list, tuple)) for step in one.value]
+    texts = {step[1] for step in steps if isinstance(step, (list, tuple)) and len(step) == 3 and type(step[1]) is str}
+    value = [[kind, str(key) if str(key) in texts else key, item] for kind, key, item in value]
+    return f, value, result and value
 
 
 def _later(history: Foreign, made: Sequence[Made]) -> Callable[[int], str] | None:

@@ -10,11 +10,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from checker.core.model import ILLEGAL, UNKNOWN, Adopted, Model, ModelError, State
+from checker.core.calls import freeze
+from checker.core.model import ILLEGAL, UNKNOWN, Adopted, Made, Model, ModelError, State
 from checker.models.levels import as_strong, level_named
-from checker.models.objects import MultiRegister
+from checker.models.objects import MultiRegister, account, shape
 from history import Operation
 from history.readers.transactions.columns import DEFAULT_LEVEL, READS, TXN, WRITES, TransactionObject
+from history.records.operations import BEFORE
 
 
 class Transactions(Model):
@@ -46,13 +48,46 @@ class Transactions(Model):
     def admit(self, f: str, value: Any, result: Any) -> None:
         self.steps(f, value, result)
 
+    def start_with(self, value: Any) -> Model | Sequence[Made]:
+        """Return the transaction that wrote what was there at the start; no level lets another come before it."""
+        lists = self.holds == "list-append"
+        if not isinstance(value, dict) or (lists and not all(isinstance(item, list) for item in value.values())):
+            example = """lists, such as '{"x": [1, 2]}'""" if lists else """values, such as '{"x": 1}'"""
+            raise ModelError(f"a {self.name} starts with a map of keys to {example}, not with {shape(value)}")
+        write = WRITES[self.holds][0]
+        items = ((account(key), item) for key, held in value.items() for item in (held if lists else [held]))
+        steps = [[write, key, item] for key, item in items if item is not None]
+        return [(TXN, steps, steps)] if steps else []
+
+    def likely_start(self, operations: Sequence[Operation]) -> Any:
+        """Return for each key what reads found there first and nobody wrote."""
+        steps = [step for one in operations for step in self._steps_of(one)]
+        written = {(freeze(key), freeze(value)) for f, key, value in steps if f not in READS}
+        start: dict[str, Any] = {}
+        for f, key, value in steps:
+            found = value if self.holds == "list-append" else [value]
+            if f in READS and value is not None and type(key) in (str, int):
+                known = (place for place, item in enumerate(found) if (key, freeze(item)) in written)
+                start[str(key)] = max(start.get(str(key), []), list(found[: next(known, None)]), key=len)
+        held = {key: items for key, items in start.items() if items}
+        return held if self.holds == "list-append" else {key: items[0] for key, items in held.items()}
+
     def wording(self, operation: Operation) -> str:
         """List the steps in the order in which they were made."""
-        steps = operation.result if operation.outcome == "ok" and operation.result is not None else operation.value
+        if operation.process == BEFORE:
+            return f"at the start: {self._wording(operation)}"
+        return self._wording(operation)
+
+    def _wording(self, operation: Operation) -> str:
+        steps = self._steps_of(operation)
         try:
             return ", ".join(_step(self.holds, *step, known=operation.outcome == "ok") for step in steps)
         except TypeError:
             return ""
+
+    @staticmethod
+    def _steps_of(operation: Operation) -> Any:
+        return operation.result if operation.outcome == "ok" and operation.result is not None else operation.value
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.level!r})"
@@ -72,6 +107,7 @@ class ListAppend(Transactions):
     """Lists by key: ``append`` of a value, ``r`` of the whole list."""
 
     name = "list-append"
+    noun = "lists"
     holds = "list-append"
 
     def step(self, state: State, f: str, value: Any, result: Any) -> State:
@@ -96,6 +132,7 @@ class RwRegister(Transactions):
     """Registers by key: ``w`` of a value, ``r`` of it; null if nothing was written."""
 
     name = "rw-register"
+    noun = "registers"
     holds = "rw-register"
 
     def step(self, state: State, f: str, value: Any, result: Any) -> State:

@@ -11,11 +11,12 @@ from typing import Any, Final, Protocol, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from checker.kernels.transaction_loops import PROCESS, REALTIME
+from checker.kernels.transaction_loops import PROCESS, REALTIME, WW
 from checker.transactions.graph import MOST_SHOWN, Graph
-from history.codes import FAIL, INFO, OK
+from history.codes import FAIL, INFO, NEVER, OK, WRITE
 from history.errors import FormatError
 from history.readers.transactions import TransactionColumns
+from history.records.operations import BEFORE
 
 #: Up to this many steps the loops run as plain Python, which is faster than loading compiled code.
 PLAIN_STEPS: Final = 4000
@@ -89,8 +90,9 @@ class Contradictions:
 class Steps:
     """Steps of all transactions, linked with each other.
 
-    ``owner`` is the row of each step's transaction, and ``table`` finds the steps that write a value.  Raises
-    FormatError if a value is written to a key twice, because then the reads prove nothing.
+    ``owner`` is the row of each step's transaction, and ``table`` finds the steps that write a value.  ``started``
+    says that the first transaction wrote what was there at the start, so that it precedes all others at every level.
+    Raises FormatError if a value is written to a key twice, because then the reads prove nothing.
     """
 
     def __init__(self, columns: TransactionColumns) -> None:
@@ -98,6 +100,13 @@ class Steps:
         self.loops = loops_for(columns.kind.size)
         c = columns
         self.owner = np.repeat(np.arange(len(c), dtype=np.int32), np.diff(c.first))
+        self.started = bool(
+            (c.process == BEFORE).sum() == 1
+            and c.process[0] == BEFORE
+            and c.outcome[0] == OK
+            and c.ret[0] < c.invoke[1:].min(initial=NEVER)
+            and (c.kind[: c.first[1]] == WRITE).all()
+        )
         self.table, one, other = self.loops.index_writes(c.kind, c.key, c.value)
         if one >= 0:
             places = " and at ".join(c.place(int(self.owner[step])) for step in (one, other))
@@ -140,7 +149,8 @@ class Steps:
         ok = np.flatnonzero(c.outcome == OK)
         by_return = ok[np.argsort(c.ret[ok], kind="stable")]
         source, target, nodes = self.loops.realtime_edges(c.invoke, c.ret, by_return, committed, nodes)
-        return [(*session, PROCESS), (source, target, REALTIME)], int(nodes)
+        later = np.flatnonzero(committed)[1:] if self.started else ok[:0]
+        return [(*session, PROCESS), (source, target, REALTIME), (np.zeros_like(later), later, WW)], int(nodes)
 
     def key(self, step: int) -> Any:
         """Return the name of a step's key."""
@@ -156,7 +166,9 @@ class Steps:
         return [step for step in range(int(c.first[row]), int(c.first[row + 1])) if c.kind[step] == kind]
 
     def in_order(self, source: int, kind: str) -> Reason:
-        """Return the reason for an edge that comes from the order of a process or from real time."""
+        """Return the reason for an edge that comes from the start, the order of a process, or real time."""
+        if self.started and source == 0:
+            return "realtime", None, "{0} is what was there at the start, before {1}", ()
         if kind == "process":
             return kind, None, f"process {self.columns.process[source]} ran {{0}} and after it {{1}}", ()
         return kind, None, "{0} had returned before {1} was invoked", ()

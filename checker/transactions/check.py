@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
 from checker.core.model import ModelError
@@ -11,6 +11,7 @@ from checker.models.transactions import Transactions
 from checker.transactions.verdict import Anomaly, check_columns
 from history import Counterexample, KeyVerdict, Operation
 from history.readers.transactions import TransactionColumns, columns_of_operations
+from history.records.operations import BEFORE, place_of_index
 from history.records.verdicts import MAX_COUNTEREXAMPLES, KindCount, Role
 
 ENGINE: Final = "dependency graph"
@@ -26,7 +27,11 @@ def check_isolation(
     if options.engine is not None:
         raise ModelError(f"only the {ENGINE} decides a {model.name}; leave out the engine {options.engine}")
     limits = options.limits()
-    columns = history if isinstance(history, TransactionColumns) else columns_of_operations(history, model.holds)
+    columns = (
+        history
+        if isinstance(history, TransactionColumns)
+        else columns_of_operations(history, model.holds, place=_place(history))
+    )
     report = check_columns(columns, model.level)
     broken = {anomaly.name for anomaly in report.violations}
     shown = report.violations[:MAX_COUNTEREXAMPLES] if options.proofs else ()
@@ -44,6 +49,12 @@ def check_isolation(
         reason=report.reason,
         levels=report.strongest,
     )
+
+
+def _place(history: Sequence[Operation]) -> Callable[[int], str]:
+    """Return the names of events by their index, which the transaction of the start has shifted."""
+    made = 2 * bool(history and history[0].process == BEFORE)
+    return lambda index: "the start" if index < made else place_of_index(index - made)
 
 
 def _count(name: str, number: int, found: Iterable[Anomaly]) -> KindCount:

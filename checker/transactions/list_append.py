@@ -281,7 +281,7 @@ class ListAppend:
 
     def dependency(self, source: int, target: int, kinds: tuple[int, ...], helpers: tuple[int, ...]) -> Reason:  # noqa: ARG002
         kind = kinds[0]
-        if kind in (k.PROCESS, k.REALTIME):
+        if kind in (k.PROCESS, k.REALTIME) or (self.steps.started and source == 0):
             return self.steps.in_order(source, KINDS[kind])
         found = {k.WW: self._overwrote, k.WR: self._saw, k.RW: self._missed}[kind](source, target)
         return KINDS[kind], *found

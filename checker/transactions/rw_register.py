@@ -2,7 +2,7 @@
 
 A read shows one version but not the versions before it, so the order of versions is inferred from pairs:
 
-- the initial absence comes before every value;
+- the initial absence comes before every value, and a value that was there at the start before every other;
 - what a transaction read comes before what it then wrote, at read committed and above;
 - the last version that an earlier transaction of a process touched comes before the first that a later one touched,
   at the levels that keep sessions and exclude G-single; the same holds in real time at the levels that keep it.
@@ -27,6 +27,7 @@ from history.codes import ABSENT, FAIL, NEVER, OK, READ, WRITE
 from history.readers.transactions import TransactionColumns
 
 _REASONS: Final = {
+    k.CONT: "{0} was there at the start",
     k.CONT_COMMITTED: "{{1}} itself had read {0}",
     k.CONT_PROCESS: "one process saw {0} and later {1}",
     k.CONT_REALTIME: "a transaction that saw {0} had returned before one that saw {1} was invoked",
@@ -99,6 +100,11 @@ class RwRegister:
         #: By step: the version that it wrote or read; -1 for none.
         self.version = np.full(c.kind.size, -1, np.int32)
         self.version[steps] = keys + np.arange(steps.size, dtype=np.int32)
+        #: By key: the version that was there at the start; -1 for none.
+        self.opening = np.full(keys, -1, np.int32)
+        if self.steps.started:
+            there = steps[owner[steps] == 0]
+            self.opening[c.key[there]] = self.version[there]
         absent = c.value[self.reads] == ABSENT
         made = np.where(self.made >= 0, self.version[self.made], -1)
         self.version[self.reads] = np.where(absent, c.key[self.reads], made)
@@ -114,19 +120,24 @@ class RwRegister:
         version, update = self.version[self.reads], self.wrote[self.begin[self.reads]]
         pure = (version >= 0) & (update < 0)
         edges.append((reader[pure], n + version[pure], k.RW))
-        # The initial absence comes before every value.
-        edges.append((n + self.version_key[values], owner[self.version_step[values]], k.CONT))
+        # The initial absence comes before every value, and what was there at the start before every other value.
+        opening = self.opening[self.version_key[values]]
+        other = (opening >= 0) & (opening != values)
+        earlier = np.concatenate([self.version_key[values], opening[other]])
+        later = owner[self.version_step[np.concatenate([values, values[other]])]]
+        edges.append((n + earlier, later, k.CONT))
         first = (version >= 0) & (update >= 0) & (self.reads == self.read_first[self.begin[self.reads]])
-        edges += self._updates(version[first], update[first], values)
+        edges += self._updates(version[first], update[first], earlier, later)
         nodes = n + self.version_step.size
         pairs, nodes = self._touched(nodes)
         orders, nodes = self.steps.orders(self.committed, nodes)
         return Graph.of(self.loops, [*edges, *pairs, *orders], nodes, c.outcome == OK)
 
-    def _updates(self, version: Ints, write: Ints, values: Ints) -> list[tuple[Any, Any, Any]]:
+    def _updates(self, version: Ints, write: Ints, earlier: Ints, later: Ints) -> list[tuple[Any, Any, Any]]:
         """Return the edges of transactions that read a version and then wrote: their value comes after that version.
 
-        Two that read the same version did not see each other (lost-update).
+        Two that read the same version did not see each other (lost-update).  ``later`` are writers of versions that
+        come after the ``earlier`` ones.
         """
         owner, n = self.steps.owner, len(self.columns)
         order = np.argsort(version, kind="stable")
@@ -145,14 +156,13 @@ class RwRegister:
         self._found.add("lost-update", same, lost)
         edges: list[tuple[Any, Any, Any]] = [(n + version, row, k.CONT_COMMITTED)]
         edges += [(row[same], row[same + 1], k.RW), (row[same + 1], row[same], k.RW)]
-        # All values of a key come after its absence.  Other updates of the absence are joined to this one above.
-        leads = np.flatnonzero(version < len(self.columns.keys))
-        leads = leads[np.append(True, version[leads][1:] != version[leads][:-1])[: leads.size]]
-        leader = np.full(len(self.columns.keys), -1, np.int32)
+        # Other updates of the same version are joined to this one above.
+        leads = np.flatnonzero(np.append(True, version[1:] != version[:-1])[: version.size])
+        leader = np.full(self.version_step.size, -1, np.int32)
         leader[version[leads]] = row[leads]
-        source, target = leader[self.version_key[values]], owner[self.version_step[values]]
-        after = (source >= 0) & (source != target)
-        return [*edges, (source[after], target[after], k.RW)]
+        source = leader[earlier]
+        after = (source >= 0) & (source != later)
+        return [*edges, (source[after], later[after], k.RW)]
 
     def _touched(self, nodes: int) -> tuple[list[tuple[Any, Any, Any]], int]:
         """Return the pairs of versions that processes saw one after the other, and those seen so in real time."""
@@ -190,7 +200,7 @@ class RwRegister:
 
     def dependency(self, source: int, target: int, kinds: tuple[int, ...], helpers: tuple[int, ...]) -> Reason:
         kind = kinds[0]
-        if kind in (k.PROCESS, k.REALTIME):
+        if kind in (k.PROCESS, k.REALTIME) or (self.steps.started and source == 0):
             return self.steps.in_order(source, KINDS[kind])
         if kind == k.WR:
             found = self._saw(source, target)
@@ -231,7 +241,9 @@ class RwRegister:
                 if not self.external[read] or not self.installed[write] or c.key[read] != c.key[write]:
                     continue
                 version, first = self.version[read], self.read_first[self.begin[write]]
-                if version < len(c.keys) or (first >= 0 and version == self.version[first]):
+                if version in (c.key[read], self.opening[c.key[read]]) or (
+                    first >= 0 and version == self.version[first]
+                ):
                     seen, key, value = self._named(version), self.steps.key(write), self.steps.value(write)
                     return key, f"{{0}} read {seen} of {key} and did not see {{1}}'s write of {value}", (read, write)
         raise AssertionError("every edge has its steps")

@@ -222,7 +222,9 @@ def _transactions(path: Path, model: str | None) -> Foreign | None:
         header, columns, torn = read_transactions(path, name)
     except NotColumnarError:
         return None
-    return Foreign("jsonl", columns=columns, model=header.model, torn=torn, note=torn_end(path))
+    return Foreign(
+        "jsonl", columns=columns, model=header.model, torn=torn, note=torn_end(path), initial=_initial(header)
+    )
 
 
 def _initial(header: Header) -> Any:

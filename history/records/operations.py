@@ -171,6 +171,10 @@ def _text(value: Any) -> str:
         return "…"
 
 
+#: The process of the operations that make the state at the start.
+BEFORE: Final = -1
+
+
 def place_of_index(index: int) -> str:
     """Return ``index N``, which names an event where there are no line numbers."""
     return f"index {index}"

@@ -12,12 +12,16 @@ import numpy as np
 import pytest
 
 from checker import Transaction, check_transactions
+from checker.foreign import take
 from checker.kernels import transaction_loops as loops
 from checker.models.levels import weakest_refuted
 from checker.transactions import graph, rw_register, transaction, verdict
 from checker.transactions.anomalies import Steps
 from checker.transactions.list_append import ListAppend
+from history import Operation
 from history.codes import OK
+from history.readers import Foreign
+from history.records.operations import BEFORE
 
 Mutate = Callable[[pytest.MonkeyPatch], None]
 
@@ -87,6 +91,43 @@ def reads_order_writes(patch: pytest.MonkeyPatch) -> None:
     patch.setitem(rw_register._REASONS, loops.CONT, "")
 
 
+def no_start(patch: pytest.MonkeyPatch) -> None:
+    """What was there at the start is written by a transaction like any other."""
+    original = Steps.__init__
+
+    def init(self: Steps, columns: Any) -> None:
+        original(self, columns)
+        self.started = False
+
+    patch.setattr(Steps, "__init__", init)
+
+
+def any_start(patch: pytest.MonkeyPatch) -> None:
+    """The first transaction of process -1 is the start, whenever it ran."""
+    original = Steps.__init__
+
+    def init(self: Steps, columns: Any) -> None:
+        original(self, columns)
+        self.started = bool(columns.process[0] == BEFORE)
+
+    patch.setattr(Steps, "__init__", init)
+
+
+def start_is_any_version(patch: pytest.MonkeyPatch) -> None:
+    original = rw_register.RwRegister._number_versions
+
+    def number(self: rw_register.RwRegister) -> None:
+        original(self)
+        self.opening[:] = -1
+
+    patch.setattr(rw_register.RwRegister, "_number_versions", number)
+
+
+def loaded(holds: str, start: dict[str, Any], *transactions: Transaction) -> list[Operation]:
+    taken = take(Foreign("edn", transaction.operations_of_transactions(transactions)), holds, start)
+    return list(taken.history.operations or ())
+
+
 STALE = [
     ok(0, ("w", "x", 1), invoked=0, returned=1), ok(1, ("w", "x", 2), invoked=2, returned=3),
     ok(2, ("r", "x", 2), invoked=4, returned=5), ok(3, ("r", "x", 1), invoked=6, returned=7),
@@ -94,7 +135,7 @@ STALE = [
 ]  # fmt: skip
 LISTS, REGISTERS = "list-append", "rw-register"
 #: The rule: (object, history, level, whether it holds, the mutant).
-RULES: dict[str, tuple[str, Sequence[Transaction], str, bool, Mutate]] = {
+RULES: dict[str, tuple[str, Sequence[Transaction] | Sequence[Operation], str, bool, Mutate]] = {
     "a read through own appends proves no version": (
         LISTS,
         [ok(0, ("append", "x", 1), ("r", "x", [1])), ok(1, ("append", "x", 2), ("r", "x", [2])),
@@ -145,6 +186,28 @@ RULES: dict[str, tuple[str, Sequence[Transaction], str, bool, Mutate]] = {
         REGISTERS,
         [ok(0, ("r", "x", 1), ("w", "x", 2), ("w", "y", 1)), ok(1, ("w", "x", 1), ("r", "y", 1), ("w", "y", 2))],
         "read-uncommitted", True, reads_order_writes,
+    ),
+    "the start of lists precedes all, also without real time": (
+        LISTS, loaded(LISTS, {"x": [1]}, ok(0, ("r", "x", []))), "consistent-view", False, no_start,
+    ),
+    "the start of registers precedes all, also without real time": (
+        REGISTERS, loaded(REGISTERS, {"x": 1}, ok(0, ("r", "x", None))), "consistent-view", False, no_start,
+    ),
+    "a value of the start precedes all values": (
+        REGISTERS,
+        loaded(REGISTERS, {"x": 0}, ok(0, ("w", "x", 1), ("w", "y", 1)), ok(1, ("r", "y", 1), ("r", "x", 0))),
+        "serializable", False, start_is_any_version,
+    ),
+    "who overwrote the start did not see the other values": (
+        REGISTERS,
+        loaded(REGISTERS, {"x": 0}, ok(0, ("r", "x", 0), ("w", "x", 1), ("r", "y", 1)),
+               ok(1, ("w", "x", 2), ("w", "y", 1))),
+        "serializable", False, start_is_any_version,
+    ),
+    "only a transaction before all others is the start": (
+        LISTS,
+        [ok(-1, ("append", "x", 1), invoked=0, returned=2), ok(0, ("r", "x", []), invoked=1, returned=3)],
+        "strict-serializable", True, any_start,
     ),
 }  # fmt: skip
 

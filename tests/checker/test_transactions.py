@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from random import Random
 from typing import Any
 
 import pytest
 
 from checker import ModelError, Transaction, check_operations, check_transactions
+from checker.foreign import take
 from checker.models.levels import LEVELS, REFUTES, as_strong, strongest
 from checker.transactions.transaction import operations_of_transactions
 from history import FormatError, Operation
+from history.readers import Foreign
 from tests.support.checker.oracle_transactions import levels_that_hold
 from tests.support.checker.transaction_histories import STORES, Shape, history_of
 from tests.support.draws import draws
@@ -57,6 +60,57 @@ def test_no_level_is_refuted_that_some_execution_explains(holds: str) -> None:
                 assert found == holds_truly, (seed, kind, level, report.counts)
             refuted[level] += not found
     assert min(refuted[level] for level in EXACT) > 20
+
+
+def loaded(seed: int, holds: str) -> tuple[dict[Any, Any], list[Operation]]:
+    """A history of tables that were loaded before; some reads miss the load or a part of it."""
+    random = Random(seed)
+    _, history = small(seed, holds)
+    lists = holds == "list-append"
+    start: dict[Any, Any] = {
+        key: [101, 102][: random.randint(1, 2)] if lists else 101 for key in range(3) if random.random() < 0.7
+    }
+    misses = random.choice([0, 0, 0.3])
+
+    def answer(key: Any, value: Any) -> Any:
+        if key not in start or random.random() < misses:
+            return value[:-1] if lists and value and random.random() < 0.2 else value
+        if lists:
+            return [*(start[key][:1] if random.random() < misses else start[key]), *(value or [])]
+        return start[key] if value is None else value
+
+    for place, one in enumerate(history):
+        if one.result is not None:
+            steps = [[f, key, answer(key, value) if f == "r" else value] for f, key, value in one.result]
+            history[place] = replace(one, result=steps)
+    return start, history
+
+
+def started(start: dict[Any, Any], history: list[Operation], holds: str) -> list[Operation]:
+    taken = take(Foreign("edn", history), holds, {str(key): value for key, value in start.items()})
+    assert taken.history.operations is not None
+    return list(taken.history.operations)
+
+
+@pytest.mark.parametrize("holds", ["list-append", "rw-register"])
+def test_what_was_there_at_the_start_precedes_all_transactions_at_every_level(holds: str) -> None:
+    refuted: Counter[str] = Counter()
+    kept: Counter[str] = Counter()
+    begin = draws(0, Random().randrange(1 << 40))
+    for seed in range(begin, begin + draws(250, 100_000)):
+        start, history = loaded(seed, holds)
+        report = check_transactions(started(start, history, holds), holds)
+        for level, holds_truly in levels_that_hold(
+            history, holds, {key: tuple(value) if holds == "list-append" else value for key, value in start.items()}
+        ).items():
+            found = level in report.holds
+            assert found or not holds_truly, (seed, level, report.counts)
+            if holds == "list-append" and level in EXACT:
+                assert found == holds_truly, (seed, level, report.counts)
+            refuted[level] += not found
+            kept[level] += found
+    assert min(refuted[level] for level in EXACT) > 20
+    assert min(kept[level] for level in EXACT) > 20
 
 
 #: Stores with the level that they keep, and the anomalies that it allows beside what sessions and real time show.
@@ -384,6 +438,30 @@ def test_a_value_written_twice_is_refused_with_both_places(holds: str) -> None:
     with pytest.raises(FormatError, match="index 0 and at index 2"):
         check_transactions(history, holds)
     assert check_transactions(history[:2], holds).verdict == "valid"
+
+
+@pytest.mark.parametrize("holds", ["list-append", "rw-register"])
+def test_a_value_of_the_start_is_written_again(holds: str) -> None:
+    write = "append" if holds == "list-append" else "w"
+    history = operations_of_transactions([ok(0, (write, "y", 1)), ok(1, (write, "x", 1))])
+    start = {"x": [1] if holds == "list-append" else 1}
+    with pytest.raises(FormatError, match="the start and at index 1"):
+        check_operations(started(start, history, holds), holds)
+    assert check_operations(started(start, history[:1], holds), holds).verdict == "valid"
+
+
+@pytest.mark.parametrize("holds", ["list-append", "rw-register"])
+def test_a_cycle_with_the_start_names_it(holds: str) -> None:
+    """A read that lacks it is what a read of nothing after a committed write is: fine at read committed."""
+    lists = holds == "list-append"
+    history = operations_of_transactions([ok(0, ("r", "x", [] if lists else None))])
+    operations = started({"x": [1] if lists else 1}, history, holds)
+    example = check_operations(operations, holds).counterexamples[0]
+    assert [role.says.partition(":")[2].startswith(" at the start:") for role in example.roles] == [True, False]
+    assert [edge.kind for edge in example.dependencies] == ["realtime", "rw"]
+    assert "at the start" in example.dependencies[0].sentence
+    assert example.refutes == ("consistent-view",)
+    assert check_operations(operations, f"{holds}:read-committed").verdict == "valid"
 
 
 @pytest.mark.parametrize(

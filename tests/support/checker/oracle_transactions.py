@@ -2,7 +2,8 @@
 doubt.
 
 Serial orders for the serializable levels, orders of commits times earlier snapshots for snapshot isolation, and all
-version orders for the others.
+version orders for the others.  What is there at the start is the state of the first two; in a version order, it is
+what a transaction wrote that precedes all others.
 """
 
 from __future__ import annotations
@@ -12,12 +13,17 @@ from itertools import chain, combinations, pairwise, permutations, product
 from typing import Any
 
 from history import Operation
+from history.records.operations import BEFORE
 
 Txn = Any
 
 
-def levels_that_hold(operations: Sequence[Operation], holds: str) -> dict[str, bool]:
-    """By level, whether some execution explains what was answered."""
+State = dict[Any, Any]
+
+
+def levels_that_hold(operations: Sequence[Operation], holds: str, start: State | None = None) -> dict[str, bool]:
+    """By level, whether some execution explains what was answered; ``start`` has the tuples or values at the start."""
+    start = start or {}
     found = dict.fromkeys(LEVELS, False)
     sure = [o for o in operations if o.outcome == "ok"]
     doubtful = [o for o in operations if o.outcome == "info"]
@@ -25,7 +31,7 @@ def levels_that_hold(operations: Sequence[Operation], holds: str) -> dict[str, b
         committed = [*sure, *chosen]
         for name, decide in LEVELS.items():
             if not found[name]:
-                found[name] = decide(committed, operations, holds)
+                found[name] = decide(committed, operations, holds, start)
     return found
 
 
@@ -60,7 +66,7 @@ def _run(o: Operation, state: dict[Any, Any], holds: str) -> dict[Any, Any] | No
 # -- serial orders ----------------------------------------------------------------------------------------------------
 
 
-def _serial(committed: list[Operation], holds: str, order: str) -> bool:
+def _serial(committed: list[Operation], holds: str, order: str, start: State) -> bool:
     def search(left: list[Operation], state: dict[Any, Any]) -> bool:
         for o in left:
             if any(_before(other, o, order) for other in left if other is not o):
@@ -70,13 +76,13 @@ def _serial(committed: list[Operation], holds: str, order: str) -> bool:
                 return True
         return not left
 
-    return search(committed, {})
+    return search(committed, start)
 
 
 # -- snapshots --------------------------------------------------------------------------------------------------------
 
 
-def _snapshot(committed: list[Operation], holds: str, order: str) -> bool:
+def _snapshot(committed: list[Operation], holds: str, order: str, start: State) -> bool:
     """Commits in some order, each transaction on an earlier snapshot, and the first committer wins."""
 
     def search(left: list[Operation], states: list[dict[Any, Any]], done: list[Operation]) -> bool:
@@ -97,14 +103,19 @@ def _snapshot(committed: list[Operation], holds: str, order: str) -> bool:
                     return True
         return not left
 
-    return search(committed, [{}], [])
+    return search(committed, [start], [])
 
 
 # -- version orders ---------------------------------------------------------------------------------------------------
 
 
+def _loaded(committed: list[Operation]) -> bool:
+    """Is the first of them what was there at the start?"""
+    return bool(committed) and committed[0].process == BEFORE
+
+
 def _version_orders(committed: list[Operation]) -> Iterator[dict[Any, tuple[int, ...]]]:
-    """Each key's committed writers (by their places), in every order."""
+    """Each key's committed writers (by their places), in every order that begins with the start."""
     writers: dict[Any, list[int]] = {}
     for place, o in enumerate(committed):
         for f, key, _ in _steps(o):
@@ -112,10 +123,18 @@ def _version_orders(committed: list[Operation]) -> Iterator[dict[Any, tuple[int,
                 writers[key].append(place)
     keys = list(writers)
     for orders in product(*(permutations(writers[key]) for key in keys)):
-        yield dict(zip(keys, orders, strict=True))
+        if not _loaded(committed) or all(order[0] == 0 for order in orders if 0 in order):
+            yield dict(zip(keys, orders, strict=True))
 
 
-def _by_versions(committed: list[Operation], everything: Sequence[Operation], holds: str, level: str) -> bool:
+def _by_versions(
+    committed: list[Operation], everything: Sequence[Operation], holds: str, level: str, start: State
+) -> bool:
+    if start:
+        lists = holds == "list-append"
+        steps = [["w", key, value] for key, held in start.items() for value in (held if lists else [held])]
+        first = Operation(BEFORE, "txn", None, steps, steps, "ok", -2, -2, -2, -1)
+        committed, everything = [first, *committed], [first, *everything]
     return any(_fits(committed, everything, holds, level, orders) for orders in _version_orders(committed))
 
 
@@ -127,6 +146,8 @@ def _fits(
         edges["ww"] |= set(pairwise(order))
     if level == "read-uncommitted":
         return _reads_something(committed, everything, holds, orders) and _acyclic(edges["ww"])
+    if _loaded(committed):
+        edges["wr"] |= {(0, place) for place in range(1, len(committed))}
     for place, o in enumerate(committed):
         if o.outcome == "ok" and not _add_reads(place, committed, holds, orders, edges):
             return False
@@ -216,14 +237,14 @@ def _acyclic(edges: set[tuple[int, int]]) -> bool:
 
 
 LEVELS = {
-    "read-uncommitted": lambda c, e, h: _by_versions(c, e, h, "read-uncommitted"),
-    "read-committed": lambda c, e, h: _by_versions(c, e, h, "read-committed"),
-    "consistent-view": lambda c, e, h: _by_versions(c, e, h, "consistent-view"),
-    "repeatable-read": lambda c, e, h: _by_versions(c, e, h, "repeatable-read"),
-    "snapshot-isolation": lambda c, _, h: _snapshot(c, h, ""),
-    "strong-session-snapshot-isolation": lambda c, _, h: _snapshot(c, h, "session"),
-    "strong-snapshot-isolation": lambda c, _, h: _snapshot(c, h, "real time"),
-    "serializable": lambda c, _, h: _serial(c, h, ""),
-    "strong-session-serializable": lambda c, _, h: _serial(c, h, "session"),
-    "strict-serializable": lambda c, _, h: _serial(c, h, "real time"),
+    "read-uncommitted": lambda c, e, h, s: _by_versions(c, e, h, "read-uncommitted", s),
+    "read-committed": lambda c, e, h, s: _by_versions(c, e, h, "read-committed", s),
+    "consistent-view": lambda c, e, h, s: _by_versions(c, e, h, "consistent-view", s),
+    "repeatable-read": lambda c, e, h, s: _by_versions(c, e, h, "repeatable-read", s),
+    "snapshot-isolation": lambda c, _, h, s: _snapshot(c, h, "", s),
+    "strong-session-snapshot-isolation": lambda c, _, h, s: _snapshot(c, h, "session", s),
+    "strong-snapshot-isolation": lambda c, _, h, s: _snapshot(c, h, "real time", s),
+    "serializable": lambda c, _, h, s: _serial(c, h, "", s),
+    "strong-session-serializable": lambda c, _, h, s: _serial(c, h, "session", s),
+    "strict-serializable": lambda c, _, h, s: _serial(c, h, "real time", s),
 }
