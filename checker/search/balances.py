@@ -23,6 +23,7 @@ from history.codes import READ
 
 #: Bits of an account's weight.
 _BITS: Final = 30
+_BEYOND: Final = 1 << 63
 _NAMES: Final = frozenset({int, str})
 _LISTS: Final = frozenset({list, tuple})
 
@@ -42,6 +43,9 @@ class Balances:
         names, held = list(chain.from_iterable(parts)), list(chain.from_iterable(map(dict.values, parts)))
         if not set(map(type, names)) <= _NAMES or not set(map(type, held)) <= {int}:
             raise TypeError
+        # Sums of balances must not wrap around where they are compared with answers.
+        if sum(map(abs, held)) >= _BEYOND:
+            raise OverflowError
         ids: defaultdict[Any, int] = defaultdict(count().__next__)
         self._account = np.fromiter(map(ids.__getitem__, names), np.int64, len(names))
         self._names, self._held = list(ids), np.array(held, np.int64)
@@ -98,7 +102,9 @@ def _moved(value: Any, result: Any) -> dict[Any, int]:
     if type(value) not in _LISTS or not (result is None or result is UNKNOWN):
         raise TypeError
     whence, to, amount = value
-    return {whence: -amount, to: amount} if whence != to else {to: 0 * amount}
+    if type(amount) is not int:
+        raise TypeError
+    return {whence: -amount, to: amount} if whence != to else {to: 0}
 
 
 def balances_of(shapes: Shapes, model: Model) -> Balances | None:

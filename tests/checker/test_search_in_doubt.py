@@ -162,6 +162,22 @@ def test_transfers_that_answer_balances_are_no_numbers() -> None:
     assert balances.balances_of(shapes_of(calls_of([operation], Bank())), Bank()) is None
 
 
+@pytest.mark.parametrize(("shown", "truth"), [(2**63, "valid"), (-(2**63), "invalid")])
+def test_large_balances_do_not_wrap_around(shown: int, truth: str) -> None:
+    rows: list[Any] = [("transfer", ["a", "b", 2**62], None)] * 2 + [("read", None, [["a", -(2**63)], ["b", shown]])]
+    operations = [Operation(0, f, None, v, r, "ok", n, n, 2 * n, 2 * n + 1) for n, (f, v, r) in enumerate(rows)]
+    answer = compiled_search(calls_of(operations, Bank()), Bank(), NO_LIMITS)
+    assert answer is not None
+    assert answer.verdict == truth
+
+
+def test_an_amount_is_a_whole_number(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where it moves nothing: the search over calls says what is wrong."""
+    monkeypatch.setattr("checker.engines.searches.PLAIN_SEARCH_CALLS", 0)
+    operation = Operation(0, "transfer", None, ["a", "a", True], None, "ok", 0, 1, 0, 1)
+    assert decide_operations([operation], Bank(), NO_LIMITS) is None
+
+
 @pytest.mark.usefixtures("impatient")
 def test_windows_change_no_verdict_of_a_register() -> None:
     random, model, seen = Random(6), CasRegister(), set()
