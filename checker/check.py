@@ -127,7 +127,7 @@ def _event(row: int, record: Mapping[str, Any]) -> Event:
         if name not in record:
             raise wrong(f"the column {name!r} is missing")
     if record["type"] not in TYPES:
-        raise wrong(f"type must be one of {', '.join(TYPES)}, found {record['type']!r}")
+        raise wrong(f"type must be one of {', '.join(TYPES)}; found {record['type']!r}")
     moment = record.get("time", row)
     if not isinstance(moment, (int, float)) or isinstance(moment, bool) or not math.isfinite(moment):
         raise wrong(f"time must be a number, found {moment!r}")

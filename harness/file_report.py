@@ -52,7 +52,7 @@ def draw_file(path: Path, asked: FileCheckOptions, target: Path) -> list[str]:
         files.results.write_bytes(json_bytes(_results(checked, Recording(files.root), notes).to_json()))
         outcome = reports.write_report(Recording(files.root), checked.wording)
         if not outcome.paths:
-            raise StoreError(f"{target} was not drawn: {'; '.join(outcome.warnings)}")
+            raise StoreError(f"{target} was not rendered: {'; '.join(outcome.warnings)}")
         try:
             write_below(target.parent, target, files.report.read_bytes())
         except UnsafeFileError as error:

@@ -454,7 +454,7 @@ def shrink_file(path: Path, asked: FileCheckOptions, target: Path) -> tuple[Coun
             if check_file(written, FileCheckOptions(deadline_s=asked.deadline_s)).report.verdict == "invalid":
                 break
         else:
-            raise UsageError(f"{path}: no part of it was found invalid within {asked.deadline_s:g} s")
+            raise UsageError(f"{path}: no invalid part found within {asked.deadline_s:g} s")
         try:
             with target.open("xb") as file:
                 file.write(written.read_bytes())

@@ -44,7 +44,10 @@ Weight: TypeAlias = Annotated[float, Meta(gt=0, le=1_000_000, description="leave
 Tracks: TypeAlias = Annotated[int, Meta(ge=1, le=20, description="more faults at once leave no cluster to observe")]
 Nodes: TypeAlias = Annotated[int, Meta(ge=1, le=99, description="node names end at n99")]
 Clients: TypeAlias = Annotated[
-    int, Meta(ge=1, le=1000, description="one process drives all clients, and more of them only wait for each other")
+    int,
+    Meta(
+        ge=1, le=1000, description="one process drives all clients; beyond this number, they only wait for each other"
+    ),
 ]
 Rate: TypeAlias = Annotated[float, Meta(gt=0, le=10_000, description="one process issues all operations")]
 Keys: TypeAlias = Annotated[int, Meta(ge=1, le=10_000, description="a client of each node reads every key at the end")]
@@ -75,7 +78,7 @@ class Plan:
     Choices that were left out are filled in with the system's defaults when a plan is made.
     """
 
-    seed: Seed = option(help="Seed of every random choice.  [default: drawn and printed]")
+    seed: Seed = option(help="Seed of every random choice.  [default: random, and printed]")
     # Turns of ``nemesis.schedule.steps``.
     nemesis: tuple[str, ...] = option(
         (),

@@ -28,17 +28,21 @@ MOMENTS: Final = (
 class RunState:
     """How far a run got, and what went wrong.
 
-    ``moments`` maps names from MOMENTS to nanoseconds since the run's start.  ``ended`` is true if the run reached its
-    end.  ``stopped`` is the violation at which the run was stopped (``--stop-on-violation``).  ``unhealed`` has one
-    sentence for each fault that the harness could not heal: after such a failure, recovery says nothing about the
-    system.  ``standstills`` are the periods (begin and end in nanoseconds since the run's start) in which this process
-    itself stood still.  ``pace`` says how punctually operations were issued, in ms and operations per second
-    (``Load``).  ``logless`` are the nodes that answered probes but never reported ``applied``; probes cannot show this,
-    because they also have -1 for a node that has applied nothing.  ``lag_ms`` has the largest delay of a task's wake-up
-    in each second since the run's start, standstills included.  ``ended_roles`` maps nodes to the roles whose processes
-    were not running at the run's end, and ``died_starting`` has the nodes on which a process ended during their last
-    start.  ``restart_failed`` is why the system did not serve again after the restart at the end, which counts as a
-    finding about the system, not as a failure of the harness.
+    - ``moments``: names from MOMENTS, and their nanoseconds since the run's start.
+    - ``ended``: whether the run reached its end.
+    - ``stopped``: the violation at which the run was stopped (``--stop-on-violation``).
+    - ``unhealed``: one sentence for each fault that the harness could not heal.  After such a failure, recovery says
+      nothing about the system.
+    - ``standstills``: periods (begin and end in nanoseconds since the run's start) in which this process itself was
+      stalled.
+    - ``pace``: how punctually operations were issued, in ms and operations per second (``Load``).
+    - ``lag_ms``: the largest delay of a task's wake-up in each second since the run's start, stalls included.
+    - ``ended_roles``: nodes, and the roles whose processes were not running at the run's end.
+    - ``died_starting``: the nodes on which a process exited during the last start.
+    - ``restart_failed``: why the system did not serve again after the restart at the end.  This counts as a finding
+      about the system, not as a failure of the harness.
+    - ``logless``: the nodes that answered probes but never reported ``applied``.  Probes cannot show this, because they
+      also have -1 for a node that has applied nothing.
     """
 
     path: Path | None = None

@@ -38,4 +38,4 @@ def require_settings(conf: Mapping[str, str]) -> None:
                 "begin with spark.hadoop.)"
             )
         if name == "spark.master":
-            raise UsageError(f"--spark-conf {name}: give --spark-master {text}")
+            raise UsageError(f"--spark-conf {name}: use --spark-master {text} instead")

@@ -161,7 +161,7 @@ class Recording:
 
     @property
     def clock(self) -> AwakeClock:
-        """The run's clock, which skips the times when the harness itself stood still."""
+        """The run's clock, which skips the times when the harness itself was stalled."""
         return AwakeClock.recorded(self.lenient("state"))
 
     # -- history and probes --------------------------------------------------------------------------------------------

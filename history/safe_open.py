@@ -39,7 +39,7 @@ _TYPES: Final = {
 
 
 class UnsafeFileError(FormatError):
-    """A file below a run is not a regular file, is reached through a link, or is too large for its kind."""
+    """A file in a run's directory is not a regular file, is reached through a link, or is too large for its kind."""
 
     def __init__(self, path: Path, message: str) -> None:
         super().__init__(str(path), "the file", message)

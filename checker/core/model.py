@@ -191,7 +191,9 @@ class Model:
         return self
 
     def from_anywhere(self) -> Model | None:
-        """Return the object with an unknown initial state, if it has one, so that a counterexample can start late."""
+        """Return the object with an unknown initial state, if the model supports one.
+
+        A counterexample can then start partway through the history."""
         return None
 
     def by_process(self, operations: Sequence[Operation]) -> tuple[Model, Sequence[Operation]] | None:  # noqa: ARG002

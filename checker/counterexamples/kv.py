@@ -21,7 +21,7 @@ from history.records.verdicts import MAX_EXPLAINED
 
 
 def contradicts(part: Sequence[Call], pieces: Pieces) -> bool:
-    """Return whether these calls cannot be part of a linearizable history; False if they are too many to try."""
+    """Return whether these calls cannot be part of a linearizable history; False if there are too many to try."""
     return len(part) <= MAX_DEFINITION_CALLS and not linearizable(part, PartOfKv(part, pieces))
 
 

@@ -169,7 +169,7 @@ class Rows(Sequence[Operation]):
 
 
 def calls_at(columns: OperationColumns, rows: IntArray) -> list[Call]:
-    """Return the calls in these rows; their sources are the rows."""
+    """Return the calls in these rows; each call's source is its row."""
 
     def thing(number: int) -> int | None:
         return None if number == ABSENT else number

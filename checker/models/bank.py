@@ -136,7 +136,7 @@ class Bank(Model):
         if low is not None and self.overdraft:
             notes.append(
                 f"a read shows a balance below 0 (process {low.process}): a bank may be overdrawn here; "
-                "--model bank-solvent takes that for a violation, as Jepsen does unless it has :negative-balances?"
+                "--model bank-solvent treats that as a violation, as Jepsen does unless it has :negative-balances?"
             )
         return Adopted(model, taken, tuple(notes))
 

@@ -67,7 +67,7 @@ def check(
     """Judge RUN (a run's directory, or `latest`) again, and rewrite its tables, results, page and junit.xml.
 
     Given a FILE, judge the history in it: our history.jsonl and Parquet; Jepsen's history.edn, test.jepsen, logs and
-    store directories; operations of porcupine and of etcd's robustness tests; OpenTelemetry's spans; JSON and CSV of
+    store directories; operations from porcupine and etcd's robustness tests; OpenTelemetry spans; JSON and CSV from
     other tools. FILE may be gzipped, or a pipe; - is standard input.
     """
     from harness.files import describe_format

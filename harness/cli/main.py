@@ -32,7 +32,7 @@ SECTIONS: Final[dict[str, dict[str, tuple[str, str]]]] = {
     },
     "Look": {
         "show": ("show", "Print the verdict, checks and figures of a run."),
-        "report": ("report", "Draw the page of a run, or of the history in a file."),
+        "report": ("report", "Render the page of a run or of a history file."),
         "serve": ("serve", "Show all runs in a browser."),
         "ls": ("runs", "List runs, newest first."),
         "diff": ("runs", "Print what differs between two runs."),
@@ -43,7 +43,7 @@ SECTIONS: Final[dict[str, dict[str, tuple[str, str]]]] = {
         "nightly": ("nightly", "Run a suite, then update the trends and the site."),
         "ack": ("nightly", "Acknowledge a failed run, so that it may be deleted."),
         "ingest": ("ingest", "Add runs and histories to the warehouse."),
-        "ask": ("ask", "Find events of all runs by what came before or after."),
+        "ask": ("ask", "Find events in all runs by what came before or after."),
     },
     "Machines": {
         "cluster": ("cluster", "Start, stop and inspect nodes."),

@@ -25,7 +25,7 @@ _FORMATS: Final = ("perfetto", "csv", "parquet")
     "--output", "-o", type=click.Path(path_type=Path, dir_okay=False),
     help="Where to write the page of a FILE.  [default: FILE.report.html]",
 )  # fmt: skip
-@click.option("--plots", is_flag=True, help="Also draw the static plots of RUN, as PNG and SVG.")
+@click.option("--plots", is_flag=True, help="Also render the static plots of RUN, as PNG and SVG.")
 @file_options
 @store_option
 def report(
@@ -89,7 +89,7 @@ def _write_site(store: Path, target: Path) -> int:
 
 @click.command("export")
 @click.argument("run_path", metavar="RUN", default="latest", shell_complete=complete_runs)
-@click.option("--format", "name", type=click.Choice(_FORMATS), required=True, help="Format of the file.")
+@click.option("--format", "name", type=click.Choice(_FORMATS), required=True, help="File format.")
 @click.option(
     "--output", "-o", type=click.Path(path_type=Path, dir_okay=False),
     help="The file to write.  [default: the run's name, in the working directory]",

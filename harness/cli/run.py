@@ -127,7 +127,7 @@ def _version(system: str, version: str | None) -> tuple[str, str]:
         )
     if version and name != DEFAULT_SYSTEM:
         raise click.UsageError(
-            f"{VERSION_OPTION} {version} belongs to {DEFAULT_SYSTEM}: leave it out, or give --system {name}@VERSION"
+            f"{VERSION_OPTION} {version} belongs to {DEFAULT_SYSTEM}: leave it out, or use --system {name}@VERSION"
         )
     return name, chosen or version or ""
 

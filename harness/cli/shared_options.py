@@ -62,7 +62,7 @@ def spark_options(command: Callable[..., Any]) -> Callable[..., Any]:
 _SUITE_OPTIONS: Final = (
     store_option,
     click.option("--cluster", default="netns", help="Cluster for all cells, as in `harness run`."),
-    click.option("--seed", type=int, help="Seed for the cells that name none.  [default: drawn and printed]"),
+    click.option("--seed", type=int, help="Seed for the cells that name none.  [default: random, and printed]"),
     click.option("--shard", default="1/1", help="Run the cells of job I of N parallel jobs: I/N."),
     click.option(
         "--nemesis",
@@ -121,7 +121,7 @@ _FILE_OPTIONS: Final = (
         "--deadline",
         type=float,
         default=DEADLINE_S,
-        help="Seconds for the checker, after which the verdict is unknown.",
+        help="Time limit for the checker in seconds; if it runs out, the verdict is unknown.",
     ),
 )
 

@@ -104,9 +104,9 @@ def check(name: str, cluster: str, workload: str, interval: float, seed: int, st
 
 
 def run_and_read(plan: Plan, store: Path, progress: Progress) -> tuple[int, Trial | None]:
-    """Run a plan, leave the cluster up, and return the exit code and what the run left.
+    """Run a plan, leave the cluster up, and return the exit code and the run's results.
 
-    The latter is None if nothing could be judged.
+    The results are None if nothing could be judged.
     """
     from harness.execution.run import Run
     from harness.judge.recorded import read_recorded

@@ -78,7 +78,9 @@ def _netns(name: str, nodes: int, say: Say) -> Cluster:
     from harness.clusters.netns import NetnsCluster
 
     if not re.fullmatch(r"[a-z0-9][a-z0-9-]{0,30}", name):
-        raise UsageError(f"--cluster netns:{name}: a name has at most 31 lowercase letters, digits and hyphens")
+        raise UsageError(
+            f"--cluster netns:{name}: a name may contain only lowercase letters, digits and hyphens, at most 31 in all"
+        )
     if not 1 <= nodes <= 99:
         raise UsageError(f"--nodes must be between 1 and 99, not {nodes}")
     return NetnsCluster(name, nodes=nodes, say=say)

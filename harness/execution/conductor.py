@@ -284,7 +284,7 @@ class Conductor:
             return
         self._last_heal = event.time
         if (reason := self._unhealed_at_first.pop(number, None)) is not None:
-            self._run.state.warn(f"{f} was healed, but not at the first try: {reason}")
+            self._run.state.warn(f"{f} was healed, but not on the first try: {reason}")
 
     # -- housekeeping ----------------------------------------------------------------------------------------------
 

@@ -51,11 +51,11 @@ class FinalPhase:
         self._operations: Generator = NOTHING
 
     async def run(self, heals: Iterable[int], operations: Generator) -> None:
-        """Recover, come to rest, read every object, and restart if the plan asks for it.
+        """Let the cluster recover and settle, read every object, and restart if the plan asks for it.
 
-        ``heals`` are the times whose commit index every node must pass (nanoseconds since the run's start).
-        ``operations`` are those that the workload has left: reads alone would not show that the system can still be
-        changed.
+        ``heals`` are the times of the heals (nanoseconds since the run's start); every node must pass the commit index
+        reached at each.  ``operations`` are the workload's remaining operations, because reads alone would not show
+        that the system still accepts changes.
         """
         self._operations = operations
         await self._recover("recovered", heals)

@@ -39,7 +39,7 @@ def count_kills(nodes: Nodes) -> dict[str, Count]:
 
 
 def describe(before: Mapping[str, Count], after: Mapping[str, Count], faults: Iterable[str]) -> tuple[str, bool] | None:
-    """Describe the kills between two counts and say whether a fault of ours may explain them; None without kills.
+    """Describe the kills between two counts and say whether an injected fault may explain them; None without kills.
 
     ``faults`` are those that were tried, because a fault that was only planned took no memory.  A machine that was
     restarted in between counts from 0.
@@ -52,5 +52,5 @@ def describe(before: Mapping[str, Count], after: Mapping[str, Count], faults: It
             places.append(f"{count.kills - earlier.kills} on the machine of {', '.join(count.nodes)}{victim}")
     if not places:
         return None
-    text = f"the kernel's OOM killer ended processes during the run: {'; '.join(places)}"
+    text = f"the kernel's OOM killer killed processes during the run: {'; '.join(places)}"
     return text, any(map(takes_memory, faults))

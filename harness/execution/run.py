@@ -217,7 +217,7 @@ class Run:
         try:
             found = describe(before, count_kills(remote), tried)
         except HarnessError as error:
-            self._state.warn(f"it is unknown whether the kernel ended processes for lack of memory: {error}")
+            self._state.warn(f"it is unknown whether the kernel killed processes for lack of memory: {error}")
             return
         if found is not None:
             text, by_fault = found

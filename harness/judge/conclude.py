@@ -69,7 +69,8 @@ class Conclusion:
 def conclude(run: Recording, session: Callable[[], SparkSession] | None) -> Conclusion:
     """Judge a run and write tables, ``results.json`` and ``summary.txt``.
 
-    ``session`` returns a Spark session.  With None, or if Spark fails, this process judges with the same functions.
+    ``session`` returns a Spark session.  If it is None, or Spark fails, this process judges the run itself, with the
+    same functions.
     Raises CheckError if the recorded files cannot be read or the pipeline fails, which is never the system's fault.
     Whatever cannot be written is recorded in the results as a failure of the harness.
     """
@@ -261,6 +262,6 @@ def _try(what: str, action: Callable[[], Any], warnings: list[str]) -> Any:
     try:
         return action()
     except Exception as error:  # the traceback belongs in the run's log, not on the screen
-        log.info("%s could not be drawn", what, exc_info=error)
-        warnings.append(f"{what} could not be drawn: {type(error).__name__}: {error}")
+        log.info("%s could not be rendered", what, exc_info=error)
+        warnings.append(f"{what} could not be rendered: {type(error).__name__}: {error}")
         return None

@@ -67,7 +67,7 @@ class Excused:
         if not number:
             return ""
         names = ", ".join(sorted(self.spans))
-        return f" ({number} left out on {names}: a fault of ours had cut the log there)"
+        return f" ({number} left out on {names}: an injected fault had cut the log there)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +85,7 @@ class Voided:
     def describe(self) -> str:
         """Say why a loss since then proves nothing against the system."""
         of = f"{self.whole} of {self.members} members were seen to have everything committed by then in a log not cut"
-        return f"faults of ours cut the log on {', '.join(self.nodes)} at {self.since / 1e9:.1f} s, and only {of}"
+        return f"injected faults cut the log on {', '.join(self.nodes)} at {self.since / 1e9:.1f} s, and only {of}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -473,7 +473,7 @@ def _kept_pace(recorded: Recorded) -> Check:
     parts.append(f"99 of 100 at most {math.ceil(max(late.values()))} ms late{tardy}")
     if still:
         long = f" (at most {100 * STILL_SHARE:.0f} % are asked for)" if still > STILL_SHARE else ""
-        parts.append(f"the harness stood still for {math.ceil(100 * still)} % of the main phase{long}")
+        parts.append(f"the harness was stalled for {math.ceil(100 * still)} % of the main phase{long}")
     met = max(late.values()) <= LATE_MS and still <= STILL_SHARE and not queued
     return _gate("kept-pace", met, asked, ", ".join(parts), Pace(figures={**pace, "still_share": round(still, 4)}))
 

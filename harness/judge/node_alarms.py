@@ -54,9 +54,9 @@ def _node_alarms(recorded: Recorded, damages: Damages) -> Check:
     alarms, excused = log_lines(known, blamed, "violation"), log_lines(known, after, "violation")
     unread, unread_damaged = _undecodable(probes, damages)
     notes = [
-        *(f"{line} after a fault of ours had damaged its files" for line in (*excused, *unread_damaged)),
+        *(f"{line} after an injected fault had damaged its files" for line in (*excused, *unread_damaged)),
         *log_lines(known, hits, "note"),
-        *(f"{line} under a fault of ours that is meant to cause it" for line in log_lines(known, wanted, "harness")),
+        *(f"{line} under an injected fault that is meant to cause it" for line in log_lines(known, wanted, "harness")),
         *_counts(probes),
         *_faults(probes),
     ]
@@ -125,7 +125,7 @@ def ends_unexplained(recorded: Recorded) -> list[str]:
     unknown, not invalid.
     """
     by_heals = {
-        (node, receipt.started, receipt.healed or receipt.started): f"{node}'s process ended while {receipt.fault} "
+        (node, receipt.started, receipt.healed or receipt.started): f"{node}'s process exited while {receipt.fault} "
         f"stood ({receipt.started / 1e9:.1f} to {(receipt.heal_started or receipt.started) / 1e9:.1f} s)"
         for receipt in recorded.receipts
         for node in receipt.witness.get("ended", ())

@@ -59,7 +59,7 @@ class Recorded:
 
     @property
     def clock(self) -> AwakeClock:
-        """The run's clock, without the times when the harness itself stood still."""
+        """The run's clock, without the times when the harness itself was stalled."""
         return AwakeClock(self.state.standstills)
 
     @property

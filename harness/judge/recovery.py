@@ -151,7 +151,7 @@ class Recovery:
 
     @property
     def service_took(self) -> float:
-        """The longest time that clients asked before they were served (s)."""
+        """The longest time (s) for which clients kept trying before they were served."""
         waits = (one.waited for one in self.services.values() if one.granted is not None)
         return max(waits, default=0) / 1e9
 

@@ -347,7 +347,7 @@ def _harness_cause(found: RecoveryFindings, recorded: Recorded, limit: float) ->
         return failed
     refused = [node for node in recorded.members if node in found.refused]
     if 2 * len(refused) >= len(recorded.members) > 0:
-        return f"faults of ours damaged files of {and_listed(refused)}, without which no quorum is left"
+        return f"injected faults damaged files of {and_listed(refused)}, without which no quorum is left"
     if recorded.state.standstills and found.seconds < limit:
         return f"the harness was awake for only {found.seconds:.1f} s of the {limit:g} s"
     return None

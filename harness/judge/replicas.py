@@ -32,7 +32,10 @@ SHOWN: Final = 8
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """The differing digests of one index, by node and time of the first report; ``of`` is the kind of index."""
+    """Digests that differ at one index, each with the nodes that reported it and when each first did.
+
+    ``of`` is the kind of index.
+    """
 
     of: str
     index: int
@@ -70,14 +73,13 @@ class Difference:
         return max(min(nodes.values()) for nodes in self.digests.values())
 
     def sentence(self, suspects: Collection[str] = ()) -> str:
-        """Return text such as "at index 120 n3 stands against n1 and n2".
+        """Return text such as "at index 120 n3 differs from n1 and n2".
 
         Of equal sides, one with a suspect comes first.
         """
-        sides = [nodes for _, nodes in self._sides(suspects)]
-        words = " against ".join(and_listed(sorted(nodes)) for nodes in sides)
-        at = f"at {self.of} {self.index}"
-        return f"{at} {words.replace(' against ', ' stands against ', 1) if len(sides[0]) == 1 else words}"
+        first, *others = [sorted(nodes) for _, nodes in self._sides(suspects)]
+        verb, more = (" differs from ", " and from ") if len(first) == 1 else (" against ", " against ")
+        return f"at {self.of} {self.index} {and_listed(first)}{verb}{more.join(map(and_listed, others))}"
 
     def held(self, suspects: Collection[str] = ()) -> str:
         """Return text such as "n3 held 9f2c01ab, n1 and n2 held 77b01d22", with the beginnings of the digests."""

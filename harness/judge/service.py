@@ -33,9 +33,10 @@ _UNCHANGED: Final[Mapping[str, tuple[str, ...]]] = {"acquire": ("held",), "relea
 
 @dataclass(frozen=True, slots=True)
 class Service:
-    """The service of one want since some moment: how long clients asked until it was granted, and when that was (ns).
+    """How one kind of request fared from a given moment.
 
-    If it was never granted (None), clients asked in vain for that long.
+    ``waited`` is how long clients tried until one succeeded, and ``granted`` when that was (ns).  If ``granted`` is
+    None, none succeeded in that time.
     """
 
     waited: int

@@ -347,7 +347,7 @@ class _Exchange:
             return left
         if self.channel.status_event.is_set():
             raise self._late(
-                f"ended with exit code {self.channel.exit_status}, but something that it started keeps its output open"
+                f"exited with code {self.channel.exit_status}, but something that it started keeps its output open"
             )
         raise self._late("did not end within its deadline")
 

@@ -267,7 +267,7 @@ def _failure(code: int, verdict: str, last_words: str) -> str:
     Exit code and verdict must agree; the verdict is empty if there are no results.
     """
     if code < 0:
-        return f"ended by {signal.Signals(-code).name}; {last_words}"
+        return f"killed by {signal.Signals(-code).name}; {last_words}"
     if code == EXIT_FAILURE or code not in EXIT_OF_VERDICT.values():
         return last_words
     if not verdict:

@@ -103,7 +103,7 @@ def retried(cells: Sequence[CellResult]) -> int:
 
 
 def summary(results: SuiteResults, columns: int | None = None) -> str:
-    """Return the summary for people: unexpected outcomes first, with how to repeat them, then a row for every cell.
+    """Return a human-readable summary: unexpected outcomes, with how to reproduce them, then a row for every cell.
 
     Rows are wrapped to ``columns``; with None, each row is one line.
     """

@@ -188,7 +188,7 @@ class Role:
     names.
 
     ``command`` runs in the node's home, in its own session, with its output in ``log/<name>-console.log``.  The process
-    and its descendants are found by the control group in which it was started, and are ended by SIGKILL.
+    and its descendants are found by the control group in which it was started, and are killed with SIGKILL.
 
     ``files`` are written before each start, by their paths below the home.  At the end of a run, everything in ``log/``
     is collected, ``data`` (directories below the home) is packed, and files that match ``keep`` (patterns of small

@@ -40,7 +40,7 @@ class Finding:
 class Trial:
     """The outcome of one run: ``results.json``, moments (ns since its start), and the directory of the nodes' files.
 
-    ``clock`` excludes the times in which the harness itself stood still, because no client could return then.
+    ``clock`` excludes the times in which the harness itself was stalled, because no client could return then.
     ``model`` is the workload's model, and ``reads`` are the ``f`` of its reads.
     """
 

@@ -282,7 +282,7 @@ class Deployment:
         for role in self._dead(roles):
             self.died_starting.add(role.node)
             words = self._last_words(role.node)
-            raise NotReadyError(f"the {role.name} on {role.node} ended while starting; {words}")
+            raise NotReadyError(f"the {role.name} on {role.node} exited while starting; {words}")
 
     def _refuse_the_absent(self, roles: Sequence[Role]) -> None:
         """Refuse a program that serves but is not the process that was started, because no fault could hit it."""
@@ -291,7 +291,7 @@ class Deployment:
             if self._clock() > deadline:
                 raise NotReadyError(
                     f"the {dead[0].name} on {dead[0].node} is ready, but the process that its command started has "
-                    f"ended: it must stay in the foreground; {self._last_words(dead[0].node)}"
+                    f"exited: it must stay in the foreground; {self._last_words(dead[0].node)}"
                 )
             time.sleep(0.05)
 
@@ -365,7 +365,7 @@ class Deployment:
             if answer.code != 0:
                 text = (answer.stderr or answer.stdout).strip()[-400:]
                 argv = commands[name].argv
-                raise RemoteError(name, f"{argv[3] if argv[0] == 'sh' else argv[0]} ended with {answer.code}: {text}")
+                raise RemoteError(name, f"{argv[3] if argv[0] == 'sh' else argv[0]} exited with {answer.code}: {text}")
         return answers
 
 

@@ -1,4 +1,4 @@
-"""The run's clock without the times in which the harness itself stood still.
+"""The run's clock without the times in which the harness itself was stalled.
 
 While the harness or its machine is stopped, it observes nothing and sends no requests.  So the judge's deadlines,
 rates, gaps and recovery times count awake time only: recorded standstills are removed from the clock.  A time without

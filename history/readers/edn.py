@@ -113,7 +113,7 @@ class EdnReader:
             except KeyError as error:
                 raise self.wrong(start, f"expected an escape of EDN, found \\{error.args[0]}") from None
         if kind == "symbolic" and text not in _SYMBOLIC:
-            raise self.wrong(start, f"expected one of {', '.join(_SYMBOLIC)}, found {text!r}")
+            raise self.wrong(start, f"expected one of {', '.join(_SYMBOLIC)}; found {text!r}")
         return _SYMBOLIC[text] if kind == "symbolic" else self._atom(text, start)
 
     def _atom(self, text: str, start: int) -> Any:

@@ -69,7 +69,7 @@ FORMATS: Final = {
         lambda text, source, _: parse_etcd(text, source), model="etcd",
     ),
     "otlp": Format(
-        "OpenTelemetry's spans as OTLP JSON", '{"resourceSpans": [{"scopeSpans": [{"spans": [{"name": "SET", …}]}]}]}',
+        "OpenTelemetry spans as OTLP JSON", '{"resourceSpans": [{"scopeSpans": [{"spans": [{"name": "SET", …}]}]}]}',
         parse_otlp, mapped=True,
     ),
     "json": Format(

@@ -115,7 +115,7 @@ class FressianReader:
             parts.append(self._bytes(self._count()))
             code = self._byte()
         if not (packed <= code < chunk or code == counted):
-            raise FressianError(self.place, f"expected another chunk, found the code {code:#x}")
+            raise FressianError(self.place, f"expected another chunk, found code {code:#x}")
         return b"".join([*parts, self._bytes(code - packed if code < chunk else self._count())])
 
     def _text(self, data: bytes) -> str:
@@ -156,7 +156,7 @@ class FressianReader:
         if code == 0xFE:
             self._cached, self._structs = [], []
             return self.value()
-        raise FressianError(self.place - 1, f"expected a value, found the code {code:#x}")
+        raise FressianError(self.place - 1, f"expected a value, found code {code:#x}")
 
     def _of(self, cache: list[Any], place: int) -> Any:
         if place >= len(cache):

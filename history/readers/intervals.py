@@ -36,7 +36,7 @@ def events_of_operations(operations: Sequence[Record], wrong: Wrong) -> list[Rec
         if type_ is None:
             type_ = "info" if end is None or operation.get("error") is not None else "ok"
         if type_ not in _ENDS:
-            raise wrong(place, f"an operation ends as one of {', '.join(_ENDS)}, found {type_!r}")
+            raise wrong(place, f"expected an operation to end as one of {', '.join(_ENDS)}; found {type_!r}")
         if type_ == "ok" and end is None:
             raise wrong(place, "an operation that is ok has an end, which is missing")
         if end is not None and end < start:

@@ -81,7 +81,7 @@ def check_record(place: int, record: dict[str, Any], wrong: Wrong) -> None:
         if name not in record:
             raise wrong(place, f"the field :{name} is missing")
     if record["type"] not in TYPES:
-        raise wrong(place, f":type must be one of {', '.join(TYPES)}, found {record['type']!r}")
+        raise wrong(place, f":type must be one of {', '.join(TYPES)}; found {record['type']!r}")
     process = record["process"]
     if type(process) is not int and process != NEMESIS:
         raise wrong(place, f":process must be an integer or :{NEMESIS}, found {process!r}")
@@ -114,7 +114,7 @@ def may_be_keyed(record: dict[str, Any]) -> bool:
 
 
 #: Read as values of one register, the values of several keys would contradict each other.
-HALF_KEYED: Final = "a read of [key nil], as of jepsen.independent, but not all values of the history are [key value]"
+HALF_KEYED: Final = "a read of [key nil], as in jepsen.independent, but not all values of the history are [key value]"
 
 
 def _first_without_key(records: Sequence[Record], wrong: Wrong) -> str:

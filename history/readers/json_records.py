@@ -172,7 +172,7 @@ def _event(line: int, record: dict[str, Any], wrong: Wrong) -> Record:
     if record.get("type") not in TYPES and "type" in record:
         raise wrong(
             line,
-            f"type must be one of {', '.join(TYPES)}, found {record['type']!r}: say what it means, with "
+            f"type must be one of {', '.join(TYPES)}; found {record['type']!r}: say what it means, with "
             f"--map 'type.{record['type']}=info' (or ok, fail, invoke)",
         )
     if record.get("type") == "ok" and record.get("error") is not None:

@@ -60,7 +60,10 @@ class Scanned:
         raise NotColumnarError(why)
 
     def keep_value(self, row: Ints, value: Any) -> bool:
-        """Store a value in its columns if it is null, an integer, or a list of two or three; return whether it is."""
+        """Store a value in its columns if they can hold it; return whether it was stored.
+
+        They hold null, an integer, or a list of two or three of these.
+        """
         k = self.kernel
         is_list = isinstance(value, list) and len(value) in (2, 3)
         items = [*value, None][:3] if is_list else [None, value, None]

@@ -166,7 +166,7 @@ class _Lines(TextScan):
 
     def _check_shapes(self, invoke: Ints, kind: NDArray[np.int8], valued: Ints, outcome: NDArray[np.int8]) -> None:
         if (self.rows[valued, self.kernel.SHAPE] > self.kernel.PAIR).any():
-            raise NotColumnarError("values that are no integers")
+            raise NotColumnarError("values that are not integers")
         super()._check_shapes(invoke, kind, valued, outcome)
 
     def require_kv(self) -> None:

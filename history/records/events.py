@@ -312,7 +312,7 @@ def parse_event(record: dict[str, Any], path: Path, number: int) -> Event:
         if not isinstance(record[name], kind) or isinstance(record[name], bool):
             raise wrong(f"{name!r} must be {kind.__name__}, found {record[name]!r}")
     if record["type"] not in TYPES:
-        raise wrong(f"type must be one of {', '.join(TYPES)}, found {record['type']!r}")
+        raise wrong(f"type must be one of {', '.join(TYPES)}; found {record['type']!r}")
     process = record.get("process")
     if process != NEMESIS and (not isinstance(process, int) or isinstance(process, bool)):
         raise wrong(f"process must be an integer or {NEMESIS!r}, found {process!r}")
@@ -347,7 +347,7 @@ def answers_nothing(record: dict[str, Any]) -> bool:
 def _optional_fields(record: dict[str, Any]) -> str | None:
     """Describe the first mistake in the optional fields; None if there is none."""
     if (phase := record.get("phase")) is not None and phase not in PHASES:
-        return f"phase must be one of {', '.join(PHASES)}, found {phase!r}"
+        return f"phase must be one of {', '.join(PHASES)}; found {phase!r}"
     if (key := record.get("key")) is not None and (not isinstance(key, str | int) or isinstance(key, bool)):
         return f"key must be a string or an integer, found {key!r}"
     for name in ("node", "error"):

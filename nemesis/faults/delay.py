@@ -233,7 +233,7 @@ class QueuedPackets:
         said = {node: answer.stdout.strip() for node, answer in stopped.items()}
         ruled = [node for node, answer in listings.items() if self.wall.packets(answer.stdout)]
         dead = [node for node in ruled if said[node] == "{}"]  # a repeated heal finds neither rules nor a helper
-        why = f"the helper on {', '.join(dead)} had ended by itself: packets passed as usual"
+        why = f"the helper on {', '.join(dead)} had exited by itself: packets passed as usual"
         lapsed = {"lapsed": why} if dead else {}
         return {"rules_gone": list(nodes), "helpers": said, **lapsed}
 

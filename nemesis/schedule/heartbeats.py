@@ -47,4 +47,4 @@ def await_heartbeat(ctx: Context) -> None:
     seen = ctx.nodes.run({leader: Command(words, stdin=_WATCH, timeout=PATIENCE_S + 10)})[leader]
     if not seen.stdout.startswith("heartbeat"):
         why = seen.stdout.strip() or complaint(seen.stderr)
-        raise SkippedError(f"no heartbeat of {leader} within {PATIENCE_S:g} s: {why}")
+        raise SkippedError(f"no heartbeat from {leader} within {PATIENCE_S:g} s: {why}")

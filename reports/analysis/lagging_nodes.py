@@ -190,8 +190,9 @@ def stopped_at(
 ) -> Stopped:
     """Find when the first node that did not recover stopped, and the important log lines of that time.
 
-    The last answers decide.  If they show no node behind, the nodes that the check ``named`` do.  ``unserved`` is
-    since when no client was served (s), if the check judged recovery by clients.
+    Each node's last probe answers decide which nodes did not recover or, if those show no node behind, the nodes that
+    the check ``named``.  ``unserved`` is the time since which no client was served (s), if the check judged recovery by
+    clients.
     """
     late = late_nodes(timelines)
     found = run.notes.attempt_list("replica progress", lambda: lagging_nodes(timelines, windows))

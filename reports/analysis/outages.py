@@ -30,7 +30,7 @@ EXAMINED: Final = 64
 class Outage:
     """A time from ``start`` to ``stop`` (s) when clients sent operations of a ``kind`` and none succeeded.
 
-    ``ended``: a later one did succeed.  ``slept``: seconds of that time when the harness itself stood still.
+    ``ended``: a later one did succeed.  ``slept``: seconds of that time when the harness itself was stalled.
     """
 
     kind: str

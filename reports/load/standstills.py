@@ -1,4 +1,4 @@
-"""Sentences about the times when the harness itself stood still or probed no node."""
+"""Sentences about the times when the harness itself was stalled or probed no node."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def standstill_text(state: Mapping[str, Any]) -> str:
     spans = AwakeClock.recorded(state).spans
     if not spans:
         return ""
-    return f"The harness itself stood still {_listed(spans)}: it asked and saw nothing then, and figures leave it out."
+    return f"The harness itself was stalled {_listed(spans)}: it sent and saw nothing, so figures omit that time."
 
 
 def still_texts(run: Run) -> list[str]:

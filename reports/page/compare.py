@@ -117,7 +117,7 @@ def recovery_of(
     ``time`` is in seconds from the heal.  ``why`` says why no window counts; empty if one does.  A window counts
     until the next fault begins, and only while clients send requests at the usual rate, because the few reads after
     the load say nothing about how fast the cluster is.  A window healed after the load does not count.  Times when
-    the harness itself stood still are removed by ``clock``.
+    the harness itself was stalled are removed by ``clock``.
     """
     edges = np.arange(RECOVERY_S[0], RECOVERY_S[1] + STEP_S / 2, STEP_S)
     asked = float(operations.invoked[operations.in_main].max(initial=0)) / 1e9

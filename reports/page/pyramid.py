@@ -29,7 +29,10 @@ WORST: Final = {OK: 1, FAIL: 2, INFO: 3}
 
 @dataclass(frozen=True, slots=True)
 class Pyramid:
-    """Operations that the page holds (``held``, in order), and ``worst`` outcomes of all by timeline row and bucket."""
+    """Operations that the page holds (``held``, in order).
+
+    ``worst`` is the worst outcome among all operations for each timeline row and bucket.
+    """
 
     held: Ints
     worst: Any

@@ -87,7 +87,7 @@ def _series(drawn: Drawn, operations: Operations, end: int) -> dict[str, Any]:
 
 
 def still_data(run: Run) -> list[list[float]]:
-    """Return the times when the harness itself stood still, as [begin, end] in seconds."""
+    """Return the times when the harness itself was stalled, as [begin, end] in seconds."""
     return [[begin / 1e9, end / 1e9] for begin, end in run.clock.spans]
 
 

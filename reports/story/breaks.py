@@ -12,7 +12,7 @@ from reports.analysis.failed_starts import FailedStart
 class Evidence(NamedTuple):
     """The thing to look at: its section, and a sentence about it without its full stop.
 
-    ``node`` and ``at`` (s) tell which log lines say more, if the node logged something then.
+    ``node`` and ``at`` (s) tell where in the logs to look for more, if the node logged anything then.
     """
 
     place: str

@@ -15,7 +15,9 @@ TOO_FEW: Final = "too few to tell"
 
 
 def way_back(row: Mapping[str, Any], *, asked: bool | None = None) -> tuple[str, str]:
-    """Return in words the first ok after a heal and the rate's recovery: ms, *never*, or why neither is known.
+    """Describe when an operation first succeeded after a heal, and when the rate recovered.
+
+    Each is a time in ms, *never*, or the reason why it is unknown.
 
     ``row`` holds ``state``, the figures, and ``healed`` (None: not healed; absent: healed). ``asked`` says whether
     clients began an operation after the heal (None: unknown). Both are dashes if the fault was skipped or the history

@@ -45,7 +45,7 @@ def test_tables() -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"type": "done"}, "row 1: type must be one of invoke, ok, fail, info, found 'done'"),
+        ({"type": "done"}, "row 1: type must be one of invoke, ok, fail, info; found 'done'"),
         ({"process": 1}, "process 1 completes an operation that it never invoked"),
         ({"process": "x"}, "row 1: process must be an integer"),
         ({"key": True}, "row 1: key must be a string or an integer, found True"),

@@ -57,7 +57,7 @@ def results_of(job: Job) -> dict[str, Any]:
 
 FAULTS = {
     "it is not touched": (),
-    "a fault of ours is aimed at it": ("--nemesis", "hammer-time@n2", "--interval", "4"),
+    "an injected fault is aimed at it": ("--nemesis", "hammer-time@n2", "--interval", "4"),
 }
 
 

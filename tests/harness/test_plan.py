@@ -170,7 +170,7 @@ def test_the_defaults_are_valid_and_every_field_has_its_twin_here() -> None:
         ({"restart_at_end": True, "store_type": "MEMORY"}, "--restart-at-end needs --store-type FILE"),
         ({"spark_conf": {"fs.s3a.endpoint": "x"}}, "a setting begins with spark. and fits on one line"),
         ({"spark_conf": {"spark.app.name": "a\nb"}}, "fits on one line"),
-        ({"spark_conf": {"spark.master": "yarn"}}, "--spark-conf spark.master: give --spark-master yarn"),
+        ({"spark_conf": {"spark.master": "yarn"}}, "--spark-conf spark.master: use --spark-master yarn instead"),
         ({"spark_conf": {"spark.hadoop.fs.s3a.secret.key": "x"}}, "is a secret, and plans are stored"),
         ({"spark_conf": {"spark.hadoop.fs.azure.account.key.me": "x"}}, "put it in spark-defaults.conf"),
         ({"tracks": 0}, "--tracks must be a whole number from 1 to 20, not 0"),

@@ -116,7 +116,7 @@ def test_a_helper_that_ended_before_the_heal_took_the_fault_with_it(printed):
     )  # fmt: skip
     said = fault.heal(ctx, targets).get("lapsed")
     first, *_ = targets.nodes
-    assert said == (f"the helper on {first} had ended by itself: packets passed as usual" if printed == "{}" else None)
+    assert said == (f"the helper on {first} had exited by itself: packets passed as usual" if printed == "{}" else None)
 
 
 def test_where_no_link_is_left_to_shape_nothing_is_tried():

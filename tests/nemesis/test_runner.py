@@ -387,4 +387,4 @@ def test_a_fault_after_a_heartbeat_waits_for_one_on_the_leader():
 def test_it_is_skipped_with_the_reason_where_none_is_seen():
     receipt, asked = beaten("no heartbeat among 17 packets\n")
     assert (receipt.state, asked) == ("skipped", ["n1"])
-    assert receipt.reason == "no heartbeat of n1 within 5 s: no heartbeat among 17 packets"
+    assert receipt.reason == "no heartbeat from n1 within 5 s: no heartbeat among 17 packets"

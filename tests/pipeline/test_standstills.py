@@ -1,4 +1,4 @@
-"""A time in which the harness itself stood still is in no figure of a run's tables."""
+"""A time in which the harness itself was stalled is in no figure of a run's tables."""
 
 from __future__ import annotations
 

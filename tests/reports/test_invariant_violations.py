@@ -207,7 +207,7 @@ def test_the_second_leader_of_a_term_dates_it_and_is_looked_at_next(fresh: Maker
 def test_of_contents_that_differ_next_is_their_section_or_the_log_of_the_node_at_fault(
     fresh: Maker, held: bool, step: str
 ) -> None:
-    """No chart shows contents, and the first to answer is not the one that stands against most."""
+    """No chart shows contents, and the first to answer is not the one that differs from most."""
     moments = tuple(Digest(node, S * 2 + place, "index", 9, "a") for place, node in enumerate(("n3", "n1", "n2")))
     differ = ReplicasDiffer(nodes=("n3",), moments=moments, since=2 * S + 1)
     files = fresh("valid")

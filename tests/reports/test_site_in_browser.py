@@ -134,7 +134,7 @@ def standstills_are_drawn(listed: Tab) -> None:
     listed.js("page.Compare.a.curves.still = [[1, 4]]")
     for _ in range(2):
         listed.page.click("#cmp-swap")
-    assert "the harness itself stood still" in listed.page.inner_text("#cmp-legend")
+    assert "the harness itself was stalled" in listed.page.inner_text("#cmp-legend")
     assert listed.js(picture) != before
     listed.page.click("#cmp-swap")
 

@@ -1,4 +1,4 @@
-"""A time in which the harness itself stood still is in no figure of the system, and a reader is shown that it was."""
+"""A time in which the harness itself was stalled is in no figure of the system, and a reader is shown that it was."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def test_a_reader_is_shown_when_the_harness_stood_still_and_hears_of_no_outage_t
     outages = outages_text(prepare(read_run(files)))
     stand_still(files, 12 * S, 9 * S)
     (text,) = still_texts(read_run(files))
-    assert text.startswith("The harness itself stood still for 9.0 s, from 12.0 to 21.0 s: ")
+    assert text.startswith("The harness itself was stalled for 9.0 s, from 12.0 to 21.0 s: ")
     results = json.loads(files.results.read_text())
     plan, state = json.loads(files.plan.read_text()), json.loads(files.state.read_text())
     lasted = re.compile(r"for [\d.]+ s")

@@ -176,7 +176,7 @@ function merged(a, b, names) {
   return uPlot.join([a, b].map((run) => [run.time, ...names.map((name) => run[name])]));
 }
 
-// What is drawn behind the curves of a run: its faults, and where the harness itself stood still.
+// What is drawn behind the curves of a run: its faults, and where the harness itself was stalled.
 function bandsOf({ curves }) {
   return { faults: curves?.faults ?? [], still: curves?.still, faultColours: Compare.data.faultColours };
 }
@@ -292,7 +292,7 @@ function drawLegend(a, b) {
       ...families.map((family) => item(`${family} fault`, swatch("swatch band", `f-${family}`, 10, 0, 10))),
       ...(families.length ? [el("li", "bands: while a fault stood, paler while it was installed or healed")] : []),
       ...([a, b].some((run) => run.curves?.still?.length)
-        ? [item("the harness itself stood still", swatch("swatch band", "role", 10, 0, 10))]
+        ? [item("the harness itself was stalled", swatch("swatch band", "role", 10, 0, 10))]
         : []),
       strip("some ok in a quarter of a second", ["o-run-a", 2, 6], ["o-run-b", 2, 6]),
       strip("answers, none of them ok", ["o-no-ok", 0, 10]),

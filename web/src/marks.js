@@ -28,7 +28,7 @@ export function drawBands(context, data, toX, left, right, top, height) {
   context.restore();
 }
 
-// Where the harness itself stood still, over the faults that stood meanwhile.
+// Where the harness itself was stalled, over the faults that stood meanwhile.
 function drawStandstills(context, data, toX, left, right, top, height) {
   context.fillStyle = Ink.quiet;
   for (const [from, to] of data.still ?? []) {

@@ -132,7 +132,8 @@ def system_params(system: System) -> list[click.Parameter]:
         click.Option(
             ["--planted-bug"], metavar="BUG", default="",
             type=_Choice(["", *planted_bugs], f"{system.name} has no planted bugs"),
-            help=f"Plant a bug in the server that the run must find: {', '.join(planted_bugs) or 'it has none'}.",
+            help="Plant a bug in the server for the run to find: "
+            f"{', '.join(planted_bugs) or '(this system has none)'}.",
         ),
     ]  # fmt: skip
     versions, is_default = find_system(DEFAULT).versions, system.name == DEFAULT

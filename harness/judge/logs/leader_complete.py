@@ -97,7 +97,7 @@ class _Highest:
 def leader_complete(probes: Sequence[Probe], damages: Damages) -> Check:
     """Check that no leader lacked committed entries (see the module).
 
-    Nothing is checked after a fault of ours cut a log or destroyed a term, because an entry on a bare majority may be
+    Nothing is checked after an injected fault cut a log or destroyed a term, because an entry on a bare majority may be
     gone.
     """
     cut_at = damages.first(*LOG, "term")
@@ -109,7 +109,7 @@ def leader_complete(probes: Sequence[Probe], damages: Damages) -> Check:
         leaders = {(node, term) for node, term, time in leading if cut_at is None or time < cut_at}
         seen = f"{counted(len(leaders), 'leader')} followed"
         if cut_at is not None:
-            seen += f" until a fault of ours damaged a log or a term at {cut_at / 1e9:.1f} s"
+            seen += f" until an injected fault damaged a log or a term at {cut_at / 1e9:.1f} s"
         skipped = () if leaders else (Skipped(check="leader-complete", why=seen),)
         return Check("leader-complete", "check", "valid", _ASKED, seen, skipped)
     first = {one.node: one for one in reversed(found)}

@@ -74,7 +74,7 @@ class LineProgram:
         deadline = loop.time() + timeout
         while (wait := self._not_before - loop.time()) > 0 and self._running is None:
             if wait > deadline - loop.time():
-                raise NotSentError("the program ended and has not been restarted yet")
+                raise NotSentError("the program exited and has not been restarted yet")
             await asyncio.sleep(wait)
         child = self._running or self._start(loop)
         self._id += 1
@@ -249,7 +249,7 @@ class _Child:
             code = self.process.wait(_EXIT_CODE_S)
         except subprocess.TimeoutExpired:
             return "it closed its standard output"
-        return f"it ended with exit code {code}" if code >= 0 else f"it was killed by signal {-code}"
+        return f"it exited with code {code}" if code >= 0 else f"it was killed by signal {-code}"
 
     def end(self, why: str) -> None:
         """Kill the process and its children, and resolve the open requests.  The owner waits for the exit."""

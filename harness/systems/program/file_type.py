@@ -253,7 +253,7 @@ def _check(found: SystemFile) -> None:
     for number, role in enumerate(found.roles):
         _check_role(f"roles[{number}]", role, {*OF_A_NODE, *options})
     if found.roles[0].task:
-        raise ValueError("roles[0] is a task: put the role that serves first")
+        raise ValueError("roles[0] is a task: list the serving role first")
     names = [role.name for role in found.roles]
     if twice := {name for name in names if names.count(name) > 1}:
         raise ValueError(f"more than one of the roles has the name {min(twice)}: give each its own")

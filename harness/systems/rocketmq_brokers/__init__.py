@@ -31,7 +31,7 @@ DESIGN: Final = "https://github.com/apache/rocketmq/blob/rocketmq-all-5.3.3/docs
 #: The design of the set of replicas in sync, confirmed offsets and epochs.
 HA_DESIGN: Final = "https://github.com/apache/rocketmq/blob/rocketmq-all-5.3.3/docs/en/controller/design.md"
 _QUEUES: Final = ("queues",)
-QUEUES: Final = Option(name="queues", default=4, least=1, most=64, help="Number of queues of the topic.")
+QUEUES: Final = Option(name="queues", default=4, least=1, most=64, help="Number of queues in the topic.")
 
 DLEDGER: Final = System(
     name="rocketmq-dledger",

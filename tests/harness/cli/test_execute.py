@@ -372,12 +372,12 @@ def test_a_cluster_that_was_up_or_is_to_be_kept_stays_up(world: World, up_before
 
 def test_a_server_that_dies_at_start_is_255_with_the_end_of_its_log(world: World) -> None:
     world.at["start"] = raising(
-        NotReadyError("the server on n2 ended while starting; the last lines of its log:\nboom")
+        NotReadyError("the server on n2 exited while starting; the last lines of its log:\nboom")
     )
     assert world.run() == 255
     assert world.said.count("boom") == 1
     assert world.steps[-5:] == ["collect", "kill", "cluster down", "unlock", "stop Spark"]
-    assert RunState.read(world.files.state).failures[0].startswith("the server on n2 ended while starting")
+    assert RunState.read(world.files.state).failures[0].startswith("the server on n2 exited while starting")
 
 
 @pytest.mark.parametrize(
@@ -465,7 +465,7 @@ def counting(world: World, monkeypatch: pytest.MonkeyPatch) -> World:
 def test_a_process_that_the_kernel_ended_is_no_finding_about_the_system(counting: World) -> None:
     """Also where a fault that takes memory away was planned, and never tried."""
     assert counting.run() == 255
-    assert "OOM killer ended processes" in counting.results["harness_failure"]
+    assert "OOM killer killed processes" in counting.results["harness_failure"]
 
 
 def test_a_process_that_has_ended_by_the_end_makes_the_run_unknown(world: World) -> None:
@@ -478,7 +478,7 @@ def test_a_process_that_has_ended_by_the_end_makes_the_run_unknown(world: World)
 def test_a_fault_that_takes_memory_away_explains_it(counting: World, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ToyFaults, "tried", frozenset({"memory-pressure"}))
     assert counting.run() in BLAMELESS
-    assert any("OOM killer ended processes" in warning for warning in counting.results["warnings"])
+    assert any("OOM killer killed processes" in warning for warning in counting.results["warnings"])
 
 
 @pytest.mark.parametrize(

@@ -370,7 +370,7 @@ class BusyForAMoment(ToyNemesis):
 def test_what_is_in_use_for_a_moment_is_healed_a_moment_later(tmp_path: Path, register: ToyRegister) -> None:
     scene = Scene(tmp_path, register, nemesis=BusyForAMoment).run()
     assert (scene.state.failures, scene.state.unhealed) == ([], [])
-    assert scene.state.warnings == ["toy was healed, but not at the first try: umount: target is busy"]
+    assert scene.state.warnings == ["toy was healed, but not on the first try: umount: target is busy"]
     assert "final-reads" in scene.state.moments
 
 

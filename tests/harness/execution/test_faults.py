@@ -272,10 +272,10 @@ def raising(error: Exception) -> Callable[..., None]:
 
 
 def test_a_process_that_does_not_come_up_again_is_the_systems_finding() -> None:
-    view = SystemView(system(raising(NotReadyError("n1 ended while starting"))), dict)
+    view = SystemView(system(raising(NotReadyError("n1 exited while starting"))), dict)
     with pytest.raises(StartError) as caught:
         view.start(["n1"])
-    assert caught.value.reasons == {"n1": "n1 ended while starting"}
+    assert caught.value.reasons == {"n1": "n1 exited while starting"}
 
 
 def test_a_transfer_is_asked_of_the_leader_in_its_term(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -246,18 +246,18 @@ def test_what_a_restart_loses_is_a_violation(tmp_path: Path, register: ToyRegist
 
 def test_a_system_that_does_not_start_again_is_its_own_finding(tmp_path: Path, register: ToyRegister) -> None:
     scene = Scene(tmp_path, register, RESTARTING)
-    scene.system.fails = NotReadyError("the server on n2 ended while starting")
+    scene.system.fails = NotReadyError("the server on n2 exited while starting")
     scene.run()
     assert scene.state.failures == []
-    assert scene.state.restart_failed == "the server on n2 ended while starting"
+    assert scene.state.restart_failed == "the server on n2 exited while starting"
     assert RunState.read(scene.state.path).restart_failed == scene.state.restart_failed  # type: ignore[arg-type]
     assert "restarted" not in scene.state.moments
 
 
 def test_those_that_did_start_get_the_time_to_answer(tmp_path: Path, register: ToyRegister) -> None:
-    """Or nothing shows which node it was that did not, and whether a fault of ours had damaged its files."""
+    """Or nothing shows which node it was that did not, and whether an injected fault had damaged its files."""
     scene = Scene(tmp_path, register, RESTARTING)
-    scene.system.fails = NotReadyError("the server on n2 ended while starting")
+    scene.system.fails = NotReadyError("the server on n2 exited while starting")
     scene.run()
     after = scene.state.moments["restarting"]
     assert {probe.node for probe in scene.probes.all if probe.answered and probe.time > after} == set(register.names)

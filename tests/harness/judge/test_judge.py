@@ -403,7 +403,7 @@ def test_every_fall_of_every_node_is_reported_also_that_of_one_that_was_restarte
         Fall("n2", 10 * S, 15, 90, restarted=True),
     )
     assert check.seen.startswith("n1's log ended at 10 at 6.0 s although 90 had been committed there")
-    assert ", and 2 more such falls (n1 at 9.0 s, n2 at 10.0 s)" in check.seen
+    assert ", and 2 more like it (n1 at 9.0 s, n2 at 10.0 s)" in check.seen
 
 
 @pytest.mark.parametrize("pids", [(7, 7), (0, 0), (7, 0)])
@@ -1016,14 +1016,14 @@ def test_gate_kept_pace_wants_an_open_loop_to_issue_what_was_due(a_second: float
 def test_gate_kept_pace_wants_a_harness_that_did_not_stand_still(seconds: int, verdict: str) -> None:
     check = check_named("kept-pace", judged(with_state(pace=PACE, standstills=[(10 * S, (10 + seconds) * S)])))
     assert check.verdict == verdict
-    assert f"the harness stood still for {math.ceil(100 * seconds / 58)} % of the main phase" in check.seen
+    assert f"the harness was stalled for {math.ceil(100 * seconds / 58)} % of the main phase" in check.seen
 
 
 def test_what_is_too_late_or_too_long_does_not_read_like_the_limit() -> None:
     late = with_state(pace={**PACE, "late_p99_ms": 1000.2})
     assert "99 of 100 at most 1001 ms late (at most 1000 are asked for)" in unknown_because("kept-pace", late)
     still = with_state(standstills=[(10 * S, 16 * S)])  # of 58 s
-    assert "stood still for 11 % of the main phase (at most 10 % are" in unknown_because("kept-pace", still)
+    assert "was stalled for 11 % of the main phase (at most 10 % are" in unknown_because("kept-pace", still)
 
 
 # -- all together ------------------------------------------------------------------------------------------------------

@@ -106,7 +106,7 @@ def test_after_a_fault_of_ours_cut_a_log_nothing_is_asked(kind: Any, verdict: st
 
 def test_leaders_are_followed_until_a_fault_of_ours_cut_a_log_and_without_one_nothing_was_judged() -> None:
     damages = Damages((Damage("n3", "f", "data", 3 * S, 4 * S),))
-    cut = "until a fault of ours damaged a log or a term at 3.0 s"
+    cut = "until an injected fault damaged a log or a term at 3.0 s"
     none = reported(*KNOWN, *leads(5, end=90), damages=damages)
     assert (state_of(none.to_json()), none.seen) == ("skipped", f"0 leaders followed {cut}")
     one = reported(*KNOWN, *leads(2, end=90), *leads(5, end=90, term=4), damages=damages)

@@ -178,7 +178,7 @@ CUT = Damages((Damage("n1", "f", "data", round(1.1 * S), round(1.2 * S)),))
 def test_a_log_that_a_fault_of_ours_cut_is_left_out_until_it_is_whole_again() -> None:
     check = reported(*SHORT, damages=CUT)
     assert check.verdict == "valid"
-    assert check.seen.endswith("(1 left out on n1: a fault of ours had cut the log there)")
+    assert check.seen.endswith("(1 left out on n1: an injected fault had cut the log there)")
     whole = [probe(2, end=95, committed=95), probe(2.25, end=30, committed=95), probe(2.5, end=30, committed=95)]
     assert reported(*SHORT, probe(1.75, end=90, committed=90), *whole, damages=CUT).verdict == "invalid"
     assert check_committed_prefix(SHORT, CUT).verdict == "valid"

@@ -61,7 +61,7 @@ def test_an_entry_that_our_own_fault_made_unreadable_is_a_note() -> None:
     answers = (probe(1), probe(30, undecodable=2))
     check = check_of(with_probes(*answers, receipts=(receipt(), damaged("n2", 20))))
     assert (check.verdict, list(only(check, Alarms).notes)) == (
-        "valid", ["n2 could not read 2 committed entries after a fault of ours had damaged its files"],
+        "valid", ["n2 could not read 2 committed entries after an injected fault had damaged its files"],
     )  # fmt: skip
     for other in (damaged("n1", 20), damaged("n2", 40)):
         assert check_of(with_probes(*answers, receipts=(receipt(), other))).verdict == "invalid"
@@ -111,7 +111,7 @@ def test_a_fault_that_says_what_no_log_may_say_is_the_same_violation() -> None:
     assert pattern.nodes == ("n2",)
     excused = check_of(with_probes(probe(1, fault=GAVE_UP), receipts=(receipt(), damaged("n2", 0.5))))
     assert excused.verdict == "valid"
-    assert "after a fault of ours had damaged its files" in excused.seen
+    assert "after an injected fault had damaged its files" in excused.seen
 
 
 def test_a_fault_of_our_set_up_is_a_failure_of_ours() -> None:
@@ -130,7 +130,7 @@ def test_a_server_without_memory_under_memory_pressure_is_no_failure_of_ours() -
     check = check_of(squeezed)
     assert check.verdict == "valid"
     assert "once 'OutOfMemoryError' on n2 (the server ran out of the memory" in check.seen
-    assert "under a fault of ours that is meant to cause it" in check.seen
+    assert "under an injected fault that is meant to cause it" in check.seen
     for receipts in (pressed[1:], [replace(pressed[0], state="skipped")]):
         (failure,) = setup_failures(replace(squeezed, receipts=receipts))
         assert failure.startswith("once 'OutOfMemoryError' on n2")
@@ -170,7 +170,7 @@ def test_only_a_fault_that_ends_processes_explains_one_that_ended(fault: str, ve
 
 def test_a_process_that_a_healing_found_gone_is_a_doubt_of_a_system_without_probes_too() -> None:
     slowed = receipt("cpu-starve", nodes=("n2", "n3"), witness={"inside": 1, "ended": ["n2"]})
-    text = "n2's process ended while cpu-starve stood (20.0 to 30.0 s), which ends no process"
+    text = "n2's process exited while cpu-starve stood (20.0 to 30.0 s), which ends no process"
     for probes in ((), (probe(15), probe(30.5, pid=78))):
         check = check_of(with_probes(*probes, receipts=(slowed,)))
         assert (check.verdict, check.seen) == ("unknown", text)

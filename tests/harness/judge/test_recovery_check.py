@@ -270,7 +270,7 @@ def later(moment: int | None, at: int, by: int) -> int | None:
 
 
 def stood_still(run: Recorded, at: int, by: int) -> Recorded:
-    """The same run, in which the harness stood still for ``by`` ns at ``at``."""
+    """The same run, in which the harness was stalled for ``by`` ns at ``at``."""
     operations = tuple(
         replace(op, invoked=later(op.invoked, at, by), returned=later(op.returned, at, by)) for op in run.operations
     )
@@ -395,7 +395,7 @@ def test_a_damaged_node_that_refuses_the_restart_at_the_end_has_answered() -> No
     anew = [replace(one, pid=8) if one.pid and one.time > 123 * S else one for one in probes_of(silent=("n3",))]
     run = replace(recorded(tuple(anew)), receipts=(receipt(), damaged()))
     run.state.moments["restarting"] = 123 * S
-    run.state.restart_failed = "n3 ended while starting"
+    run.state.restart_failed = "n3 exited while starting"
     assert check_of(run).verdict == "valid"
     assert check_of(run).seen.endswith("; " + REFUSED)
     assert check_of(replace(run, receipts=(receipt(),))).verdict == "invalid"
@@ -406,7 +406,7 @@ def test_a_node_that_refuses_only_the_restart_at_the_end_is_named() -> None:
     answers = [Probe(round(124.5 * S), node, "follower", 2, "n1", 0, 500, 500, 500, pid=9) for node in ("n1", "n2")]
     run = replace(recorded((*probes_of(), *answers)), receipts=(receipt(), damaged()))
     run.state.moments["restarting"] = 124 * S
-    run.state.restart_failed = "n3 ended while starting"
+    run.state.restart_failed = "n3 exited while starting"
     assert (check_of(run).verdict, check_of(run).seen.partition("; ")[2]) == ("valid", REFUSED)
     silent = replace(run, probes=run.probes[:-1])
     assert check_of(silent).verdict == "invalid", "n2 was not damaged"
@@ -488,7 +488,7 @@ def test_no_quorum_is_left_where_most_refuse_to_start_on_what_we_damaged() -> No
     run = recorded(probes_of(stuck=("n2",), silent=("n1", "n3")))
     vain = asked_in_vain(range(61, 122), "read", "write")
     check = check_of(replace(run, operations=(*OPERATIONS[:3], *vain), receipts=(receipt(), both)))
-    ours = "faults of ours damaged files of n1 and n3, without which no quorum is left"
+    ours = "injected faults damaged files of n1 and n3, without which no quorum is left"
     assert (check.verdict, check.seen) == (
         "unknown",
         f"no read and no write succeeded after the attempt to heal, but {ours}",

@@ -98,8 +98,8 @@ def test_a_planted_bug_that_only_other_checks_could_have_met_is_missing(go: Go) 
         (0, None, "", "left no results"),
         (1, VALID, "", "exited with 1 although its results say valid"),
         (77, VALID, "", "last words"),
-        (0, None, "os.kill(os.getpid(), signal.SIGKILL)", "ended by SIGKILL; last words"),
-        (0, None, "os.kill(os.getpid(), signal.SIGSEGV)", "ended by SIGSEGV"),
+        (0, None, "os.kill(os.getpid(), signal.SIGKILL)", "killed by SIGKILL; last words"),
+        (0, None, "os.kill(os.getpid(), signal.SIGSEGV)", "killed by SIGSEGV"),
     ],
 )
 def test_what_broke_down_is_ours_and_may_be_tried_again(go: Go, code: int, results: Any, more: str, said: str) -> None:
@@ -115,7 +115,7 @@ def test_what_broke_down_is_ours_and_may_be_tried_again(go: Go, code: int, resul
         (1, {**INVALID, "harness_failure": "n2 did not answer"}, "", "linearizable: no; n2 did not answer"),
         (255, {**INVALID, "harness_failure": "n2 did not answer"}, "", "n2 did not answer"),
         (0, INVALID, "", "exited with 0 although its results say invalid"),
-        (0, INVALID, "os.kill(os.getpid(), signal.SIGKILL)", "linearizable: no; ended by SIGKILL"),
+        (0, INVALID, "os.kill(os.getpid(), signal.SIGKILL)", "linearizable: no; killed by SIGKILL"),
         (254, INVALID, "", "linearizable: no; last words"),
         (130, {**INVALID, "harness_failure": "disk full"}, "", "linearizable: no; disk full; interrupted"),
     ],

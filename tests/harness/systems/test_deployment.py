@@ -367,7 +367,7 @@ def test_wipe_removes_data_and_logs_of_any_system_and_keeps_the_programs(scene: 
 def test_a_command_that_fails_names_node_and_step(scene: Scene) -> None:
     shutil.rmtree(scene.home)
     scene.home.touch()
-    with pytest.raises(RemoteError, match=r"n1: mkdir ended with 1: .*mkdir"):
+    with pytest.raises(RemoteError, match=r"n1: mkdir exited with 1: .*mkdir"):
         scene.system.install()
 
 
@@ -420,7 +420,7 @@ def test_a_server_that_dies_at_start_shows_the_end_of_its_log(scene: Scene) -> N
     scene.program.write_text("#!/bin/sh\n[ -e failed ] && exec sleep 60\ntouch failed\necho Exception: boom\n")
     scene.system.install()
     scene.toy.ready = lambda shell: False
-    with pytest.raises(NotReadyError, match=r"the server on n1 ended while starting; (?s:.*)Exception: boom"):
+    with pytest.raises(NotReadyError, match=r"the server on n1 exited while starting; (?s:.*)Exception: boom"):
         scene.system.start(["n1"])
     assert scene.system.died_starting == {"n1"}
     scene.toy.ready = lambda shell: True  # the program goes on at its second start

@@ -51,7 +51,7 @@ def test_a_replica_that_differs_is_a_violation_at_any_time_of_the_run() -> None:
         "replicas-differ",
         ["n3"],
     )
-    assert found.seen == "at index 9 n3 stands against n1 and n2; at index 9 n3 held x, n1 and n2 held a"
+    assert found.seen == "at index 9 n3 differs from n1 and n2; at index 9 n3 held x, n1 and n2 held a"
     assert found.findings[0].since == 30 * S
     assert [(one.node, one.digest) for one in only(found, ReplicasDiffer).moments] == [
         ("n1", "a"),
@@ -65,7 +65,7 @@ def test_who_stands_against_how_many_is_counted_over_all_indexes() -> None:
     found = check(*same(1)[:2], probe(1, "n3", 9, "x"), *later)
     assert only(found, ReplicasDiffer).by_node == {"n3": 2}
     assert indexes(found) == [9, 20]
-    assert found.seen.startswith("at index 9 n3 stands against n1 and n2, and so at 1 more index; ")
+    assert found.seen.startswith("at index 9 n3 differs from n1 and n2, and so at 1 more index; ")
 
 
 def test_at_other_indexes_it_is_so_only_where_the_same_nodes_differ() -> None:
@@ -73,7 +73,7 @@ def test_at_other_indexes_it_is_so_only_where_the_same_nodes_differ() -> None:
         return [probe(at, node, round(at * 10), "y" if node == odd else "b") for node in NODES]
 
     first = [*same(1)[:2], probe(1, "n3", 9, "x")]
-    sentence = "at index 9 n3 stands against n1 and n2, and "
+    sentence = "at index 9 n3 differs from n1 and n2, and "
     assert check(*first, *later(2, "n3"), *later(3, "n3")).seen.startswith(f"{sentence}so at 2 more indexes;")
     assert check(*first, *later(2, "n3"), *later(3, "n1")).seen.startswith(f"{sentence}contents differ at 2 more ind")
 
@@ -89,7 +89,7 @@ def test_the_differences_that_were_seen_first_and_last_are_listed_however_many_t
 
 def test_where_no_side_has_the_most_both_are_named() -> None:
     found = check(probe(1, "n1", 9, "a"), probe(1, "n2", 9, "x"), back=("n1", "n2"))
-    assert (list(found.findings[0].nodes), found.seen[:30]) == (["n1", "n2"], "at index 9 n1 stands against n")
+    assert (list(found.findings[0].nodes), found.seen[:28]) == (["n1", "n2"], "at index 9 n1 differs from n")
 
 
 def test_of_two_that_differ_the_one_that_is_in_the_minority_elsewhere_is_blamed() -> None:
@@ -98,7 +98,7 @@ def test_of_two_that_differ_the_one_that_is_in_the_minority_elsewhere_is_blamed(
     found = check(*rest, *at_the_end)
     assert (list(found.findings[0].nodes), only(found, ReplicasDiffer).by_node) == (["n2"], {"n2": 3})
     held = "at index 9 n2 held x, n1 held a"
-    assert found.seen == f"at index 9 n2 stands against n1, and so at 2 more indexes; {held}"
+    assert found.seen == f"at index 9 n2 differs from n1, and so at 2 more indexes; {held}"
     both = check(*rest, *at_the_end, probe(70, "n1", 30, "d"), probe(70, "n2", 30, "e"), probe(70, "n3", 30, "e"))
     assert only(both, ReplicasDiffer).by_node == {"n1": 2, "n2": 3}, "at index 9 both are suspects"
 
@@ -178,7 +178,7 @@ def test_when_all_is_quiet_equal_applied_indexes_must_have_equal_contents() -> N
     rest = [*at_rest("n1", 30, "a"), *at_rest("n2", 30, "a"), *at_rest("n3", 28, "x")]
     found = check(*rest, quiet=55)
     assert (found.verdict, list(found.findings[0].nodes)) == ("invalid", ["n3"])
-    assert found.seen.startswith("at applied index 30 n3 stands against n1 and n2")
+    assert found.seen.startswith("at applied index 30 n3 differs from n1 and n2")
     fine = [*rest[:4], *at_rest("n3", 28, "a")]
     assert check(*fine, quiet=55).verdict == "valid"
 

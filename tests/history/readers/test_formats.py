@@ -524,7 +524,10 @@ def test_utf_16_without_a_mark_is_named(name: str, order: str, tmp_path: Path) -
         ('[{"process": 0, "type": "invoke", "f": "write"}] x', "line 1: expected the end of the file"),
         ('{"f": "read", "start": 5, "end": 3}', "line 1: the operation ends at 3, before it starts at 5"),
         ('{"f": "read", "start": "soon", "end": 3}', "'start' must be a number or an ISO 8601 date"),
-        ('{"f": "read", "start": 5, "end": 6, "type": "failed"}', "an operation ends as one of ok, fail, info"),
+        (
+            '{"f": "read", "start": 5, "end": 6, "type": "failed"}',
+            "expected an operation to end as one of ok, fail, info",
+        ),
         ('{"f": "read", "start": 5, "end": null, "type": "ok"}', "has an end, which is missing"),
         ("f,value,start,end\nread,1,2\n", "line 2: expected 4 cells, found 3"),
         ("f,value,start,start\nread,1,2,3\n", "two columns have the same name"),

@@ -164,7 +164,7 @@ def test_values(spelt: Any, value: Any, tmp_path: Path) -> None:
         (whole(reference(2), Fressian(), block(4, b"\xe5" * 300)), "nested at most 100 deep"),
         (whole(reference(2), Fressian(), block(4, b"\x81")), "expected one of 0 earlier values, found number 1"),
         (whole(reference(2), Fressian(), block(4, b"\xfd")), "found the end of a list"),
-        (whole(reference(2), Fressian(), block(4, b"\xce")), "found the code 0xce"),
+        (whole(reference(2), Fressian(), block(4, b"\xce")), "found code 0xce"),
         (whole(reference(2), Fressian(), block(4, b"\xe3\x40\xff")), "expected a count"),
         (whole(reference(2), Fressian(), block(4, b"\xc0\xe5\x01")), "expected the fields of map"),
         (

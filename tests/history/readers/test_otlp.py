@@ -1,4 +1,4 @@
-"""OpenTelemetry's spans, as several exporters write them, read by a mapping."""
+"""OpenTelemetry spans, as several exporters write them, read by a mapping."""
 
 from __future__ import annotations
 

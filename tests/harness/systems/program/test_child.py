@@ -66,10 +66,10 @@ def test_the_request_is_one_line_of_json(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("way", "why"),
     [
-        ("dies", "it ended with exit code 3"),
-        ("dies-with-a-word", r"it ended with exit code 3 \(no such table\)"),
+        ("dies", "it exited with code 3"),
+        ("dies-with-a-word", r"it exited with code 3 \(no such table\)"),
         ("is-killed", "it was killed by signal 9"),
-        ("dies-half-way", "it ended with exit code 0"),
+        ("dies-half-way", "it exited with code 0"),
         ("garbage", "expected a JSON object: .*Connected to n1"),
         ("no-object", "expected a JSON object, found list"),
         ("not-a-number", "expected a JSON object: "),

@@ -112,7 +112,7 @@ def test_a_node_of_another_role_than_the_first_is_asked_as_well(tmp_path: Path) 
 @pytest.mark.parametrize(
     ("probe", "error"),
     [
-        ("exit 1", "OSError: it ended with exit code 1"),
+        ("exit 1", "OSError: it exited with code 1"),
         ("""echo '{"id":1,"type":"fail","error":"no node"}'""", "ValueError: no node"),
         ("""echo '{"id":1,"type":"ok","value":3}'""", "ValueError: an answer without figures"),
     ],

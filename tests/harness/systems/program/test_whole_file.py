@@ -195,7 +195,7 @@ WRONG = [
     ('"etc/proxy.conf"', '"/etc/proxy.conf"', r"roles\[2\]: '/etc/proxy.conf' must be a path below {home}"),
     ('keep = ["etc/', 'keep = ["../', r"roles\[2\]: '../\*.conf' must be a path below {home}"),
     ("task = true", "task = true\nready = { port = 1 }", r"roles\[1\].ready: a task is done when its command ends"),
-    ('ready = { port = 7000 }', 'task = true', r"roles\[0\] is a task: put the role that serves first"),
+    ('ready = { port = 7000 }', 'task = true', r"roles\[0\] is a task: list the serving role first"),
 ]  # fmt: skip
 
 
