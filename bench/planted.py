@@ -93,7 +93,7 @@ def caught(bug: str, row: Row) -> bool:
 def table(results: Mapping[str, Sequence[Row]]) -> str:
     """Return the table of docs/planted-bugs.md."""
     lines = [
-        "| bug | version, workload | nemesis, seconds | must name it | caught | by which checks |",
+        "| bug | version, workload | nemesis, seconds | check that must report it | caught | by which checks |",
         "| --- | --- | --- | --- | --- | --- |",
     ]
     for trial in TRIALS:

@@ -101,7 +101,7 @@ RIGHT: Final = (
 def table(results: Mapping[str, Sequence[Row]]) -> str:
     """Return the tables of docs/planted-bugs.md."""
     lines = [
-        "| bug | workload | nemesis | must be named | caught | findings and checks |",
+        "| bug | workload | nemesis | must be reported | caught | findings and checks |",
         "| --- | --- | --- | --- | --- | --- |",
     ]
     for wrong in WRONG:
