@@ -16,7 +16,7 @@ from bench.generated import with_table
 from history.records.violations import counterexamples_of
 
 ROOT: Final = Path(__file__).resolve().parents[1]
-#: Exit codes of a run that was judged; any other is a failure of the harness.
+#: Exit codes of a run that was judged; any other is a harness failure.
 JUDGED: Final = (0, 1, 2)
 #: The bench gives up on a series after this many harness failures.
 MAX_FAILURES: Final = 5

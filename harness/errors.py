@@ -22,7 +22,7 @@ from typing import ClassVar
 
 
 class HarnessError(Exception):
-    """A failure of the harness, which is neither a verdict nor an answer of the system under test."""
+    """A harness failure, which is neither a verdict nor an answer of the system under test."""
 
     exit_code: ClassVar[int] = 255
 

@@ -40,7 +40,7 @@ class RunState:
     - ``ended_roles``: nodes, and the roles whose processes were not running at the run's end.
     - ``died_starting``: the nodes on which a process exited during the last start.
     - ``restart_failed``: why the system did not serve again after the restart at the end.  This counts as a finding
-      about the system, not as a failure of the harness.
+      about the system, not as a harness failure.
     - ``logless``: the nodes that answered probes but never reported ``applied``.  Probes cannot show this, because they
       also have -1 for a node that has applied nothing.
     """
@@ -69,7 +69,7 @@ class RunState:
         self.moments.setdefault(moment, time)
 
     def fail(self, text: str) -> None:
-        """Record a failure of the harness.  The first one is the reason, later ones are consequences."""
+        """Record a harness failure.  The first one is the reason, later ones are consequences."""
         if text not in self.failures:
             self.failures.append(text)
 

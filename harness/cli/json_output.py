@@ -59,7 +59,7 @@ def run_document(files: RunFiles, code: int | None = None, judged: Results | Non
 
 
 def _failure(files: RunFiles) -> str | None:
-    """Return the first failure of the harness in a run, or None."""
+    """Return the first harness failure in a run, or None."""
     try:
         failures = RunState.read(files.state).failures
     except ValueError as error:

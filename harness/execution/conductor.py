@@ -99,7 +99,7 @@ class Conductor:
         self._no_more_faults.set()
 
     def run(self) -> None:
-        """Conduct all phases.  Failures of the harness are recorded in the run's state and never raised."""
+        """Conduct all phases.  Harness failures are recorded in the run's state and never raised."""
         try:
             asyncio.run(self._conduct())
         except* Exception as group:  # even a bug in the harness must end the run in an orderly way

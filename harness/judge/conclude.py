@@ -72,7 +72,7 @@ def conclude(run: Recording, session: Callable[[], SparkSession] | None) -> Conc
     ``session`` returns a Spark session.  If it is None, or Spark fails, this process judges the run itself, with the
     same functions.
     Raises CheckError if the recorded files cannot be read or the pipeline fails, which is never the system's fault.
-    Whatever cannot be written is recorded in the results as a failure of the harness.
+    Whatever cannot be written is recorded in the results as a harness failure.
     """
     timings: dict[str, float] = {}
     try:

@@ -78,7 +78,7 @@ def _node_alarms(recorded: Recorded, damages: Damages) -> Check:
 
 
 def setup_failures(recorded: Recorded) -> list[str]:
-    """Return alarms about how the harness set up the system, which are failures of the harness."""
+    """Return alarms about how the harness set up the system, which are harness failures."""
     known = recorded.alarms
     hits = _with_faults(known, recorded.log_hits, recorded.probes)
     wanted = _wanted(recorded, hits)

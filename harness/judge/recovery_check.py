@@ -354,7 +354,7 @@ def _harness_cause(found: RecoveryFindings, recorded: Recorded, limit: float) ->
 
 
 def _failed_set_up(recorded: Recorded) -> str:
-    """Return the first failure of the harness in words, or an empty string."""
+    """Return the first harness failure in words, or an empty string."""
     failures = [*recorded.state.failures, *setup_failures(recorded)]
     return f"the harness failed ({failures[0]})" if failures else ""
 

@@ -23,7 +23,7 @@ VERSION: Final = 1
 _HEADINGS: Final[dict[Outcome, str]] = {
     "violation": "unexpected violations",
     "missing-violation": "expected violations that did not appear",
-    "harness-failure": "failures of the harness",
+    "harness-failure": "harness failures",
     "unknown": "proved nothing",
     "not-run": "not run",
 }
@@ -151,7 +151,7 @@ def _cell_json(result: CellResult) -> dict[str, Any]:
 def _sums(results: SuiteResults) -> str:
     parts = [f"{count} {outcome}" for outcome, count in sorted(results.counts.items())]
     again = retried(results.cells)
-    parts += [f"{counted(again, 'attempt')} repeated after a failure of the harness"] if again else []
+    parts += [f"{counted(again, 'attempt')} repeated after a harness failure"] if again else []
     often = "once" if results.renewed == 1 else f"{results.renewed} times"
     parts += [f"cluster recreated {often}"] if results.renewed else []
     return ", ".join(parts)

@@ -85,7 +85,7 @@ class Alarm:
     """A phrase in a node's log, its meaning, and what follows.  Lines that also contain ``unless`` do not count.
 
     A ``violation``: no healthy system writes it.  A ``note``: worth knowing, but proves nothing.  ``harness``: the
-    set-up is wrong, which is a failure of the harness.  On nodes that were struck by a fault named in
+    set-up is wrong, which is a harness failure.  On nodes that were struck by a fault named in
     ``wanted_by``, that is only a note, because the fault meant to cause it.
     """
 

@@ -9,7 +9,7 @@
     ScheduleError         a schedule that is impossible                         (a ValueError)
     OptionError           an unknown option, or a value out of its bounds       (a ValueError)
 
-Every other exception (a node that cannot be reached, a full disk) is a failure of the harness, and is raised unchanged
+Every other exception (a node that cannot be reached, a full disk) is a harness failure, and is raised unchanged
 after an attempt to heal.
 """
 

@@ -39,7 +39,7 @@ class Completed:
 class StartError(Exception):
     """A process of the system under test was started but did not answer in time.
 
-    This is a finding about the system, not a failure of the harness: a heal that raises it is recorded as unfinished,
+    This is a finding about the system, not a harness failure: a heal that raises it is recorded as unfinished,
     and the run goes on.  ``reasons`` maps each node to what is known (the last lines of its log).
     """
 
@@ -62,7 +62,7 @@ class Nodes(Protocol):
         """Run one command on each node, in parallel, and return when all have ended.
 
         An exit code other than 0 is a normal result.  Raises the harness's own exception if a node cannot be reached or
-        a command exceeds its timeout.  That is a failure of the harness, which a nemesis does not catch.
+        a command exceeds its timeout.  That is a harness failure, which a nemesis does not catch.
         """
         ...
 

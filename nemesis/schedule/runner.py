@@ -106,7 +106,7 @@ class Runner:
     def run(self, stop: threading.Event) -> None:
         """Run the schedule until it ends or ``stop`` is set, then heal all active faults.
 
-        Raises the first failure of the harness, if any, after healing.
+        Raises the first harness failure, if any, after healing.
         """
         queue = StepQueue(self._schedule, self._ctx.clock.now())
         try:

@@ -539,7 +539,7 @@ def test_runs_on_a_file_system_that_only_spark_reads(spark, judged, tmp_path) ->
 @pytest.mark.spark
 @pytest.mark.parametrize("large", [10, 1 << 30])
 def test_a_run_has_the_same_rows_by_its_uri(spark, judged, tmp_path, large: int) -> None:
-    """Also what its state says counts: standstills, and a failure of the harness before there were results."""
+    """Also what its state says counts: standstills, and a harness failure before there were results."""
     run = judged(1)
     stand_still(run, 8 * SECOND, 30 * SECOND)
     run.state.write_text(json.dumps({**json.loads(run.state.read_text()), "failures": ["SSH to n3 was lost"]}))

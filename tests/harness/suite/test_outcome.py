@@ -79,7 +79,7 @@ def test_a_violation_that_was_proven_outranks_a_failure_of_the_suite_itself(jour
 
 def test_the_summary_says_first_what_is_wrong_and_how_to_do_it_again(journal: Journal) -> None:
     text = summary(results(journal, why_ended="stopped after ours"))
-    parts = ["unexpected violations", "expected violations that did not appear", "failures of the harness",
+    parts = ["unexpected violations", "expected violations that did not appear", "harness failures",
              "proved nothing", "not run", "cells"]  # fmt: skip
     places = [text.index(f"\n{part}\n") for part in parts]
     assert places == sorted(places)
