@@ -80,7 +80,7 @@ def after(made: Sequence[Made], operations: Sequence[Operation]) -> list[Operati
 
 
 def _spelled(made: Made, operations: Sequence[Operation]) -> Made:
-    """Return a transaction with the keys that the history has: the digits of a JSON key may be a string there, too."""
+    """Return a transaction with the keys that the history has: the digits of a JSON key may also be a string there."""
     f, value, result = made
     if f != TXN:
         return made

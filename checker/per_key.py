@@ -86,7 +86,10 @@ def _check(
 def _decided(
     found: ByColumns, operations: Sequence[Operation], scene: Scene, limits: Limits, *, proofs: bool
 ) -> KeyVerdict | None:
-    """Return the verdict by columns with its proof; None if calls must show what is wrong.  Raises CertificateError."""
+    """Return the verdict from columns with its proof; None if calls must show what is wrong.
+
+    Raises CertificateError.
+    """
     result, explained = found.result, unexplained(found.result)
     if proofs and result.verdict == "invalid":
         if (shown := explain_columns(found, operations, scene, limits)) is None:
@@ -142,7 +145,7 @@ def check_keys(
 def _check_registers(
     found: RegisterList, operations: Sequence[Operation], model: Register, options: CheckOptions
 ) -> Report:
-    """Check registers in columns, or by calls where a certificate or a counterexample needs them."""
+    """Check registers in columns, or as calls where a certificate or a counterexample needs them."""
     columns, started = found.columns, options.clock()
     if not options.proofs:
         return check_columns(columns, model, options)

@@ -92,7 +92,7 @@ def find_run(text: str, store: Path) -> RunFiles:
 
 
 def is_history_file(text: str) -> bool:
-    """Return whether a user named a history file, a pipe or another tool's directory rather than a run of ours."""
+    """Return whether a user named a history file, a pipe or another tool's directory rather than one of our runs."""
     from harness.files import file_type  # here, because the checker comes with it
     from harness.jepsen_store import client_files, history_in
 

@@ -1,7 +1,7 @@
 """Undo everything with our tag on every node, to clean up after a killed run.
 
-Failures are always reported: a node fails if something of ours remains after the sweep.  A node that fails or cannot be
-reached does not prevent sweeping the others.
+Failures are always reported: a node fails if anything of the harness remains after the sweep.  A node that fails or
+cannot be reached does not prevent sweeping the others.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ class Swept:
 
 
 def sweep_commands(nodes: Nodes, data_dirs: Mapping[str, str]) -> dict[str, Command]:
-    """Return a command for each node that undoes all our faults, and exits with 0 if nothing of ours is left.
+    """Return a command for each node that undoes all our faults, and exits with 0 if nothing of the harness is left.
 
     It continues stopped processes of the system under test.  If the data filesystem was shut down, it ends these
     processes, because they keep it busy, and mounts the filesystem again.

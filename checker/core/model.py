@@ -163,7 +163,7 @@ class Model:
     def start_with(self, value: Any) -> Model | Sequence[Made]:  # noqa: ARG002 (for subclasses)
         """Return the model with another initial state, or the operations that make that state, before all others.
 
-        ``value`` is JSON, a scalar frozen.  Raises ModelError if it is no state, or if the initial state cannot
+        ``value`` is JSON, a scalar frozen.  Raises ModelError if it is not a state, or if the initial state cannot
         be chosen.
         """
         raise ModelError(f"a {self.name} has no initial value to choose")

@@ -112,7 +112,7 @@ def find_all(result: EngineResult, calls: Sequence[Call], model: Model, limits: 
 def find_by_columns(
     title: str, proof: ColumnProof, operations: Sequence[Operation], model: Model, limits: Limits
 ) -> Findings | None:
-    """Find all violations that the engine ``title`` proved by columns; None if finding them needs calls."""
+    """Find all violations that the engine ``title`` proved from columns; None if finding them needs calls."""
     held: list[Finding] = []
     gone: set[int] = set()
     more, note, count = limits.extended(), None, 0

@@ -11,9 +11,9 @@ identified by its length in pieces and by the piece it began with:
   Conversely, where an unread write stands, no get follows before the next write.  That write is a put or another such
   append, because an append that is shown comes right after the string that it found.)
 
-The chains decide that register in O(n log n): by columns, or by calls if an order is wanted.  If the same string was
-appended more than once, the engine has to find out which append made which value.  Most choices are too early or too
-late; the rest are all tried if they are few.
+The chains decide that register in O(n log n): from columns, or from calls if an order is wanted.  If the same string
+was appended more than once, the engine has to find out which append made which value.  Most choices are too early or
+too late; the rest are all tried if they are few.
 
 Gets that cannot agree on the pieces contradict each other whatever the order.  They are found here, and the chains do
 not see them.
@@ -389,7 +389,7 @@ def _ranks(column: array[int]) -> IntArray:
 
 
 def chains_fit(ends: Ends | None) -> bool:
-    """Return whether the register of strings is linearizable, decided by columns as ``cas_chains`` does.
+    """Return whether the register of strings is linearizable, decided from columns as ``cas_chains`` does.
 
     A value that was never read is a chain of its own.
     """

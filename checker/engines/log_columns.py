@@ -1,4 +1,4 @@
-"""Decide logs by columns: the sweep of ``checker.engines.logs`` on arrays, for one object's operations.
+"""Decide columnar logs: the sweep of ``checker.engines.logs`` on arrays, for one object's operations.
 
 It decides everything that the bounds decide.  Some histories are left to the sweep over calls, which names what is
 wrong with them: those whose operations do not agree on the entries, and those whose values, indexes or functions do not

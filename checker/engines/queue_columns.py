@@ -1,4 +1,4 @@
-"""Decide queues by columns: the conditions of ``engines.queues``, each for all items at once."""
+"""Decide columnar queues: the conditions of ``engines.queues``, each for all items at once."""
 
 from __future__ import annotations
 

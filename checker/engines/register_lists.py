@@ -188,7 +188,7 @@ def certificates(columns: OperationColumns, wanted: NDArray[np.bool_]) -> IntArr
 
 
 def _verified(columns: OperationColumns, order: IntArray, wanted: NDArray[np.bool_]) -> IntArray:
-    """Return for each key the length of its part of the order; -1 if that is no linearization of the key.
+    """Return for each key the length of its part of the order; -1 if that is not a linearization of the key.
 
     The rows of a key must be adjacent.  The rules are those of the definition: each operation occurs once, unless
     it is pending; a read returns the value written last; and no operation comes after one that was invoked after it

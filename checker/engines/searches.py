@@ -1,6 +1,6 @@
 """Searches as engines, which decide nearly any model.
 
-The compiled search also works on columns, without an object for each call.  It judges operations by columns if no other
+The compiled search also works on columns, without an object for each call.  It judges operations in columns if no other
 engine applies and only the verdict is wanted.
 """
 

@@ -1,4 +1,4 @@
-"""Decide sets by columns: the sweep of ``checker.engines.sets`` on arrays, for one object's operations.
+"""Decide columnar sets: the sweep of ``checker.engines.sets`` on arrays, for one object's operations.
 
 It decides sets whose reads grow: each read has every element once, and contains all smaller reads.  If the elements are
 numbered in the order in which they were first seen, a read of size s has returned exactly the elements 0 to s-1, in any

@@ -44,7 +44,7 @@ def each_alone(calls: Sequence[Call]) -> EngineResult:
 
 
 def never_written(columns: OperationColumns, rows: IntArray) -> IntArray:
-    """Find, by columns, the first read to return each value that was never written."""
+    """Find, in columns, the first read to return each value that was never written."""
     distinct, value = dense_ids(columns.value[rows])
     reads = columns.kind[rows] == READ
     written = np.zeros(distinct.size, np.bool_)

@@ -1,4 +1,4 @@
-"""Decide whole histories of registers by columns: all keys in one pass of the zones.
+"""Decide whole columnar histories of registers: all keys in one pass of the zones.
 
 Ranks run key after key, with one place before each key for its initial value; a cluster is a pair of key and value.
 The zones then decide every key at once, because ranks of different keys never mix.  Keys whose values repeat, and keys

@@ -125,7 +125,7 @@ def explain(result: EngineResult, calls: Sequence[Call], scene: Scene, limits: L
 def _find_by_process(result: EngineResult, calls: Sequence[Call], scene: Scene, limits: Limits) -> Findings | None:
     """Find all violations in terms of what each process did before.
 
-    Returns None if the model does not allow that, or if a core is no violation without that knowledge.
+    Returns None if the model does not allow that, or if a core is not a violation without that knowledge.
     """
     same = scene.model.by_process(scene.operations) if result.verdict == "invalid" else None
     if same is None or (anywhere := from_any_state(scene.model, calls)) is None:
@@ -143,7 +143,7 @@ def _find_by_process(result: EngineResult, calls: Sequence[Call], scene: Scene, 
 def explain_columns(
     found: ByColumns, operations: Sequence[Operation], scene: Scene, limits: Limits
 ) -> Explanation | None:
-    """Make the counterexamples of an invalid verdict by columns; None if that needs calls."""
+    """Make the counterexamples of an invalid verdict from columns; None if that needs calls."""
     title, model, proof = found.result.engine, scene.model, found.proof
     findings = None if proof is None else find_by_columns(title, proof, operations, model, limits)
     if findings is None:

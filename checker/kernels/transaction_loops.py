@@ -376,7 +376,7 @@ def adjacency(source: Array, target: Array, kind: Array, nodes: int) -> Any:
 def components(start: Array, targets: Array, kinds: Array, counts: Array, group: Array, layered: bool) -> Any:
     """Number the strongly connected components by Tarjan's algorithm; -1 for a node that is in none with others.
 
-    Only edges whose kind ``counts`` are followed, and only between nodes of one ``group``; -1 is no group.
+    Only edges whose kind ``counts`` are followed, and only between nodes of one ``group``; -1 means no group.
 
     ``layered``: each node becomes two, ``2 * v`` and ``2 * v + 1``.  An rw edge leads from the first of its source
     to the second of its target, an edge out of a helper stays in the layer, and all other edges lead to the first.

@@ -214,7 +214,7 @@ def compiled_search(calls: Sequence[Call], model: Model, limits: Limits, *, proo
 
 
 def decide_columns(numbers: Numbers, invoke: IntArray, ret: IntArray, limits: Limits) -> EngineResult | None:
-    """Return the verdict alone, by columns in the order of distinct invocations; None if calls must decide."""
+    """Return the verdict alone, from columns in the order of distinct invocations; None if calls must decide."""
     moments = _moments(invoke, ret)
     if moments is None:
         return None

@@ -1,4 +1,4 @@
-"""Bounds of a counter's sums by columns: they refute a history in linear time, and spare the search most of its work.
+"""Bounds of a counter's sums, from columns: they refute a history in linear time and spare the search most work.
 
 A read's answer includes everything that had been added, or seen by another read, before the read began, and nothing
 that was begun after it ended (``counter_sums`` has the proof, for numbers of both signs). If a counter only rises, a

@@ -151,6 +151,6 @@ def _wait(handles: dict[int, Process], timeout: float) -> list[Process]:
 
 
 def _reap(pid: int) -> None:
-    """Reap a child of ours.  Other processes' zombies are left to their parents."""
+    """Reap one of our children.  Other processes' zombies are left to their parents."""
     with suppress(ChildProcessError):
         os.waitpid(pid, 0)

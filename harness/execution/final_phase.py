@@ -9,7 +9,7 @@
 
 If only the leader serves final reads, they show that the cluster holds what it acknowledged, but not that every node
 does.  The content of each node is compared by the digests in its answers (check ``replicas-agree``).  No deadline
-counts the times when this process itself stood still.
+counts the times when this process itself was stalled.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ class FinalPhase:
     # -- quiescence ------------------------------------------------------------------------------------------------
 
     async def _come_to_rest(self, moment: str) -> None:
-        """Wait until the nodes come to rest; return at once if the system's nodes cannot be probed."""
+        """Wait until the nodes settle; return at once if the system's nodes cannot be probed."""
         if self._plan.under_test.prober is None:
             return
         self._run.tally.note = "waiting for the nodes to come to rest"

@@ -32,7 +32,7 @@ OPENING_S: Final = 60.0
 
 @dataclass(slots=True)
 class Worker:
-    """One client, the process number under which it issues operations, and since when it has been free (ns).
+    """One client, the process number under which it issues operations, and the time since which it has been free (ns).
 
     ``asked`` is when its open operation was issued (ns; None if there is none), by ``task``.  ``given_up`` says that
     this operation was cancelled.

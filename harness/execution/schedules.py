@@ -82,7 +82,7 @@ def _written_steps(path: Path, time_limit: float) -> list[Step]:
 def replayed(plan: Plan, receipts: Sequence[Receipt], main_ns: int) -> Plan:
     """Return the plan of a recorded run with its faults at their recorded times.
 
-    If the harness stood still, a fault may have been recorded after the time limit.  The replay then lasts until that
+    If the harness was stalled, a fault may have been recorded after the time limit.  The replay then lasts until that
     fault.  Raises UsageError if the run had no faults.
     """
     steps = replay(receipts, main_ns)

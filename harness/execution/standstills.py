@@ -1,4 +1,4 @@
-"""Detect when this process itself stood still: stopped by a signal, frozen with its machine, or unable to act.
+"""Detect when this process itself was stalled: stopped by a signal, frozen with its machine, or unable to act.
 
 During a standstill the system was neither observed nor asked anything, so the time counts towards no deadline by which
 the system is judged.  A thread keeps reading the clock; a gap between two readings is a standstill.

@@ -140,7 +140,7 @@ class Damages:
         return Excused(spans)
 
     def voided(self, members: Iterable[str], probes: Sequence[Probe]) -> Voided | None:
-        """Return since when our damage to logs may have lost committed entries, or None if that cannot be shown.
+        """Return the time since which our damage to logs may have lost committed entries; None if that cannot be shown.
 
         A replicated log keeps an entry that a majority of disks holds.  A log that we cut does not count: what had been
         committed by then is safe only if a majority of the members held all of it on uncut logs.  If nodes do not

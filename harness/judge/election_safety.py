@@ -16,7 +16,7 @@ def election_safety(probes: Sequence[Probe], damages: Damages = NONE) -> Check:
     """Check that every term has at most one leader.
 
     A node counts as leader of a term only if two probes show its claim, because one status answer consists of several
-    reads rather than one instant.  A second leader is no violation if a vote in that term may have been forgotten
+    reads rather than one instant.  A second leader is not a violation if a vote in that term may have been forgotten
     because we destroyed its file.
     """
     claims: dict[int, Counter[str]] = defaultdict(Counter)

@@ -59,7 +59,7 @@ def with_details(
     the nodes that had answered before but never answered a probe after the heal, or after a fault that could not be
     healed.
 
-    All times are on ``clock``, which leaves out the times when the harness stood still.
+    All times are on ``clock``, which leaves out the times when the harness was stalled.
     """
     receipts, operations, probes = clock.receipts(receipts), clock.operations(operations), clock.probes(probes)
     load = load_in(operations, receipts)
@@ -147,7 +147,7 @@ class _Record:
 
 
 def _mended(receipt: Receipt) -> int | None:
-    """Return since when a fault's nodes are expected back: its heal, or its own time if healing failed."""
+    """Return the time since which a fault's nodes are expected back: its heal, or its own time if healing failed."""
     if receipt.healed is not None or receipt.heal_started is None:
         return receipt.healed
     return moment_or(receipt.stood, receipt.started)

@@ -224,7 +224,7 @@ def _shares(recorded: Recorded) -> dict[str, float]:
 
 
 def _kinds_short(recorded: Recorded, windows: Sequence[Window], inside: dict[int, list[Operation]]) -> list[str]:
-    """Name the kinds of which too few were ok under a fault, if so many were due that this cannot be chance."""
+    """Name the kinds of which too few were ok under a fault, if enough were due that this cannot be chance."""
     parts, shares = [], _shares(recorded)
     for window in windows:
         ok = Counter(op.f for op in inside[window.id])
@@ -416,7 +416,7 @@ def _final_reads(recorded: Recorded, refused: Collection[str]) -> Check:
 def _unserved_nodes(
     recorded: Recorded, begin: int | None, end: int | None, refused: Collection[str]
 ) -> dict[str, list[str]]:
-    """Map each node to the keys that its own clients read in vain in this time, unless its system says that it may."""
+    """Map each node to the keys that its own clients failed to read in this time, unless its system allows that."""
     if begin is None or recorded.plan.under_test.every_node_serves is False:
         return {}
     asked: dict[str, set[Any]] = {}

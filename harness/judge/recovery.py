@@ -108,7 +108,7 @@ class Recovery:
 
     @property
     def unserved(self) -> tuple[Want, ...]:
-        """The wants that clients asked for in vain."""
+        """Kinds of requests that never succeeded although clients tried."""
         return tuple(want for want, service in self.services.items() if service.granted is None)
 
     @property
@@ -205,7 +205,7 @@ class Recovery:
         return [f"{wants_text(self.unserved)} not served after {self.event}"] if self.unserved else []
 
     def _silent_before(self) -> list[str]:
-        """Say since when the nodes that are behind have been silent, if they were silent before the heal."""
+        """Say from what time on the nodes that are behind have been silent, if they were silent before the heal."""
         since = {node: self.silent[node] for node in self.late_nodes if node in self.silent}
         never = [node for node, moment in since.items() if moment is None]
         dated = {node: f"{moment / 1e9:.1f}" for node, moment in since.items() if moment is not None}

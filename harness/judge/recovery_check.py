@@ -1,7 +1,7 @@
-"""The check ``recovery``: whether the cluster recovered in time, and if not, whether the harness is to blame.
+"""The ``recovery`` check: whether the cluster recovered in time, and if not, whether the harness is to blame.
 
 Only the system's own failure to recover makes it invalid.  The check is unknown because of anything that we could not
-heal, did not observe or did not ask for.  Times when the harness stood still do not count.  A server that refuses to
+heal, did not observe or did not ask for.  Times when the harness was stalled do not count.  A server that refuses to
 start on a file that we damaged is excused.
 """
 

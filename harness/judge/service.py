@@ -1,9 +1,9 @@
-"""Decide whether clients are served: what they must be served with, and since when they are.
+"""Decide whether clients are served: what they must be served with, and from what time on they are.
 
 Availability is judged for each kind of operation, because a server that answers reads but refuses every write has not
 come back.  Two conditions are added to the workload's kinds.  Some change of any kind must succeed, because if nothing
-can be created, no add is ever asked for in vain.  And if nothing else shows that a node takes part, its own clients
-decide, separately for reads and for changes.
+can be created, no add is ever requested without success.  And if nothing else shows that a node takes part, its own
+clients decide, separately for reads and for changes.
 """
 
 from __future__ import annotations

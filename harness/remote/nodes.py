@@ -190,7 +190,7 @@ class Remote:
 
 
 def _raise_first(errors: Sequence[BaseException]) -> None:
-    """Raise the first error, if any.  If several nodes failed, its message names the others too."""
+    """Raise the first error, if any.  If several nodes failed, its message also names the others."""
     if not errors:
         return
     others = [error.node for error in errors[1:] if isinstance(error, RemoteError)]

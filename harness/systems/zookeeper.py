@@ -3,7 +3,7 @@
 The checks follow ZooKeeper's promises: its writes are linearizable; a session sees its own writes and never goes back.
 A plain read may be stale, and so may one after ``sync``, which a deposed leader answers alone if it does not know that
 it was deposed.  So a ``read`` comes after a write of its own session (to a znode without meaning), which goes through a
-quorum and makes the read linearizable.  A ``peek`` is done as the option ``peeks`` says, and judged by the order within
+quorum and makes the read linearizable.  A ``peek`` is done as the ``peeks`` option says, and judged by the order within
 its session.
 
 A lock is a znode that outlives sessions.  It holds its holder's token, which is the version that the znode had then, or
@@ -135,7 +135,7 @@ class Prober:
 def content(data: bytes) -> Any:
     """Return what a znode holds.
 
-    Data that no client of ours can have written is returned as text, which the judge will find.
+    Data that none of our clients can have written is returned as text, which the judge will find.
     """
     try:
         return json.loads(data)

@@ -79,7 +79,7 @@ class AwakeClock:
         return None if awake is None else self.back(awake)
 
     def slept(self, begin: int, end: int) -> int:
-        """Return how long the harness stood still between two moments, in nanoseconds."""
+        """Return how long the harness was stalled between two moments, in nanoseconds."""
         return (end - begin) - (self.at(end) - self.at(begin))
 
     def probes(self, probes: Sequence[Probe]) -> Sequence[Probe]:

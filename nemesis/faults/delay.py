@@ -208,7 +208,7 @@ class QueuedPackets:
     def _treated(self, ctx: Context, targets: Targets) -> Witness:
         """Wait until the helpers have treated packets, and return the counts.
 
-        They are all the system's packets, because none of ours were sent yet.  Raises FaultError if there are none.
+        They are all the system's packets, because the harness has sent none yet.  Raises FaultError if there are none.
         """
         asks = dict.fromkeys(targets.nodes, self.shape(ctx).counts())
 

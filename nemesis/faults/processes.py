@@ -103,7 +103,7 @@ def random_one(ctx: Context, rng: random.Random) -> list[str]:
 
 
 def any_one(ctx: Context, rng: random.Random) -> list[str]:
-    """Choose one free node, even if the others are no majority."""
+    """Choose one free node, even if the others are not a majority."""
     return [rng.choice(ctx.free)] if ctx.free else []
 
 

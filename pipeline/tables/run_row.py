@@ -75,7 +75,7 @@ def _reasons(results: dict[str, Any], checks: pa.Table) -> dict[str, Any]:
 def _verdict(results: dict[str, Any], state: dict[str, Any], verdicts: pa.Table, *, planned: bool) -> str:
     """Return the verdict in the results, or else that of the keys.
 
-    A run of ours that was never judged is at best unknown, and so is a run of which no key was judged.
+    One of our runs that was never judged is at best unknown, and so is a run of which no key was judged.
     """
     failure = results.get("harness_failure") or (not results and state.get("failures"))
     if failure or results.get("verdict") in ("valid", "invalid", "unknown"):

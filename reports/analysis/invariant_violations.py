@@ -297,7 +297,7 @@ _STANDS: Final[Mapping[type, Stands]] = {CommitBeyondLog: _still_beyond, LeaderL
 
 
 def _leaders(drawn: Drawn, about: TwoLeaders) -> list[Observation]:
-    """Return the nodes that called themselves leader in terms with several leaders, and since when."""
+    """Return the nodes that called themselves leader in terms with several leaders, and since what time."""
     found: list[Observation] = []
     for term, nodes in about.terms.items():
         for timeline in drawn.timelines:

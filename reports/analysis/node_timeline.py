@@ -345,7 +345,7 @@ def left_at(timeline: NodeTimeline) -> float:
 def last_progress(indexes: Ints) -> int | None:
     """Return the place of the answer in which a node reached its final index; None if no answer shows it.
 
-    A restarted process applies the same entries again, which is no progress.  If the node had once been further
+    A restarted process applies the same entries again, which is not progress.  If the node had once been further
     than it is at the end, its last rise counts.
     """
     rises = np.flatnonzero(np.diff(indexes) > 0) + 1

@@ -1,6 +1,6 @@
 """Outages: times without a successful operation of a kind, over the whole run, across phases and faults.
 
-An operation that a node acknowledged but did not apply is no success, because it says nothing about the cluster's
+An operation that a node acknowledged but did not apply is not a success, because it says nothing about the cluster's
 health.
 """
 
@@ -59,7 +59,7 @@ class Service:
 
 
 def unserved(run: Run, about: Comeback) -> tuple[float, float | None] | None:
-    """Return since when no client was served around the last heal, and until when (s; None: to the end).
+    """Return the time since which no client was served around the last heal, and until when (s; None: to the end).
 
     Returns None if recovery was not judged by clients, if the history does not show it, or if other operations,
     which prove no recovery, were served meanwhile.

@@ -97,7 +97,7 @@ class Run:
 
     @property
     def clock(self) -> AwakeClock:
-        """Clock that skips the times when the harness stood still."""
+        """Clock that skips the times when the harness was stalled."""
         return AwakeClock.recorded(self.state)
 
     @property

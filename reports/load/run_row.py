@@ -269,7 +269,7 @@ def _no(check: Mapping[str, Any]) -> str:
 
 
 def _main_seconds(state: Mapping[str, Any]) -> float | None:
-    """Return the length of the main phase without the times when the harness stood still."""
+    """Return the length of the main phase without the times when the harness was stalled."""
     start, end = _whole(_at(state, "moments", "main")), _whole(_at(state, "moments", "main-end"))
     if start is None or end is None or end <= start:
         return None

@@ -10,7 +10,7 @@ from reports.load.run import Run
 
 
 def standstill_text(state: Mapping[str, Any]) -> str:
-    """Say when the harness stood still, according to ``run.json``; empty if it never did."""
+    """Say when the harness was stalled, according to ``run.json``; empty if it never was."""
     spans = AwakeClock.recorded(state).spans
     if not spans:
         return ""

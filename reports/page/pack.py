@@ -84,7 +84,7 @@ def operation_columns(
 ) -> tuple[dict[str, Ints], dict[str, Any]]:
     """Return the columns of all operations, with times in microseconds, and the names for their codes.
 
-    The column ``w`` holds the model's words for each operation; it is missing if the model has none.
+    The ``w`` column holds the model's words for each operation; it is missing if the model has none.
     """
     done = operations.returned != NONE
     started = operations.invoked // 1000

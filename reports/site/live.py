@@ -50,8 +50,8 @@ class Band(NamedTuple):
 class Overview:
     """A run at one moment: its age in seconds, its latest seconds, faults, leaders and nodes.
 
-    ``leaders`` are (seconds, node) since when each led.  ``stopped`` is the violation at which the monitor stopped the
-    run; empty if it did not.
+    ``leaders`` are the time (s) from which each leader led, and its node.  ``stopped`` is the violation at which the
+    monitor stopped the run; empty if it did not.
     """
 
     place: str

@@ -1,4 +1,4 @@
-"""The sentences at the head of the page: what broke and since when, what followed, where to look next.
+"""The sentences at the head of the page: what broke and when it began, what followed, where to look next.
 
 ===================  =======================================================================================
 ``diagnosis``        combines everything below; each thing that broke is a ``Break`` (``breaks``)

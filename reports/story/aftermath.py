@@ -140,7 +140,7 @@ def _elected(drawn: Drawn, onset: float, leader: str | None) -> str:
 
 
 def just_begun(drawn: Drawn, onset: float) -> list[tuple[float, str]]:
-    """Return (since when, node) of leaderships that began within :data:`JUST_S` before a moment.
+    """Return (start, node) of leaderships that began within :data:`JUST_S` before a moment.
 
     Such an election may have caused what broke.  The first leader of a run does not count, because it replaced
     nobody.

@@ -25,7 +25,7 @@ class Evidence(NamedTuple):
 class Break:
     """One thing that broke: the failed ``checks``, the section about it, and since when (seconds, None: unknown).
 
-    ``text`` is one sentence: what broke, since when and under which fault.  ``detail`` is the evidence, to read
+    ``text`` is one sentence: what broke, when it began, and under which fault.  ``detail`` is the evidence, to read
     after.
     """
 

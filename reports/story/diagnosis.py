@@ -1,4 +1,4 @@
-"""The page's first sentences: what broke, worst first, since when and under or after which fault, and what followed.
+"""The page's first sentences: what broke, worst first, when it began, under or after which fault, and what followed.
 
 Everything comes from the records: checks, probes, operations, faults.  The order is that of severity: data lost,
 contradictory answers, nothing committed any more, a replica behind, an alarm in a log.

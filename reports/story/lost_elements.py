@@ -1,4 +1,4 @@
-"""Sentences about elements missing from sets at the end: how many each node's last read lacks, and since when."""
+"""Sentences about elements missing from sets at the end: how many each node's last read lacks, and since what time."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Lost(NamedTuple):
 
 
 def lost_elements(losses: Sequence[Loss], windows: Sequence[FaultWindow]) -> Lost:
-    """Say what each node lacks and since when, in order of time, and whether others' last reads hold it.
+    """Say what each node lacks and from what time on, in order of time, and whether others' last reads hold it.
 
     Losses of one node at different moments are listed separately.  ``losses`` must not be empty.
     """

@@ -1,4 +1,4 @@
-"""Sentences about replicas that did not catch up: where each stands and since when, by its own answers to probes."""
+"""Sentences about replicas that did not catch up: where each stands and since what time, by its own answers."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _State: TypeAlias = Literal["at the logs' end", "caught up", "moving", "never mo
 
 @dataclass(frozen=True, slots=True)
 class Behind:
-    """A replica that is behind, and since when (s; None if no answer shows it).
+    """A replica that is behind, and the time since which it is (s; None if no answer shows it).
 
     ``held`` is its index; ``cut``: that is where its log ends, below what it had applied.
     """
@@ -33,7 +33,7 @@ class Behind:
 
 
 def behind_text(drawn: Drawn, behind: Sequence[NodeTimeline]) -> tuple[str, float | None]:
-    """Say where the replicas that are behind stand, or that they do not answer or start; and since when (s).
+    """Say where the replicas that are behind stand, or that they do not answer or start; and from what time on (s).
 
     A node is dated by its own answers.  One that never answered, or never reported its log, has no beginning.
     """
@@ -164,7 +164,7 @@ def _of_all(drawn: Drawn) -> str:
 
 
 def starts_text(starts: Sequence[FailedStart], windows: Sequence[FaultWindow], end: float) -> str:
-    """Say which nodes do not start again, since when each is silent, and what the end of its log says.
+    """Say which nodes do not start again, how long each has been silent, and what the end of its log says.
 
     Servers may start after the ``end`` of the record (s); the text notes if a log line is that late.
     """
@@ -195,7 +195,7 @@ def reason_of(start: FailedStart) -> str:
 
 
 def _caught(drawn: Drawn, node: str, one: CaughtUp) -> str:
-    """Say since when a node that caught up by the end had been behind, and whether a restart came before."""
+    """Say from what time on a node that caught up by the end had been behind, and whether a restart came before."""
     moments = drawn.run.state.get("moments")
     again = moments.get("restarting") if isinstance(moments, Mapping) else None
     restarted = isinstance(again, int) and one.since < again / 1e9 < one.until
@@ -205,7 +205,7 @@ def _caught(drawn: Drawn, node: str, one: CaughtUp) -> str:
 
 
 def _left(timeline: NodeTimeline) -> float | None:
-    """Return since when a node neither leads nor follows (s); None if it was never seen to do so."""
+    """Return the time since which a node neither leads nor follows (s); None if it was never seen to do so."""
     return left_at(timeline) if (timeline.role <= ROLES.index("follower")).any() else None
 
 

@@ -50,7 +50,7 @@ def render_summary(
     """Render ``results.json`` as plain text without colours; every field is optional.
 
     The run's ``plan`` says whether a bug was planted and which checks are to find it.  Its ``state`` says how many
-    operations were begun, so that no rates are given for a cut history, and when the harness stood still.  With
+    operations were begun, so that no rates are given for a cut history, and when the harness was stalled.  With
     ``columns`` (a terminal's width) sentences are wrapped, and tables leave out columns that do not fit.
     """
     results = tidy(results, Notes())

@@ -1,4 +1,4 @@
-"""Say when violations were seen, from the records of the check ``linearizable``."""
+"""Say when violations were seen, from the records of the ``linearizable`` check."""
 
 from __future__ import annotations
 

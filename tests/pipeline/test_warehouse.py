@@ -302,7 +302,7 @@ def test_a_history_that_is_still_being_written(judged, tmp_path) -> None:
 
 
 def test_a_run_that_an_earlier_release_added_with_its_standstills_is_made_anew(judged, tmp_path) -> None:
-    """Figures then counted the time in which the harness stood still, in the run's tables and in the warehouse."""
+    """Figures then counted the time in which the harness was stalled, in the run's tables and in the warehouse."""
     run, warehouse = judged(1), tmp_path / "warehouse"
     stand_still(run, 8 * SECOND, 30 * SECOND)
     state = run.state.read_text()

@@ -121,7 +121,7 @@ def _check_chosen(content: Mapping[str, Any], where: str) -> None:
 def _values_of_file(content: Mapping[str, Any]) -> dict[str, Any]:
     """Return a table's values for choices and options of a system defined in a file.
 
-    They need separate treatment because no type of ours includes them.
+    They need separate treatment because none of our types includes them.
     """
     name = split_version(str(content.get("system", "")))[0]
     if not name.endswith(FILE):
