@@ -11,7 +11,7 @@ from checker.core.result import EngineResult, Limits
 from checker.core.scene import Scene
 from checker.core.wording import Clock, plain, refused_by, shown, who
 from checker.counterexamples.any_state import AnyState
-from checker.search.jit import search
+from checker.search.jit import search, shapes_of
 from history import Counterexample, Linearization, Operation
 
 _MAX_LISTED: Final = 6
@@ -29,12 +29,13 @@ def explain_generic(
     """
     operations = tuple(scene.operations[call.source] for call in core)
     clock = Clock.of(operations)
-    found = search(core, under or scene.model, Limits(lambda: 0.0, memory=_SEARCH_BYTES))
+    model = under or scene.model
+    found = search(core, model, Limits(lambda: 0.0, memory=_SEARCH_BYTES), narrowed=False)
     last = found.last if found.last is not None else result.last
     due = next((call for call in core if call.ret == last), core[-1])
     operation = scene.operations[due.source]
-    # The states that the whole history allows say more than those of these few operations.
-    same = result.states and result.last == due.ret
+    # The states that the whole history allows say more than those of these few operations, unless some are left out.
+    same = result.states and result.last == due.ret and model.narrowed(zip(*shapes_of(core), strict=True)) is model
     states = result.states if same and not isinstance(under, AnyState) else found.states or result.states
     named = [*states[:_MAX_LISTED], *["others"] * (len(states) > _MAX_LISTED)]
     could = " or ".join(named) or "something else"

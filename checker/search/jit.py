@@ -50,11 +50,11 @@ class Transitions:
     ``known`` maps the state, above the class of the call in the lower half, to the next state, or -1.
     """
 
-    def __init__(self, shapes: Shapes, model: Model) -> None:
+    def __init__(self, shapes: Shapes, model: Model, *, narrowed: bool = True) -> None:
         classes: defaultdict[tuple[str, Any, Any], int] = defaultdict(count().__next__)
         self.of = list(map(classes.__getitem__, zip(*shapes, strict=True)))
         self.examples = list(classes)
-        self.model = model.narrowed(self.examples)
+        self.model = model.narrowed(self.examples) if narrowed else model
         self.states: list[Any] = [self.model.initial]
         self._ids: dict[Any, int] = {self.model.initial: 0}
         self.known: dict[int, int] = {}
@@ -125,10 +125,10 @@ def schedule_of(calls: Sequence[Call], limits: Limits) -> Schedule:
 class _Search:
     """One depth-first search; the frontier is a stack of nodes, the memory a set of nodes seen."""
 
-    def __init__(self, calls: Sequence[Call], model: Model, limits: Limits) -> None:
+    def __init__(self, calls: Sequence[Call], model: Model, limits: Limits, *, narrowed: bool) -> None:
         self.calls = calls
         self.plan = schedule_of(calls, limits)
-        self.table = Transitions(shapes_of(calls), model)
+        self.table = Transitions(shapes_of(calls), model, narrowed=narrowed)
         self.is_read = [call.f in model.reads for call in calls]
         self.seen: set[tuple[int, int, int]] = set()
         self.stack: list[_Node] = []
@@ -189,13 +189,13 @@ class _Search:
         return order[::-1]
 
 
-def search(calls: Sequence[Call], model: Model, limits: Limits) -> EngineResult:
+def search(calls: Sequence[Call], model: Model, limits: Limits, *, narrowed: bool = True) -> EngineResult:
     """Decide by the just-in-time search; the calls need not have dense ranks.
 
     A valid answer contains a linearization, an invalid one the return that cannot be explained and the states
-    before it.
+    before it.  These are all states of the object unless they are those of a ``narrowed`` model.
     """
-    work = _Search(calls, model, limits)
+    work = _Search(calls, model, limits, narrowed=narrowed)
     nodes, most = 0, max(1000, limits.memory // NODE_BYTES)
     while work.stack:
         goal = work.expand()
@@ -207,5 +207,5 @@ def search(calls: Sequence[Call], model: Model, limits: Limits) -> EngineResult:
             far = f"{work.deepest} of {len(work.plan.returns)} completions explained, {len(work.seen)} configurations"
             return EngineResult("unknown", ENGINE, reason=f"{why}: {far}")
     due = calls[work.plan.returns[work.deepest]]
-    states = tuple(sorted(model.describe(work.table.states[state]) for state in work.deepest_states))
+    states = tuple(sorted(work.table.model.describe(work.table.states[state]) for state in work.deepest_states))
     return EngineResult("invalid", ENGINE, violations=1, last=due.ret, states=states)

@@ -26,6 +26,7 @@ from tests.support.checker.oracle_strings import random_strings
 from tests.support.draws import draws
 
 NO_LIMIT = Limits(lambda: 0.0)
+SEARCHES = ["search", "python-search"]
 
 
 def operation(
@@ -104,7 +105,7 @@ def few_strings(random: Random) -> list[Call]:
     return [replace(call, ret=NEVER) if call.result is UNKNOWN else call for call in calls]
 
 
-@pytest.mark.parametrize("engine", ["search", "python-search"])
+@pytest.mark.parametrize("engine", SEARCHES)
 def test_the_search_merges_strings_that_no_get_can_show(engine: str) -> None:
     random, seen = Random(5), set()
     for _ in range(draws(500, 20_000)):
@@ -128,6 +129,21 @@ def test_strings_in_doubt_are_decided_quickly(verdict: str) -> None:
     assert decide(calls_of(rows, KeyValue()), KeyValue(), few, engine="search").verdict == verdict
     plain = decide(calls_of(rows, Unnarrowed()), Unnarrowed(), few, engine="search")
     assert plain.verdict == ("valid" if verdict == "valid" else "unknown")
+
+
+@pytest.mark.parametrize("engine", [None, "search", "python-search"])
+def test_merged_strings_are_told_apart_for_people(engine: str | None) -> None:
+    """The states of the search are not those of the string: they leave out what no get returned."""
+    rows = [
+        operation(0, "put", "q", (0, 1)),
+        operation(1, "append", "a", (2, 3)),
+        operation(2, "append", "a", (4, None), "info"),
+        operation(3, "get", "a", (5, 6)),
+    ]
+    (example,) = check_operations(rows, "kv", engine=engine).counterexamples
+    assert "'qa' or 'qaa'" in example.sentence
+    states = [decide(calls_of(rows, KeyValue()), KeyValue(), NO_LIMIT, engine=name).states for name in SEARCHES]
+    assert states[0] == states[1] != ("None",)
 
 
 def only(*rows: tuple[str, str | None, tuple[int, int | None]]) -> tuple[str, str, int]:
