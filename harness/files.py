@@ -42,6 +42,7 @@ from history.readers.read import unpacked
 from history.readers.scanned import NotColumnarError
 from history.readers.transactions.columns import DEFAULT_LEVEL
 from history.records.events import INITIAL, load_json, read_header
+from history.records.text import quoted
 from history.records.verdicts import failure_text
 from history.schema import hint
 from reports.style.wording import Wording, by_values
@@ -278,7 +279,8 @@ def _misfit(error: ModelError, taken: Taken, recorded: Foreign, file: Path, path
     models = [f"--model {name}" for name in fitting(recorded.operations or operations)]
     fits = (
         f"what fits: {', '.join(models)}" if models
-        else f"no model has all operations of this file, and --map 'f.{operation.f}=…' gives this one another name"
+        else "no model has all operations of this file, and "
+        f"--map {quoted(f'f.{operation.f}=…')} gives this one another name"
     )  # fmt: skip
     return UsageError(f"{path}: {where}{why}; {fits}")
 
@@ -362,7 +364,7 @@ def _other_values(
     if operations and start:
         note = (
             f"what the {taken.model.noun or taken.model.name} held at the start decides this verdict: here nothing was "
-            f"there; with another state this history is valid: --initial '{json.dumps(start)}'"
+            f"there; with another state this history is valid: --initial {quoted(json.dumps(start))}"
         )
         other = take(taken.history, taken.model, start)
         yield note, other.history, other.model

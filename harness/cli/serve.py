@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import os
 import subprocess
-import sys
 import webbrowser
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -41,11 +40,17 @@ def serve(store: Path, host: str, port: int) -> int:
 def live_page(store: Path, say: Callable[[str], None]) -> Iterator[None]:
     """Serve the site of a store while the block lasts, and open the page of the run that is under way.
 
-    The server is a process of its own, so that drawing pages never delays the clients of the run.
+    The server is a process of its own, so that drawing pages never delays the clients of the run.  It leads its own
+    session, so Ctrl-C does not end it while the run heals and collects.
     """
+    from harness.suite.cell_process import OURSELVES, end_with_parent
+
     store.mkdir(parents=True, exist_ok=True)
-    command = [sys.executable, "-m", "harness", "--no-defaults", "serve", "--store", str(store), "--port", "0"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
+    command = [*OURSELVES, "serve", "--store", str(store), "--port", "0"]
+    with subprocess.Popen(
+        command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True,
+        start_new_session=True, preexec_fn=end_with_parent,  # noqa: PLW1509 (it takes no lock)
+    ) as server:  # fmt: skip
         try:
             assert server.stdout is not None
             if address := server.stdout.readline().partition(" ")[0]:

@@ -42,7 +42,7 @@ _LOOK_EVERY_S: Final = 0.1
 _PR_SET_PDEATHSIG: Final = 1
 _LIBC: Final = ctypes.CDLL(None)
 #: ``-P`` keeps modules in the working directory from shadowing Python's modules or ours.
-_OURSELVES: Final = (sys.executable, "-P", "-m", "harness", "--no-defaults")
+OURSELVES: Final = (sys.executable, "-P", "-m", "harness", "--no-defaults")
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +85,7 @@ class Attempt:
 def words_of(cell: Cell, store: Path) -> list[str]:
     """Return the command line of a cell."""
     verb = [*shlex.split(cell.command)[1:], "--store", str(store), "--keep-cluster"]
-    return [*_OURSELVES, *verb]
+    return [*OURSELVES, *verb]
 
 
 def longest_s(plan: Plan) -> float:
@@ -136,7 +136,7 @@ def proof_of_cut_run(
 def _judge(run: Path, cell: Cell, store: Path, output: BinaryIO, look: Callable[[], bool]) -> None:
     """Judge a run that has no verdict: it may hold a violation, which a second attempt would hide."""
     if has_history(RunFiles(run)) and not RunFiles(run).results.exists():
-        words = [*_OURSELVES, "check", str(run), "--no-spark", "--store", str(store)]
+        words = [*OURSELVES, "check", str(run), "--no-spark", "--store", str(store)]
         _process(words, output, time.monotonic() + _checking_s(cell.plan) + GRACE_S, look)
 
 
@@ -144,13 +144,14 @@ def _process(words: Sequence[str], output: BinaryIO, deadline: float, look: Call
     """Run a process to its end; return its exit code and whether it had to be ended because it took too long."""
     process = subprocess.Popen(
         words, stdin=subprocess.DEVNULL, stdout=output, stderr=output,
-        start_new_session=True, preexec_fn=_end_with_parent,  # noqa: PLW1509 (it takes no lock)
+        start_new_session=True, preexec_fn=end_with_parent,  # noqa: PLW1509 (it takes no lock)
     )  # fmt: skip
     hung = _wait(process, deadline, look)
     return process.returncode, hung
 
 
-def _end_with_parent() -> None:
+def end_with_parent() -> None:
+    """Let the kernel send SIGTERM to this process when its parent dies; for ``preexec_fn``."""
     _LIBC.prctl(ctypes.c_int(_PR_SET_PDEATHSIG), ctypes.c_ulong(signal.SIGTERM))
 
 

@@ -18,6 +18,7 @@ from history.readers.intervals import events_of_operations, moment_of
 from history.readers.mapping import FieldMap, Mapped, pasteable
 from history.readers.records import Record, Records, Wrong
 from history.records.events import JSON_DECODER, NEMESIS, TYPES
+from history.records.text import quoted
 
 _EVENT: Final = ("process", "type", "f")
 _OPERATION: Final = ("start", "f")
@@ -97,7 +98,7 @@ def unknown_shape(objects: Sequence[Mapping[str, Any]], mapped: Mapped) -> str:
     return (
         f"expected events or operations, found {first}; understood: {understood}; "
         f"missing: {', '.join(missing) or 'nothing, but these are not its own names'}. Say which fields these are: "
-        f"--map '{pasteable(objects, mapped, asked)}'"
+        f"--map {quoted(pasteable(objects, mapped, asked))}"
     )
 
 
@@ -170,10 +171,11 @@ def _list_in(value: Mapping[str, Any]) -> list[dict[str, Any]] | None:
 def _event(line: int, record: dict[str, Any], wrong: Wrong) -> Record:
     """Normalize an event; the result of an ok event becomes its value.  Raises FormatError if it is ambiguous."""
     if record.get("type") not in TYPES and "type" in record:
+        word = record["type"]
         raise wrong(
             line,
-            f"type must be one of {', '.join(TYPES)}; found {record['type']!r}: say what it means, with "
-            f"--map 'type.{record['type']}=info' (or ok, fail, invoke)",
+            f"type must be one of {', '.join(TYPES)}; found {word!r}: say what it means, with "
+            f"--map {quoted(f'type.{word}=info')} (or ok, fail, invoke)",
         )
     if record.get("type") == "ok" and record.get("error") is not None:
         raise wrong(line, f"an event that is ok and has the error {str(record['error'])[:60]!r}: decide which it is")

@@ -14,3 +14,8 @@ def and_listed(names: Iterable[str]) -> str:
     """Format a list of names as ``n1``, ``n1 and n2`` or ``n1, n2 and n3``; empty for none."""
     *before, last = [*names] or [""]
     return f"{', '.join(before)} and {last}" if before else last
+
+
+def quoted(text: str) -> str:
+    """Quote a text for a shell, so that a command with a stranger's text in it can be pasted."""
+    return "'" + text.replace("'", "'\\''") + "'"

@@ -20,6 +20,8 @@ _PROVIDER: Final = "/usr/lib/galera/libgalera_smm.so"
 #: Galera certifies writes against writes, so it cannot keep more than snapshot isolation.
 _TRANSACTIONS: Final = ("list-append", "rw-register", "long-fork", "write-skew")
 STORE: Final = "store"
+#: How long the server may take to answer while it gets ready (s).
+_ANSWER_S: Final = 10
 _UNPRIVILEGED: Final = ("setpriv", "--reuid=nobody", "--regid=nogroup", "--clear-groups", "env", "HOME=/tmp")
 _INSERT: Final = "INSERT INTO {} VALUES (%s, %s) ON DUPLICATE KEY UPDATE val ="
 DIALECT: Final = Dialect(
@@ -133,7 +135,8 @@ def leads(setup: Setup) -> str | None:
     """Create the tables, and wait until every server has them; return the first node, or None to ask again."""
     try:
         for node in servers(setup):
-            with pymysql.connect(**connection_words(node)) as connection, connection.cursor() as cursor:
+            words = {**connection_words(node), "read_timeout": _ANSWER_S}  # a node without its cluster may not answer
+            with pymysql.connect(**words) as connection, connection.cursor() as cursor:
                 for table in DIALECT.tables:
                     cursor.execute(table if node is setup.nodes[0] else "SELECT 1 FROM elements")
     except pymysql.MySQLError:

@@ -28,8 +28,15 @@ def test_the_live_page_is_served_and_opened_while_the_block_lasts(
 
 
 def test_without_a_desktop_no_browser_takes_the_terminal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The server also starts, though the working directory has modules with the names of ours and Python's."""
+    for name in ("harness", "click", "json"):
+        (tmp_path / f"{name}.py").write_text("import os; os.open('imported', os.O_CREAT); raise SystemExit(3)\n")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parents[3]))
     monkeypatch.setattr(webbrowser, "open", pytest.fail)
     monkeypatch.delenv("DISPLAY", raising=False)
     monkeypatch.delenv("WAYLAND_DISPLAY", raising=False)
-    with live_page(tmp_path, lambda _: None):
+    said = list[str]()
+    with live_page(tmp_path / "store", said.append):
         pass
+    assert (len(said), (tmp_path / "imported").exists()) == (1, False)

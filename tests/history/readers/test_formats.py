@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import shlex
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -375,6 +376,18 @@ def test_a_word_that_may_mean_two_things_is_asked_about(type_: str, tmp_path: Pa
         read_any(written(tmp_path, json.dumps(records)))
     fields = FieldMap.parse(f"type.{type_}=info")
     assert verdict(written(tmp_path, json.dumps(records)), fields=fields) == "valid"
+
+
+def test_names_in_a_command_to_paste_do_not_end_its_quotes(tmp_path: Path) -> None:
+    hostile = "a' $(touch here) '"
+    shape = written(tmp_path, json.dumps([{hostile: 1, "b": 2, "c": 3}]))
+    words = [{**record, "type": hostile} if number == 1 else record for number, record in enumerate(events())]
+    for path in (shape, written(tmp_path, json.dumps(words), "words.json")):
+        with pytest.raises(FormatError) as caught:
+            read_any(path)
+        option, mapping, *_ = shlex.split(caught.value.message[caught.value.message.rindex("--map") :])
+        assert option == "--map"
+        assert hostile in mapping
 
 
 @pytest.mark.parametrize("text", ["process", "process=", "prozess=x", "f.=read", "=x", "f"])
