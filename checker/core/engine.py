@@ -88,17 +88,20 @@ class JudgedKeys:
 class Engine:
     """One way to decide the calls on one object.
 
-    ``name`` selects it in ``engine=``, ``title`` is its name in results and reports; ``about`` and ``cost``
-    describe its purpose and its cost in a line each.  ``applies`` says for which model and calls it is sound, or,
-    without calls, whether it is for that model at all.  ``explain`` makes the counterexample of one core, with its
-    kind and sentence; without it the words of a register, or of any model, are used.  ``by_columns`` decides more
-    than ``MAX_BY_CALLS`` operations without making calls; where it returns None, calls are decided.  On columns of
-    registers ``by_keys`` decides all keys in one pass, and ``by_register`` one key.  ``unasked`` are the numbers of
-    calls for which it is chosen without being forced.
-
-    ``compiled``: it loads compiled code, which takes longer than the plain search takes for a small
-    history.  ``partial``: where it returns unknown with time left, the next engine is tried.  ``finds_all``: an
-    invalid result counts all violations.  ``orders``: a valid result contains its linearization.
+    - ``name``: selects it in ``engine=``.
+    - ``title``: its name in results and reports.
+    - ``about``, ``cost``: its purpose and its cost, in a line each.
+    - ``applies``: for which model and calls it is sound or, without calls, whether it is for that model at all.
+    - ``explain``: makes the counterexample of one core, with its kind and sentence.  Without it, the words of a
+      register, or of any model, are used.
+    - ``by_columns``: decides more than ``MAX_BY_CALLS`` operations without making calls.  Where it returns None, calls
+      are decided.
+    - ``by_keys``, ``by_register``: decide all keys of columns of registers in one pass, or one key.
+    - ``unasked``: the numbers of calls for which it is chosen without being forced.
+    - ``compiled``: it loads compiled code, which takes longer than the plain search takes for a small history.
+    - ``partial``: where it returns unknown with time left, the next engine is tried.
+    - ``finds_all``: an invalid result counts all violations.
+    - ``orders``: a valid result contains its linearization.
     """
 
     name: str

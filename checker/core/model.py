@@ -68,15 +68,16 @@ Made: TypeAlias = tuple[str, Any, Any]
 class Model:
     """Sequential specification of an object; override ``initial``, ``reads`` and ``step``.
 
-    ``reads`` names the functions that never change the state: the checker drops one that is not ok, and may take
-    one at the first moment at which it is legal.  ``noun`` names an object without a key in sentences (default: the
-    name).  ``only_values``: an operation may be left out if no other operation has ``asked`` for what it
-    ``made``.  ``encoding`` says what the states are, where the search has a faster form than a table; a derived
-    class may change any behaviour, so it must declare its own.  ``artefacts`` are kinds of violation that only
-    ``judged_as`` produces.  ``one_value``: the state is one value, which ``write`` and ``cas`` make and ``read`` and
-    ``cas`` ask for.  ``is_general``: files of any tool may contain such objects, so the checker proposes the model
-    for them.  ``has_gaps``: a log in which others use some of the indexes, so that its lists give the index of each
-    entry.
+    - ``reads``: functions that never change the state.  The checker drops one that is not ok, and may take one at the
+      first moment at which it is legal.
+    - ``noun``: the name of an object without a key in sentences (default: the name).
+    - ``only_values``: an operation may be left out if no other operation has ``asked`` for what it ``made``.
+    - ``one_value``: the state is one value, which ``write`` and ``cas`` make and ``read`` and ``cas`` ask for.
+    - ``encoding``: what the states are, where the search has a faster form than a table.  A derived class may change
+      any behaviour, so it must declare its own.
+    - ``artefacts``: kinds of violation that only ``judged_as`` produces.
+    - ``has_gaps``: a log in which others use some of the indexes, so that its lists give the index of each entry.
+    - ``is_general``: files of any tool may contain such objects, so the checker proposes the model for them.
     """
 
     name: str = "model"

@@ -18,13 +18,15 @@ _PACE: Final = 4096
 class EngineResult:
     """The result of one engine for one object.
 
-    ``order`` is the certificate of a valid verdict: a linearization of the calls (None if the engine keeps
-    none).  ``cores`` are small contradictory sub-histories, earliest first, at most a handful; ``violations`` counts
-    all of them.  ``last`` is the rank up to which the history is consistent, and ``states`` describes the possible
-    states at that moment.  ``reason`` says why a verdict is unknown and how far the engine got.  ``kind`` names an
-    anomaly that the engine itself recognised.  ``further`` are the ranks of violations after ``last``, found by
-    continuing from an unknown state.  ``beyond`` are violations without a core, each with its kind and the source of
-    the call that completed it.  ``more``: further violations may exist that are not counted.
+    - ``order``: the certificate of a valid verdict: a linearization of the calls (None if the engine keeps none).
+    - ``cores``: small contradictory sub-histories, earliest first, at most a handful; ``violations`` counts all of
+      them.
+    - ``last``: the rank up to which the history is consistent; ``states`` describes the possible states at that moment.
+    - ``reason``: why a verdict is unknown, and how far the engine got.
+    - ``kind``: an anomaly that the engine itself recognised.
+    - ``further``: the ranks of violations after ``last``, found by continuing from an unknown state.
+    - ``beyond``: violations without a core, each with its kind and the source of the call that completed it.
+    - ``more``: further violations may exist that are not counted.
     """
 
     verdict: Verdict

@@ -176,7 +176,7 @@ def only_key(columns: OperationColumns, key: int) -> OperationColumns:
 
 
 def certificates(columns: OperationColumns, wanted: NDArray[np.bool_]) -> IntArray:
-    """Return for each key the length of its verified linearization; -1 if there is none or it is not wanted.
+    """Return for each key the length of its verified linearization; -1 if there is none or it was not requested.
 
     The ``wanted`` keys are those that the zones found valid; the linearizations come from the zones as well.
     """

@@ -19,10 +19,12 @@ _WIDE: Final = 1 << 61
 class Gathered(NamedTuple):
     """Calls on one object, one row per call, in the order of their invocations.
 
-    ``kind`` is as in the operations.  ``value`` and ``old`` are ids in the order of the values, 0 for the absent
-    one; ``names`` has the values by id.  ``invoke`` and ``ret`` are dense ranks, ``NEVER`` for pending calls;
-    ``row`` is the operation's row.  ``code`` has for each rank the call that begins, or the complement of the call
-    that returns.  ``written`` says for each id whether the value was written (or swapped in by a CAS).
+    - ``kind``: as in the operations.
+    - ``value``, ``old``: ids in the order of the values, 0 for the absent one; ``names`` has the values by id.
+    - ``invoke``, ``ret``: dense ranks, ``NEVER`` for pending calls.
+    - ``row``: the operation's row.
+    - ``code``: for each rank, the call that begins, or the complement of the call that returns.
+    - ``written``: for each id, whether the value was written (or swapped in by a CAS).
 
     This is a named tuple because compiled code cannot make dataclasses; ``RegisterColumns`` and ``TimelineColumns``
     take its arrays without copying them.

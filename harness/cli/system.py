@@ -55,7 +55,7 @@ def new(directory: Path) -> int:
     "--store", type=click.Path(path_type=Path), help="Directory to keep the runs in.  [default: a new directory]"
 )
 def check(name: str, cluster: str, workload: str, interval: float, seed: int, store: Path | None) -> int:
-    """Do up to three short runs of a system, and report what it lacks.
+    """Perform up to three short runs of a system, and report what it lacks.
 
     NAME may be NAME@VERSION. The system must start and become ready, end every operation in time under a network cut,
     a kill and a pause, recover, leave logs, be wiped, and answer probes, and a bug planted in it must be found.

@@ -63,7 +63,7 @@ def wants_of(workload: Workload, calls: Iterable[Call], nodes: Collection[str] =
 
 
 def met_by(workload: Workload, call: Call) -> tuple[Want, ...]:
-    """Return the wants that an operation meets."""
+    """Return the kinds of requests that an operation fulfils."""
     f, node = call
     side = _side(workload, f)
     return ((f, None), (side, None), (side, node))
@@ -76,7 +76,7 @@ def _side(workload: Workload, f: str) -> str:
 def services_since(
     moment: int, operations: Sequence[Operation], workload: Workload, pause: int = 0
 ) -> dict[Want, Service]:
-    """Return how each want was served by the operations invoked since a moment (ns).
+    """Return how each kind of request fared among the operations invoked since a moment (ns).
 
     Wants that nobody asked for are left out.  Clients that ask again within ``pause`` (ns) of an answer count as asking
     all the time; a longer gap does not count.

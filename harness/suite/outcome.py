@@ -105,7 +105,7 @@ def retried(cells: Sequence[CellResult]) -> int:
 def summary(results: SuiteResults, columns: int | None = None) -> str:
     """Return a human-readable summary: unexpected outcomes, with how to reproduce them, then a row for every cell.
 
-    Rows are wrapped to ``columns``; with None, each row is one line.
+    Rows are wrapped to ``columns``; if it is None, each row is one line.
     """
     begun = results.journal.begun
     minutes, seconds = divmod(round(results.seconds), 60)

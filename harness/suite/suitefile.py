@@ -84,7 +84,7 @@ class Suite:
     def cells(
         self, seed: int, cluster: str, changes: Mapping[str, Any] | None = None, wanted: Wanted | None = None
     ) -> list[Cell]:
-        """Return the wanted cells in the order of the file; ``changes`` override what the file says.
+        """Return the selected cells in the order of the file; ``changes`` override what the file says.
 
         Raises UsageError if the plan of any of them cannot be run.
         """

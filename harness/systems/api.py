@@ -212,23 +212,24 @@ class Role:
 class Surface:
     """The properties of a system that faults rely on.  Prechecks refuse faults that need a missing one, with a reason.
 
-    ``peer_ports`` are all TCP ports at which nodes talk to each other; every node listens on the first.
-    ``client_port`` is the port for clients.  ``role`` names the role whose processes are killed and paused; on nodes
-    that lack it, the first role is used.  A power cut ends all processes of a node, and is refused if there are
-    several.
-
-    ``members`` names the roles that store data or vote: faults draw from the nodes on which one of them runs, and count
-    majorities of these.  If it is empty, all nodes with any role count.  ``store`` is the directory of ``role`` below a
-    node's home.  ``store_files`` sorts the files that the role reads there at start-up into classes (``data``,
-    ``index``, ``snapshot``, ``term``), each with patterns below the store; files that match no pattern are never
-    damaged.
-
-    ``snapshot_entries`` is the number of entries that trigger a snapshot, 0 if there are none.  ``clock``: the role may
-    run under libfaketime, and its probes report ``clock_ms``.  ``transfer_leader`` asks the first node to hand over to
-    the second; it raises OSError or ValueError if that is refused.  ``memory_only`` says why nothing survives the end
-    of all processes, and how to fix that.  ``heartbeat`` is text that, among the packets of a leader, only heartbeats
-    contain.  ``notices_s`` is how long an election takes, until clients have found the new leader (seconds); the gates
-    demand nothing of shorter faults.  ``refused`` maps faults that the system cannot take to the reason.
+    - ``peer_ports``: all TCP ports at which nodes talk to each other; every node listens on the first.
+    - ``client_port``: the port for clients.
+    - ``role``: the role whose processes are killed and paused; on nodes that lack it, the first role is used.  A power
+      cut ends all processes of a node, and is refused if there are several.
+    - ``members``: the roles that store data or vote.  Faults choose from the nodes on which one of them runs, and count
+      majorities of these.  If it is empty, all nodes with any role count.
+    - ``store``: the directory of ``role`` below a node's home.
+    - ``store_files``: classes (``data``, ``index``, ``snapshot``, ``term``) of the files that the role reads there at
+      start-up, each with patterns below the store.  Files that match no pattern are never damaged.
+    - ``snapshot_entries``: the number of entries that trigger a snapshot, 0 if there are none.
+    - ``clock``: the role may run under libfaketime, and its probes report ``clock_ms``.
+    - ``transfer_leader``: asks the first node to transfer leadership to the second; it raises OSError or ValueError if
+      that is refused.
+    - ``memory_only``: why nothing survives the end of all processes, and how to fix that.
+    - ``heartbeat``: text that, among the packets of a leader, only heartbeats contain.
+    - ``notices_s``: how long an election takes, until clients have found the new leader (seconds); the gates demand
+      nothing of shorter faults.
+    - ``refused``: faults that the system cannot take, each with the reason.
     """
 
     peer_ports: tuple[int, ...]
@@ -291,12 +292,14 @@ class Scale:
 class Workload:
     """The operations of clients, and the checks that judge them.
 
-    ``generator`` makes the operations of the warm-up and the main phase.  ``final`` makes the reads that close a run
-    (marked ``final``); for each node, a worker repeats each of them until a node that had applied it answered.
-    ``model`` is the name of a model of the checker, or a function that checks the evidence; ``checks`` are applied in
-    addition.  ``level`` returns the isolation level for a model of transactions, given the setup.  ``kinds`` are the
-    ``f`` for which the gates demand completions, ``reads`` those that show what others did.  ``written_once``: no value
-    is written twice to a register, so that ``--stop-on-violation`` can follow the run.
+    - ``generator``: makes the operations of the warm-up and the main phase.
+    - ``final``: makes the reads that close a run (marked ``final``).  For each node, a worker repeats each of them
+      until a node that had applied it answered.
+    - ``model``: the name of a model of the checker, or a function that checks the evidence; ``checks`` are applied in
+      addition.
+    - ``level``: returns the isolation level for a model of transactions, given the setup.
+    - ``kinds``, ``reads``: the ``f`` for which the gates demand completions, and those that show what others did.
+    - ``written_once``: no value is written twice to a register, so that ``--stop-on-violation`` can follow the run.
     """
 
     name: str

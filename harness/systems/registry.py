@@ -75,7 +75,7 @@ def usable_systems() -> tuple[list[System], dict[str, str]]:
 
 
 def installed(name: str) -> System | None:
-    """Return the system with this name or in this file, or None if there is none here.
+    """Return the system with this name or in this file; None if it is not installed here.
 
     Raises UsageError if it is unusable.
     """

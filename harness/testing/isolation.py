@@ -113,7 +113,7 @@ class _Load:
         connection.close()
 
     def require_copies(self) -> None:
-        """Raise ValueError if a list changed after ``transact`` returned it: what it was when read is not known."""
+        """Raise ValueError if a list changed after ``transact`` returned it, because its value when read is unknown."""
         for read, copy in self._reads:
             if list(read) != copy:
                 raise ValueError(f"transact returned a list that later changed from {copy} to {read}: return a copy")

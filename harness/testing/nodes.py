@@ -21,11 +21,14 @@ class UnreachableError(Exception):
 class FakeNodes:
     """Nodes that understand the commands of partition and process faults by their text, and others by ``answers``.
 
-    ``answers`` maps a word of a command to a function of node and command that returns its output.  ``sent``
-    records all commands.  ``deaf_rules``: rules are accepted but drop and count nothing.  ``uncounted``: rules drop
-    packets but do not count them.  ``refuse`` and ``refuse_heal``: nodes on which installing or removing rules
-    fails.  ``quiet``: the system sends nothing.  ``unreachable``: nodes for which commands raise.  ``immortal``:
-    nodes whose process survives a kill.
+    - ``answers``: a word of a command, and a function of node and command that returns its output.
+    - ``sent``: all commands.
+    - ``deaf_rules``: rules are accepted but drop and count nothing.
+    - ``uncounted``: rules drop packets but do not count them.
+    - ``refuse``, ``refuse_heal``: nodes on which installing or removing rules fails.
+    - ``quiet``: the system sends nothing.
+    - ``unreachable``: nodes for which commands raise.
+    - ``immortal``: nodes whose process survives a kill.
     """
 
     names: tuple[str, ...] = ("n1", "n2", "n3", "n4", "n5")

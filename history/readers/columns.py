@@ -15,10 +15,11 @@ from history.records.operations import Operation
 class OperationColumns:
     """Operations as columns in invocation order; all arrays have the same length.
 
-    ``kind`` and ``outcome`` are codes from ``history.codes``.  ``value`` is the value written, read, or swapped in, and
-    ``old`` the one swapped out; ``ABSENT`` stands for null.  ``key`` is an index into ``keys``.  ``invoke`` and ``ret``
-    are the positions of the events in the history; ``ret`` is -1 without a completion.  ``operation`` converts a row to
-    an operation.
+    - ``kind``, ``outcome``: codes from ``history.codes``.
+    - ``value``, ``old``: the value written, read, or swapped in, and the one swapped out; ``ABSENT`` stands for null.
+    - ``key``: an index into ``keys``.
+    - ``invoke``, ``ret``: the positions of the events in the history; ``ret`` is -1 without a completion.
+    - ``operation``: converts a row to an operation.
 
     A refused cas is a READ of the value it saw, and its ``old`` is the value that it did not swap in.
     """

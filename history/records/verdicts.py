@@ -224,12 +224,16 @@ def failure_text(error: Exception) -> str:
 class KeyVerdict:
     """The checker's verdict on one key (None for an unkeyed object).
 
-    ``reason`` says why a verdict is unknown and how far the engine got.  ``seconds`` is the time spent.  ``violations``
-    counts all violations found, and ``kinds`` counts them by kind; with ``more`` there may be others that the checker
-    did not look for.  ``counterexamples`` are those to show, earliest first.  ``certificate`` is the number of
-    operations in the proof: the verified linearization (None if the engine keeps none) or the first counterexample.
-    ``failure`` is the exception that the checker itself raised on this key; the verdict is then unknown and the harness
-    has failed.  ``levels`` are the strongest isolation levels that the transactions satisfy.
+    - ``reason``: why a verdict is unknown, and how far the engine got.
+    - ``seconds``: the time spent.
+    - ``violations``, ``kinds``: counts of all violations found, in total and by kind.  With ``more``, there may be
+      others that the checker did not look for.
+    - ``counterexamples``: those to show, earliest first.
+    - ``certificate``: the number of operations in the proof: the verified linearization (None if the engine keeps none)
+      or the first counterexample.
+    - ``failure``: the exception that the checker itself raised on this key; the verdict is then unknown and the harness
+      has failed.
+    - ``levels``: the strongest isolation levels that the transactions satisfy.
     """
 
     key: str | int | None

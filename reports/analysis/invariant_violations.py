@@ -113,7 +113,7 @@ class InvariantViolation:
 
     @property
     def marked_text(self) -> str:
-        """How many of the counted ones have a mark, in words."""
+        """Say how many of the counted violations have a mark."""
         if self.counted == 1:
             return "the only one"
         return f"all {self.counted:,}" if self.recorded >= self.counted else f"{self.recorded:,} of {self.counted:,}"

@@ -74,7 +74,7 @@ class LaggingNode:
 def held_of(timeline: NodeTimeline) -> tuple[Floats, Ints]:
     """Return when a node answered (s), and how much of what it applied it still held.
 
-    The latter is limited by the end of its log, if that is known.
+    What it held is limited by the end of its log, if that is known.
     """
     held = np.minimum(timeline.applied, timeline.log_end) if logs(timeline) else timeline.applied
     answered = timeline.role != SILENT

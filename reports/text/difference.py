@@ -172,7 +172,7 @@ def _beside(rows: Sequence[tuple[str, str, str]], columns: int | None) -> str:
 
 
 def _word(value: Any, limit: int | None = _LIMIT) -> str:
-    """Show a value in at most ``limit`` characters; with None it is whole, to compare values."""
+    """Show a value in at most ``limit`` characters; if it is None, show all of it, to compare values."""
     if limit is not None and isinstance(value, list) and any(isinstance(one, Mapping) for one in value):
         return f"{len(value)} steps"
     text = ", ".join(map(str, value)) if isinstance(value, list | tuple) else "" if value is None else str(value)

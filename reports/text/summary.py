@@ -133,7 +133,7 @@ def table(
 
 
 def check_lines(checks: Sequence[Mapping[str, Any]], columns: int, paint: Paint = lambda text, _name: text) -> str:
-    """Write what each check saw, for a terminal; for failed and unknown ones also what was asked."""
+    """Write what each check saw, for a terminal; for failed and unknown ones also what was required."""
     names = [
         one_line(check.get("name", ""), 24) + (" (gate)" if check.get("kind") == "gate" else "") for check in checks
     ]
