@@ -30,7 +30,7 @@ _SHOWN = 3
 @json_option
 @store_option
 def ask(question: tuple[str, ...], only_sql: bool, limit: int, as_json: bool, store: Path) -> int:
-    """Find events of all runs by what came before or after them.
+    """Find events in all runs by what came before or after them.
 
     A question is an EVENT, alone or with conditions joined by "and":
 

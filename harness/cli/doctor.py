@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     "--cluster", default="netns:doctor",
     help="Cluster to try the faults on. If it is not up, it is brought up for this and taken down afterwards.",
 )  # fmt: skip
-@click.option("--faults/--no-faults", default=True, help="Try whether each fault can work on the cluster.")
+@click.option("--faults/--no-faults", default=True, help="Test whether each fault can work on the cluster.")
 @click.option("--json", "as_json", is_flag=True, help="Print the result as one JSON object.")
 def doctor(cluster: str, faults: bool, as_json: bool) -> int:
     """Show what this machine can do. Exits with 255 if it lacks what the default cluster needs, else with 0."""

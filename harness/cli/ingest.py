@@ -45,9 +45,9 @@ def ingest(
 ) -> int:
     """Add runs to the store's warehouse: directories, history files, or URIs of any file system that Spark reads.
 
-    Without arguments, add all runs of the store. Runs that are there already stay as they are. A run that cannot be
-    read is named, and all others are added; a history file that does not fit its model cannot be judged and counts as
-    failed. Prints the open regressions.
+    Without arguments, add all runs of the store. Runs that it already has are left unchanged. A run that cannot be
+    read is reported, and all others are added; a history file that does not fit its model cannot be judged and counts
+    as failed. Prints the open regressions.
     """
     require("report")
     from history import FormatError

@@ -97,7 +97,7 @@ def harness(ctx: click.Context, *, no_defaults: bool, defaults: Path | None) -> 
     Put your own defaults into ./harness.toml ([run] rate = 100) or into the environment (HARNESS_RUN_RATE=100). The
     environment wins.
 
-    Exit codes: 0 valid, 1 violation (or no recovery), 2 unknown, 254 usage error, 255 failure of the harness itself,
+    Exit codes: 0 valid, 1 violation (or no recovery), 2 unknown, 254 usage error, 255 harness failure,
     130 interrupted.
     """
     if not no_defaults:

@@ -31,9 +31,9 @@ _FORMATS: Final = ("perfetto", "csv", "parquet")
 def report(
     target: str, site: Path | None, output: Path | None, asked: FileCheckOptions, store: Path, *, plots: bool
 ) -> int:
-    """Draw report.html and junit.xml of RUN (a run's directory; by default the latest).
+    """Render report.html and junit.xml for RUN (a run's directory; by default the latest).
 
-    Given a FILE, judge its history as harness check does, and draw its page. Given --site, write static pages of all
+    Given a FILE, judge its history as harness check does, and render its page. Given --site, write static pages of all
     runs in the store instead.
     """
     if site is not None:

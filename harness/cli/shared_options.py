@@ -62,7 +62,7 @@ def spark_options(command: Callable[..., Any]) -> Callable[..., Any]:
 _SUITE_OPTIONS: Final = (
     store_option,
     click.option("--cluster", default="netns", help="Cluster for all cells, as in `harness run`."),
-    click.option("--seed", type=int, help="Seed for the cells that name none.  [default: random, and printed]"),
+    click.option("--seed", type=int, help="Seed for the cells that set none.  [default: random, and printed]"),
     click.option("--shard", default="1/1", help="Run the cells of job I of N parallel jobs: I/N."),
     click.option(
         "--nemesis",

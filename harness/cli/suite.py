@@ -30,7 +30,7 @@ from history.extras import require
 def suite(file: Path, as_json: bool, **options: Any) -> int:
     """Run every cell of the suite FILE, on one cluster that stays up, and judge all of them as one.
 
-    FILE may be a name of `harness list suites`.
+    FILE may also be a name from `harness list suites`.
 
     Exit code: 1 for an unexpected violation or an expected one that did not appear, else 255 if the harness
     failed, else 2 for a cell that proved nothing or was not run, else 0; 130 interrupted.

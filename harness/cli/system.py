@@ -61,7 +61,7 @@ def check(name: str, cluster: str, workload: str, interval: float, seed: int, st
     a kill and a pause, recover, leave logs, be wiped, and answer probes, and a bug planted in it must be found.
 
     Exit codes: 0 all of that holds, 1 something is wrong, 2 something is missing or was not seen, 130 interrupted, 255
-    failure of the harness itself.
+    harness failure.
     """
     require("run")
     from harness.clusters import open_cluster
