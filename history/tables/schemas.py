@@ -227,7 +227,8 @@ EVENTS: Final = pa.schema(
         ),
         _field("nodes", _TEXTS, "the nodes concerned; empty if none is known"),
         _field(
-            "seconds", pa.float64(), "length of a gap, or until a fault was healed or a node was back; else null",
+            "seconds", pa.float64(),
+            "length of a gap, or until a fault was healed or a silent node was back or no longer probed; else null",
             nullable=True,
         ),
     ]

@@ -27,6 +27,8 @@ from history.tables.schemas import EVENTS
 from pipeline.tables.load_figures import GAP_S
 
 ROOM_S: Final = 2.0
+#: The time that the column cannot hold, which a node's log may name all the same.
+_LAST_S: Final = 2**63 // SECOND
 #: Longest text of a log line that is kept, in characters.
 MAX_TEXT: Final = 200
 
@@ -105,8 +107,9 @@ def _leader_changes(probes: Sequence[Probe]) -> Iterator[dict[str, Any]]:
 
 
 def _silences(probes: Sequence[Probe]) -> Iterator[dict[str, Any]]:
-    """Yield when nodes that had answered stopped, and when they answered again."""
+    """Yield when nodes that had answered stopped, and when they answered again or the probes ended."""
     answered = dict[str, bool]()
+    last = max((probe.time for probe in probes), default=0)
     silent = dict[str, dict[str, Any]]()
     for probe in sorted(probes, key=lambda one: one.time):
         if not probe.answered and answered.get(probe.node):
@@ -115,7 +118,8 @@ def _silences(probes: Sequence[Probe]) -> Iterator[dict[str, Any]]:
             yield since | {"seconds": (probe.time - since["time"]) / SECOND}
             yield _event("back", probe.time, nodes=[probe.node])
         answered[probe.node] = probe.answered
-    yield from silent.values()
+    for since in silent.values():
+        yield since | {"seconds": (last - since["time"]) / SECOND}
 
 
 def _log_lines(run: Recording, moments: Sequence[float]) -> Iterator[dict[str, Any]]:
@@ -128,6 +132,6 @@ def _log_lines(run: Recording, moments: Sequence[float]) -> Iterator[dict[str, A
     except (OSError, FormatError):
         return
     for line in lines:
-        if line.node:  # the harness has a log too
+        if line.node and line.seconds < _LAST_S:  # the harness has a log too
             text = line.text[line.stamp :].strip()[:MAX_TEXT]
             yield _event("log", round(line.seconds * SECOND), text, [line.node])

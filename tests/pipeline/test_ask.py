@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shlex
 from collections.abc import Callable, Iterator
@@ -20,6 +21,7 @@ from history.tables.schemas import EVENT_KINDS, EVENTS
 from history.tables.warehouse import read_runs
 from pipeline import append_run, local_tables, read_all
 from pipeline.errors import QuestionError
+from pipeline.tables.events import event_table
 from pipeline.warehouse.ask import (
     NAMED,
     Condition,
@@ -311,3 +313,18 @@ def test_the_gaps_are_those_of_the_runs_row(store: Path, rows: list[Row]) -> Non
 def test_all_kinds_have_events_and_only_some_have_names(rows: list[Row]) -> None:
     assert {row["kind"] for row in rows} == set(EVENT_KINDS)
     assert {row["kind"] for row in rows if row["name"] is not None} == {*NAMED, "log"}
+
+
+def test_a_node_that_never_answers_again_is_silent_until_the_probes_end(tmp_path: Path) -> None:
+    run = recorded_run("logs-cut", tmp_path)
+    probes = [
+        {"time": t * S, "node": "n1", **({"error": "timeout"} if t > 2 else {"role": "follower"})} for t in range(9)
+    ]
+    header = {"format": "harness-probes", "version": 3}
+    (run / "probes.jsonl").write_text("".join(f"{json.dumps(one)}\n" for one in (header, *probes)))
+    (run / "nodes" / "n1").mkdir(parents=True, exist_ok=True)
+    (run / "nodes" / "n1" / "far.log").write_text("9999-12-31 00:00:00,000 ERROR this is no time of a run\n")
+    no_rows = {"verdicts": pa.table({"details": pa.array([], pa.string())}), "faults": pa.table({})}
+    events = event_table(Recording(run), {}, no_rows, []).to_pylist()
+    assert [(row["time"], row["seconds"]) for row in events if row["kind"] == "silent"] == [(3 * S, 5.0)]
+    assert not [row for row in events if row["nodes"] == ["n1"] and "9999" in (row["name"] or "")]
