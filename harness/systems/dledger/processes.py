@@ -82,7 +82,8 @@ def digest_of_libraries(jar: Path) -> str:
     content = hashlib.sha256()
     with zipfile.ZipFile(jar) as opened:
         for name in sorted(opened.namelist()):
-            if name.endswith((".class", ".so", ".jnilib", ".dll")) and not name.startswith("register/"):
+            code = name.endswith((".class", ".so", ".jnilib", ".dll")) and not name.startswith("register/")
+            if code or name.startswith("META-INF/services/"):  # which names classes to load, of any package
                 content.update(name.encode() + b"\0" + hashlib.sha256(opened.read(name)).digest())
     return content.hexdigest()
 
