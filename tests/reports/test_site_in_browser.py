@@ -128,7 +128,7 @@ def test_two_runs_are_compared(listed: Tab) -> None:
 def standstills_are_drawn(listed: Tab) -> None:
     """The times in which the harness was stalled are bands of the run that has them, and the legend names them."""
     picture = "document.querySelector('#c-availability').toDataURL()"
-    assert "stood still" not in listed.page.inner_text("#cmp-legend")
+    assert "was stalled" not in listed.page.inner_text("#cmp-legend")
     listed.page.click("#cmp-swap")
     before = listed.js(picture)
     listed.js("page.Compare.a.curves.still = [[1, 4]]")
