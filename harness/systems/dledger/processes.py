@@ -82,8 +82,7 @@ def digest_of_libraries(jar: Path) -> str:
     content = hashlib.sha256()
     with zipfile.ZipFile(jar) as opened:
         for name in sorted(opened.namelist()):
-            code = name.endswith((".class", ".so", ".jnilib", ".dll")) and not name.startswith("register/")
-            if code or name.startswith("META-INF/services/"):  # which names classes to load, of any package
+            if name.endswith((".class", ".so", ".jnilib", ".dll")) and not name.startswith("register/"):
                 content.update(name.encode() + b"\0" + hashlib.sha256(opened.read(name)).digest())
     return content.hexdigest()
 
