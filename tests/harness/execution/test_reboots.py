@@ -19,7 +19,7 @@ def test_nodes_that_are_as_they_were_say_nothing() -> None:
 
 def test_another_boot_or_another_process_1_is_a_reboot_and_a_silent_node_hides_no_other() -> None:
     found = lost(Machines({"n1": None, "n2": "a\n7\n", "n3": "c\n1\n"}), BEFORE)
-    assert [line.split(" while")[0] for line in found] == [
+    assert [line.split(" during")[0] for line in found] == [
         "not reached at the end of the run: n1: no SSH server answered", "n2 was rebooted", "n3 was rebooted",
     ]  # fmt: skip
 
