@@ -47,7 +47,7 @@ DLEDGER: Final = System(
     prober=lambda _, shell: DLedgerProber(shell.machine),
     law=LAW,
     workloads=(QUEUE_LOG,),
-    every_node_serves=True,  # a client reads from its own node, and sends to whichever node leads
+    # A client reads from its own node, but sends to whichever node leads: not every node serves changes.
     promises=(
         Promise("an acknowledged message is committed: it stays at its offset, on a majority of disks",
                 ("send",), f"{DESIGN}; {RAFT_PAPER}, section 5.3", _QUEUES,
@@ -85,7 +85,6 @@ HA: Final = System(
     law=LAW,
     workloads=(QUEUE_LOG,),
     recovered=one_master,
-    every_node_serves=True,
     promises=(
         Promise("with all_ack, an acknowledged message is on every in-sync replica, one of which becomes the next "
                 "master, so it stays at its offset", ("send",), HA_DESIGN, _QUEUES,
