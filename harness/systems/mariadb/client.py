@@ -13,7 +13,7 @@ from pymysql.err import DataError, MySQLError
 from harness.systems.api import Machine, Setup
 from harness.systems.law import NOT_SENT, Outcome
 from harness.systems.mariadb.outcomes import LAW, End, case_of
-from harness.systems.mariadb.server import DIALECT, connection_words
+from harness.systems.mariadb.server import DIALECT, connection_words, galera
 from harness.systems.sql.statements import Rows, answer, statements
 from harness.workloads import Invocation
 
@@ -35,7 +35,7 @@ class Client:
             "client_flag": CLIENT.FOUND_ROWS,  # counts rows that an update matched, also those it left as they were
             "init_command": f"SET SESSION TRANSACTION ISOLATION LEVEL {level}",
         }
-        self._timeout, self._workload = setup.client_timeout, setup.workload
+        self._timeout, self._workload, self._galera = setup.client_timeout, setup.workload, galera(setup)
         self._connection: Any = None
 
     async def open(self) -> None:
@@ -60,7 +60,7 @@ class Client:
             return LAW.outcome(NOT_SENT, invocation, self.home, _text(error))
         work = statements(DIALECT, self._workload, invocation)
         single = len(work) == 1
-        end = End(None, single, single, any(statement.writes for statement in work))
+        end = End(None, single, single, any(statement.writes for statement in work), self._galera)
         rows: list[Rows] = []
         try:
             async with asyncio.timeout_at(late), self._connection.cursor() as cursor:

@@ -1,7 +1,8 @@
 """The law of outcomes: what an answer proves about a transaction.
 
 Without a COMMIT nothing commits, however the connection ends.  The answer to a COMMIT, or to a single statement, which
-commits itself, leaves the outcome in doubt unless its error code proves a rollback.
+commits itself, leaves the outcome in doubt unless its error code proves a rollback.  On Galera a deadlock proves none,
+because a node that is cut off while it sends a transaction to the others can give the same answer.
 """
 
 from __future__ import annotations
@@ -30,19 +31,22 @@ class End(NamedTuple):
 
     ``code`` is that of the server's error; None if the connection was lost.  ``committing``: COMMIT had been sent, or a
     single statement.  ``single``: it is such a statement.  ``writes``: it has a statement that writes.
+    ``galera``: the server is a node of a Galera cluster.
     """
 
     code: int | None
     committing: bool
     single: bool
     writes: bool
+    galera: bool = False
 
 
 def case_of(end: End) -> str:
     """Return the case of the law."""
     if not end.committing:
         return "cut-off" if end.code is None else "refused"
-    if end.code == DEADLOCK or (end.single and end.code in _PROVEN):
+    proven = _PROVEN if end.single else {DEADLOCK}
+    if end.code in (proven - {DEADLOCK} if end.galera else proven):
         return "refused"
     if not end.writes:
         return "read-only"

@@ -31,10 +31,14 @@ READS, READ = (True, False, False), (True, True, False)
         # Before COMMIT was sent nothing can commit, whatever the server says and however the connection ends.
         *((End(code, *BEFORE), "refused", "fail") for code in (1020, 1047, 1180, 1205, 1213, 1927)),
         (End(None, *BEFORE), "cut-off", "fail"),
-        # Only a deadlock, which is also how Galera rejects a transaction, proves that COMMIT rolled back.
+        # Only a deadlock proves that COMMIT rolled back.
         (End(1213, *ASKED), "refused", "fail"),
         *((End(code, *ASKED), "doubted", "info") for code in (1020, 1047, 1180, 1205, 1317, 1927)),
         (End(None, *ASKED), LOST, "info"),
+        # A node of Galera that is cut off while it sends a transaction to the others may answer the same.
+        *((End(1213, *when, galera=True), "doubted", "info") for when in (ASKED, SINGLE)),
+        (End(1213, *BEFORE, galera=True), "refused", "fail"),
+        (End(1047, *SINGLE, galera=True), "refused", "fail"),
         # A single statement changed nothing if it failed by itself.
         *((End(code, *SINGLE), "refused", "fail") for code in (1020, 1047, 1062, 1205, 1213, 1290)),
         *((End(code, *SINGLE), "doubted", "info") for code in (1180, 1317, 1927)),
