@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -36,9 +37,11 @@ JAR_DIRECTORIES: Final = (
 
 #: The digest of the libraries' code in the jar of each version.
 LIBRARIES: Final = {
-    "0.4.0": "f85f43269951fd3963faf6a6c6a26cf66de9b3591921db7041fc0187b28259af",
-    "0.3.2": "fbd19ad96db16d6833e29c1f74bc0be18a201075e96be14ad2767cc97b14a720",
+    "0.4.0": "4e8ad2819481d250542e2f45292ba6a64f7a3c3fa4d330cdc16b2f0dcf6f4071",
+    "0.3.2": "c250504e360d266b5b40e7b076d95be705e5d03212633f650b81a368047e28f6",
 }
+
+_CODE: Final = re.compile(r"\.(class|so|jnilib|dll)$|^META-INF/services/.")
 
 #: Without the module opens, a mapped file cannot be released, and snapshots stop a healthy cluster.  The memory limits
 #: are chosen so that five nodes fit on a laptop.
@@ -78,12 +81,15 @@ class ServerJar(LocalFiles):
 
 
 def digest_of_libraries(jar: Path) -> str:
-    """Return a hash of the names and contents of all code in a jar but that of our own package."""
+    """Return a hash of a jar's code and service files, without our own package.  Raises ArtifactError."""
     content = hashlib.sha256()
-    with zipfile.ZipFile(jar) as opened:
-        for name in sorted(opened.namelist()):
-            if name.endswith((".class", ".so", ".jnilib", ".dll")) and not name.startswith("register/"):
-                content.update(name.encode() + b"\0" + hashlib.sha256(opened.read(name)).digest())
+    try:
+        with zipfile.ZipFile(jar) as opened:
+            for name in sorted(opened.namelist()):
+                if _CODE.search(name) and not name.startswith("register/"):
+                    content.update(name.encode() + b"\0" + hashlib.sha256(opened.read(name)).digest())
+    except zipfile.BadZipFile as error:
+        raise ArtifactError(f"{jar} is damaged ({error}): remove it, and run scripts/bootstrap") from None
     return content.hexdigest()
 
 

@@ -79,19 +79,26 @@ def test_a_jar_that_was_not_built_is_named_with_the_mend(jars: Path) -> None:
 
 
 def test_a_jar_with_other_libraries_is_refused(jars: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def build(library: bytes, ours: bytes) -> str:
-        with zipfile.ZipFile(jars / "dledger-register-0.4.0.jar", "w") as jar:
+    path = jars / "dledger-register-0.4.0.jar"
+
+    def build(library: bytes = b"tested", service: bytes = b"io.Tested", ours: bytes = b"a") -> str:
+        with zipfile.ZipFile(path, "w") as jar:
             jar.writestr("io/openmessaging/Server.class", library)
+            jar.writestr("META-INF/services/io.Service", service)
             jar.writestr("register/Main.class", ours)
             jar.writestr("META-INF/NOTICE", ours)
-        return processes.digest_of_libraries(jars / "dledger-register-0.4.0.jar")
+        return processes.digest_of_libraries(path)
 
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    monkeypatch.setattr(processes, "LIBRARIES", {"0.4.0": build(b"tested", b"a")})
-    build(b"tested", b"b")
+    monkeypatch.setattr(processes, "LIBRARIES", {"0.4.0": build()})
+    build(ours=b"b")
     fetch(SYSTEM, setup(), print)
-    other = build(b"other", b"b")
-    with pytest.raises(ArtifactError, match=other):
+    for changed in ({"library": b"other"}, {"service": b"register.Other"}):
+        other = build(**changed)
+        with pytest.raises(ArtifactError, match=other):
+            fetch(SYSTEM, setup(), print)
+    path.write_bytes(b"cut off")
+    with pytest.raises(ArtifactError, match="damaged"):
         fetch(SYSTEM, setup(), print)
 
 
