@@ -81,15 +81,16 @@ def known_text(results: Mapping[str, Any]) -> list[str]:
 def wrapped(text: str, columns: int | None, indent: str = "", hang: str = "") -> str:
     """Wrap each line of a string; lines after the first are indented further by ``hang``.
 
-    Without ``columns`` the lines are only indented.
+    A line break in recorded text starts an indented line, so that it cannot pass for a line of ours.  Without
+    ``columns`` the lines are only indented.
     """
+    first, *others = printable(text).splitlines() or [""]
     if columns is None:
-        return textwrap.indent(printable(text), indent)
-    lines = [
-        textwrap.fill(line, columns, initial_indent=indent, subsequent_indent=indent + hang, break_on_hyphens=False)
-        for line in printable(text).splitlines()
-    ]
-    return "\n".join(lines)
+        return "\n".join([f"{indent}{first}", *(f"{indent}  {line}" for line in others)])
+    return "\n".join(
+        textwrap.fill(line, columns, initial_indent=start, subsequent_indent=indent + hang, break_on_hyphens=False)
+        for line, start in [(first, indent), *((line, f"{indent}  ") for line in others)]
+    )
 
 
 def _verdict(results: Mapping[str, Any], columns: int | None, plan: Mapping[str, Any], still: str, *, cut: bool) -> str:

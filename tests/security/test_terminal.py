@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import os
 import shlex
 import shutil
@@ -17,6 +18,7 @@ from harness.terminal.screen import Screen
 from harness.terminal.streams import Printable
 from reports.load.run import commands_of, quoted_command
 from tests.support.harness.recorded_run import record
+from tests.support.reports.recorded_runs import recorded_run
 
 COMMANDS = [
     "\x1b]0;title\x07", "\x1b]52;c;Y3VybA==\x07", "\x1b[2J", "\x1b[1A\x1b[2K", "\x1b[8m", "\x1b[?1049h", "\x1bc",
@@ -68,6 +70,20 @@ def test_a_name_that_could_command_the_terminal_is_refused(
             said = capsys.readouterr()
             assert said.out == ""
             assert (len(said.err.splitlines()), "\x1b" in said.err) == (1, False)
+
+
+@pytest.mark.parametrize("words", [[], ["--verbose"]])
+def test_a_line_break_in_a_run_starts_no_line_of_ours(
+    words: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = recorded_run("stale-reads", tmp_path)
+    for name, field in (("plan.json", "planted_bug"), ("results.json", "harness_failure")):
+        document = json.loads((run / name).read_text())
+        (run / name).write_text(json.dumps({**document, field: "x\nFORGED"}))
+    assert run_command(["show", str(run), *words]) == 0
+    lines = [line for line in capsys.readouterr().out.splitlines() if "FORGED" in line]
+    assert lines
+    assert not any(line.startswith("FORGED") for line in lines)
 
 
 def test_an_error_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
