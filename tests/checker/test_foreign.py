@@ -80,9 +80,9 @@ def test_a_history_of_which_only_some_values_have_keys_is_refused(
     ]
     lines[4] = lines[4].replace(" 1]", " nil]")
     path = written(tmp_path, "\n".join([*lines, alone]))
-    with pytest.raises(FormatError, match=r"line 5: a read of \[key nil\], as of jepsen\.independent"):
+    with pytest.raises(FormatError, match=r"line 5: a read of \[key nil\], as in jepsen\.independent"):
         read_any(path, large=large)
-    with pytest.raises(FormatError, match=r"line 5: a read of \[key nil\], as of jepsen\.independent"):
+    with pytest.raises(FormatError, match=r"line 5: a read of \[key nil\], as in jepsen\.independent"):
         convert_history(path, tmp_path / "out.jsonl", large=large, by_rows=0 if large == 0 else 1 << 30)
     keys = read_any(written(tmp_path, "\n".join(lines)), large=large)
     assert [one.verdict for one in check(keys).keys] == ["valid", "valid"]

@@ -44,8 +44,8 @@ class TestOpenCluster:
             ("netns:", "the part after the colon is missing; expected"),
             ("vagrant:", "the part after the colon is missing; expected"),
             ("inventory:/missing.toml", "cannot be read: No such file"),
-            ("netns:a/b", "at most 31 lowercase letters"),
-            ("netns:" + "a" * 32, "at most 31 lowercase letters"),
+            ("netns:a/b", "only lowercase letters, digits and hyphens"),
+            ("netns:" + "a" * 32, "only lowercase letters, digits and hyphens"),
             ("vagrant:/missing", "no Vagrantfile"),
         ],
     )
