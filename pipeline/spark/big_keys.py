@@ -6,10 +6,10 @@ need no task to see a whole key:
 1. One aggregate for each (key, value): the invocation of the write, the least return ``first``, the greatest invocation
    ``last``.  A value that was read without being written, or before it was written, is a contradiction by itself.
 2. A value with first < last must be current in between.  Two such zones must not overlap, and another value's
-   [last, first] must not lie inside one.  So for each zone: is the greatest ``last`` of all zones that begin before it
-   beyond its ``first``?  That is a running maximum over time.  Time is cut into ranges.  The maximum of each range is
-   computed first, every range starts with the prefix maximum of those few numbers (*carry*), and then each range runs
-   by itself.
+   [last, first] must not lie inside one.  So for each zone: is the least ``first`` of all that begin after it, before
+   its ``last``?  That is a running minimum, backwards over time.  Time is cut into ranges.  The minimum of each range
+   is computed first, every range starts with the minimum of those after it (*carry*), and then each range runs by
+   itself.
 
 Values are compared by their canonical JSON, which is equal if and only if the checker considers the values equal.
 
@@ -86,26 +86,20 @@ FROM {clusters} GROUP BY key
 _CONFLICTS: Final = """
 WITH sound AS (
   SELECT * FROM {clusters} WHERE written IS NOT NULL AND first <> {never} AND first >= written
-), points AS (
-  SELECT key, first AS at, 1 AS side, struct(last, value) AS zone, NULL AS value, NULL AS first
-  FROM sound WHERE first < last
-  UNION ALL
-  SELECT key, first, 0, NULL, value, first FROM sound WHERE first < last AND value <> 'null'
-  UNION ALL
-  SELECT key, last, 0, NULL, value, first FROM sound WHERE first > last
 ), ranged AS (
-  SELECT *, at DIV {width} AS range FROM points
+  SELECT key, value, first, last, least(first, last) AS at, least(first, last) DIV {width} AS range
+  FROM sound WHERE first <> last
 ), carried AS (
-  SELECT key, range, max(max(zone)) OVER (
-    PARTITION BY key ORDER BY range ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS carry
+  SELECT key, range, min(min(struct(first, value))) OVER (
+    PARTITION BY key ORDER BY range ROWS BETWEEN 1 FOLLOWING AND UNBOUNDED FOLLOWING) AS carry
   FROM ranged GROUP BY key, range
 ), running AS (
-  SELECT key, side, value, first, greatest(carry, max(zone) OVER (
-    PARTITION BY key, range ORDER BY at, side ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)) AS reach
+  SELECT key, value, first, last, least(carry, min(struct(first, value)) OVER (
+    PARTITION BY key, range ORDER BY at ROWS BETWEEN 1 FOLLOWING AND UNBOUNDED FOLLOWING)) AS inner
   FROM ranged JOIN carried USING (key, range)
 )
-SELECT key, reach.value AS outer, min_by(value, first) AS inner, min(first) AS at
-FROM running WHERE side = 0 AND reach.last > first GROUP BY key, reach.value
+SELECT key, value AS outer, inner.value AS inner, inner.first AS at
+FROM running WHERE first < last AND inner.first < last
 """
 
 _VIOLATIONS: Final = """
