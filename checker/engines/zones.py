@@ -129,9 +129,10 @@ def stale(found: Zones) -> tuple[IntArray, IntArray]:
     been seen, no pairs are left.  O(n log n).
     """
     first, last = found.first, found.last
-    forward = np.flatnonzero(_sound(first, last, found.written) & (first < last))
+    sound = _sound(first, last, found.written)
+    forward = np.flatnonzero(sound & (first < last))
     forward = forward[np.argsort(first[forward], kind="stable")]
-    backward = np.flatnonzero(_sound(first, last, found.written) & (first > last))
+    backward = np.flatnonzero(sound & (first > last))
     backward = backward[np.argsort(last[backward], kind="stable")]
     # The earliest inner value is the next forward zone, or the backward zone that ends first of those that begin later.
     least = np.minimum.accumulate(first[backward][::-1])[::-1]

@@ -243,7 +243,7 @@ def order_of(goal, events, nodes, live, is_read, ret):  # type: ignore[no-untype
     at, returned, done, pending, begun = 0, 0, np.int64(0), np.int64(0), 0
     for node in path:
         first = size
-        # What this step took had begun before the return that the step before had come to.
+        # This step took calls that began before the return at which the last step ended.
         left = nodes.pending[node] & ~pending
         while left:
             low = left & -left

@@ -90,7 +90,7 @@ class _Run:
     def windows(self) -> list[int]:
         """Return the windows to try before a search without one.
 
-        What took effect without an answer mostly did so in the time that answers take.
+        An operation that took effect without an answer mostly did so within the usual time of an answer.
         """
         if not self.events.waiting.size or not self.events.returns.size:
             return []

@@ -74,8 +74,8 @@ class ServerJar(LocalFiles):
         (path,) = self.paths
         if (found := digest_of_libraries(path)) != self.libraries:
             raise ArtifactError(
-                f"{path}: its libraries have the digest {found}, not {self.libraries}: these are not those that this "
-                f"release was tested with; check the repository and Maven's settings"
+                f"{path}: its libraries have the digest {found}, not {self.libraries}: this release was not tested "
+                f"with them; check the repository and Maven's settings"
             )
         LocalFiles.fetch(self, into, say)
 

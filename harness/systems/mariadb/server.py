@@ -10,6 +10,8 @@ import pymysql
 from harness.systems.api import Machine, Role, Setup, Shell, Surface
 from harness.systems.ready import listening
 from harness.systems.sql.statements import Dialect
+from harness.systems.sql.store import MAKE_STORE, UNPRIVILEGED
+from harness.systems.sql.workloads import TRANSACTIONS
 from nemesis.core.ports import Command
 
 VERSION: Final = "10.11"
@@ -17,12 +19,9 @@ PORT: Final = 3306
 #: Galera's ports: messages of the group, write sets for a node that was away for a short time, and whole copies.
 _GALERA_PORTS: Final = (4567, 4568, 4444)
 _PROVIDER: Final = "/usr/lib/galera/libgalera_smm.so"
-#: Galera certifies writes against writes, so it cannot keep more than snapshot isolation.
-_TRANSACTIONS: Final = ("list-append", "rw-register", "long-fork", "write-skew")
 STORE: Final = "store"
 #: How long the server may take to answer while it gets ready (s).
 _ANSWER_S: Final = 10
-_UNPRIVILEGED: Final = ("setpriv", "--reuid=nobody", "--regid=nogroup", "--clear-groups", "env", "HOME=/tmp")
 _INSERT: Final = "INSERT INTO {} VALUES (%s, %s) ON DUPLICATE KEY UPDATE val ="
 DIALECT: Final = Dialect(
     name="varchar(64)", text="mediumtext",
@@ -38,7 +37,7 @@ _SETTINGS: Final = {
 }  # fmt: skip
 _MAKE: Final = f"""mariadbd --version | grep -F " {VERSION}." || {{
   echo "needs MariaDB {VERSION}: apt-get install mariadb-server"; exit 1; }}
-install -d -m 700 -o nobody -g nogroup "$0" && "$@" && sync -f "$0"
+{MAKE_STORE}
 """
 _INITIALISE: Final = """set -e
 mariadb-install-db --no-defaults --datadir="$0" --auth-root-authentication-method=normal
@@ -102,7 +101,7 @@ def _server(node: Machine, setup: Setup, *, first: bool) -> list[Role]:
     store, stage = f"{node.home}/{STORE}", 0 if first else 1
     make: tuple[str, ...] = ("true",)
     if first:
-        make = (*_UNPRIVILEGED, "sh", "-c", _INITIALISE, store, _FOUNDS if galera(setup) else "")
+        make = (*UNPRIVILEGED, "sh", "-c", _INITIALISE, store, _FOUNDS if galera(setup) else "")
     return [
         Role(
             node=node.name, name="make-store", task=True, data=(), stage=stage,
@@ -110,7 +109,7 @@ def _server(node: Machine, setup: Setup, *, first: bool) -> list[Role]:
         ),
         Role(
             node=node.name, data=(STORE,), ready=listening(PORT), stage=stage,
-            files={"my.cnf": settings(node, setup), "start.sh": _START}, command=(*_UNPRIVILEGED, "sh", "start.sh"),
+            files={"my.cnf": settings(node, setup), "start.sh": _START}, command=(*UNPRIVILEGED, "sh", "start.sh"),
         ),
     ]  # fmt: skip
 
@@ -121,8 +120,8 @@ def refuse(setup: Setup) -> str | None:
         return None
     if setup.options["isolation"] == "serializable":
         return "-o galera=on: Galera does not see reads: use -o isolation=repeatable-read"
-    if setup.workload not in _TRANSACTIONS:
-        return f"-o galera=on: Galera does not promise linearizable rows: use {' or '.join(_TRANSACTIONS)}"
+    if setup.workload not in TRANSACTIONS:
+        return f"-o galera=on: Galera does not promise linearizable rows: use {' or '.join(TRANSACTIONS)}"
     return None
 
 

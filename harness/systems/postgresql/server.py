@@ -11,11 +11,11 @@ from harness.systems.api import Machine, Role, Setup, Shell, Surface
 from harness.systems.postgresql.binaries import WITH_BACKUP, bin_directory, unpacking
 from harness.systems.ready import listening
 from harness.systems.sql.statements import Dialect
+from harness.systems.sql.store import MAKE_STORE, UNPRIVILEGED
+from harness.systems.sql.workloads import TRANSACTIONS
 from nemesis.core.ports import Command
 
 PORT: Final = 5432
-#: Workloads whose reads may be stale, as those of a standby are.
-ON_STANDBYS: Final = ("list-append", "rw-register", "long-fork", "write-skew")
 STORE: Final = "store"
 _INSERT: Final = "INSERT INTO {} AS t VALUES (%s, %s) ON CONFLICT"
 DIALECT: Final = Dialect(
@@ -25,10 +25,6 @@ DIALECT: Final = Dialect(
     add=f"{_INSERT} (id) DO UPDATE SET val = t.val + excluded.val",
     create=f"{_INSERT} DO NOTHING",
 )  # fmt: skip
-#: The server refuses to run as root.
-_UNPRIVILEGED: Final = ("setpriv", "--reuid=nobody", "--regid=nogroup", "--clear-groups", "env", "HOME=/tmp")
-#: Makes the database and syncs all files at the end, instead of one by one.
-_MAKE: Final = 'install -d -m 700 -o nobody -g nogroup "$0" && "$@" && sync -f "$0"'
 _ACCESS: Final = "host all all all trust\nhost replication all all trust\n"
 #: With the default ``deadlock_timeout``, every deadlock on a hot key would stop all clients for a second.
 _SETTINGS: Final = {
@@ -72,11 +68,11 @@ def _server(node: Machine, setup: Setup, stage: int) -> list[Role]:
         Role(node=node.name, name="unpack", task=True, data=(), stage=stage, command=unpacking(node, setup.version)),
         Role(
             node=node.name, name="make-store", task=True, data=(), stage=stage,
-            command=("sh", "-c", _MAKE, store, *_UNPRIVILEGED, *make),
+            command=("sh", "-c", MAKE_STORE, store, *UNPRIVILEGED, *make),
         ),
         Role(
             node=node.name, data=(STORE,), ready=listening(PORT), files={"pg_hba.conf": _ACCESS}, stage=stage,
-            command=(*_UNPRIVILEGED, f"{programs}/postgres", "-D", store, *chosen),
+            command=(*UNPRIVILEGED, f"{programs}/postgres", "-D", store, *chosen),
         ),
     ]  # fmt: skip
 
@@ -90,8 +86,8 @@ def refuse(setup: Setup) -> str | None:
         return f"-o standbys: the binaries of {setup.version} have no pg_basebackup: use {' or '.join(WITH_BACKUP)}"
     if setup.options["isolation"] == "serializable":
         return "-o standbys: a standby refuses SERIALIZABLE: use -o isolation=repeatable-read"
-    if setup.workload not in ON_STANDBYS:
-        return f"-o standbys: {setup.workload} can do more than a standby: use {' or '.join(ON_STANDBYS)}"
+    if setup.workload not in TRANSACTIONS:
+        return f"-o standbys: {setup.workload} can do more than a standby: use {' or '.join(TRANSACTIONS)}"
     if setup.nodes and len(setup.nodes) <= standbys:
         return f"-o standbys={standbys}: needs {standbys + 1} nodes: --nodes {standbys + 1}"
     return None

@@ -57,3 +57,5 @@ WORKLOADS: Final = (
     ),
     BANK, REGISTER, CAS_REGISTER, SET, COUNTER,
 )  # fmt: skip
+#: The workloads that are judged by a level; all others need reads of the latest state.
+TRANSACTIONS: Final = tuple(one.name for one in WORKLOADS if one.level is not None)
