@@ -14,7 +14,9 @@ from checker.models.levels import REFUTES
 from harness.systems.bookkeeper.fenced_ledgers import KINDS as OF_LEDGERS
 from harness.systems.promise import Promise
 from harness.systems.registry import usable_systems
+from harness.systems.rocketmq_brokers.logs import KIND as OF_LOGS
 from harness.systems.rocketmq_brokers.queues import KINDS as OF_QUEUES
+from harness.systems.rocketmq_brokers.replication import KINDS as OF_REPLICATION
 from history import RunFiles
 from history.records.violations import OF_NODES
 from reports.load.promises import promises_of
@@ -116,13 +118,13 @@ def test_of_six_promises_of_a_ledger_only_that_of_the_kind_of_violation_is_named
 def test_every_check_and_kind_that_a_promise_names_is_one() -> None:
     checks = {
         "linearizable", "isolation", "recovery", "elements", "total", "sessions", "epochs", "ledgers", "queues",
-        "acknowledged",
+        "acknowledged", "logs", "replication",
     } | OF_NODES  # fmt: skip
     for system in usable_systems()[0]:
         for one in system.promises:
             if isinstance(one, Promise):
                 assert set(one.checks) <= checks, one
-                assert set(one.kinds) <= {*KINDS, *OF_LEDGERS, *OF_QUEUES, *REFUTES}, one
+                assert set(one.kinds) <= {*KINDS, *OF_LEDGERS, *OF_QUEUES, *OF_REPLICATION, OF_LOGS, *REFUTES}, one
                 assert one.checks or not one.kinds, one
 
 

@@ -1,15 +1,17 @@
 """RocketMQ's brokers, whose queues can be read on every replica: on DLedger, or with masters elected by controllers.
 
-============  ========================================================================================================
-``messages``  requests, stored messages, the bodies of our messages
-``client``    the client, the law of outcomes
-``probes``    what brokers report about themselves
-``brokers``   one broker on each node: files, command line, readiness, which one takes messages
-``dledger``   brokers whose commit log is DLedger
-``ha``        brokers with the same name, controllers and a name server
-``workload``  sends, and pulls from every replica
-``queues``    the check: each queue is a log
-============  ========================================================================================================
+===============  =====================================================================================================
+``messages``     requests, stored messages, the bodies of our messages
+``client``       the client, the law of outcomes
+``probes``       what brokers and controllers report
+``brokers``      one broker on each node: files, command line, readiness, which one takes messages
+``dledger``      brokers whose commit log is DLedger
+``ha``           brokers with the same name, controllers and a name server
+``workload``     sends, and pulls from every replica
+``queues``       the check: each queue is a log
+``replication``  the check of epochs and of the sets of brokers in sync
+``logs``         the check: all replicas have the same bytes
+===============  =====================================================================================================
 """
 
 from __future__ import annotations
@@ -23,7 +25,9 @@ from harness.systems.promise import RAFT_PAPER, Promise
 from harness.systems.rocketmq_brokers import dledger, ha
 from harness.systems.rocketmq_brokers.brokers import leads
 from harness.systems.rocketmq_brokers.client import LAW, clients
+from harness.systems.rocketmq_brokers.logs import logs_of_ha, logs_on_dledger
 from harness.systems.rocketmq_brokers.probes import DLedgerProber, HaProber, one_master
+from harness.systems.rocketmq_brokers.replication import KINDS, replication
 from harness.systems.rocketmq_brokers.workload import QUEUE_LOG
 
 #: RocketMQ's description of a broker on DLedger, a Raft library that replicates the commit log.
@@ -58,7 +62,10 @@ DLEDGER: Final = System(
                 kinds=("log-hole", "log-order", "future-read")),
         Promise("every replica receives the messages it lacks until it has them", source=f"{RAFT_PAPER}, section 5.3",
                 checks=("recovery", "queues"), kinds=("no-recovery", "missing-on-replica")),
+        Promise("Log Matching: committed entries are the same on all brokers", checks=("logs",),
+                source=f"{RAFT_PAPER}, figure 3", kinds=("logs-differ",)),
     ),
+    invariants=(logs_on_dledger,),
     log_words=LOG_WORDS,
     alarms=(OUT_OF_MEMORY,),
     may_refuse=frozenset({"data", "index", "term"}),
@@ -81,7 +88,7 @@ HA: Final = System(
     leads=leads,
     surface=ha.surface,
     clients=clients,
-    prober=lambda _, shell: HaProber(shell.machine),
+    prober=lambda setup, shell: HaProber(shell.machine, setup),
     law=LAW,
     workloads=(QUEUE_LOG,),
     recovered=one_master,
@@ -95,7 +102,12 @@ HA: Final = System(
                 kinds=("log-hole", "log-order", "future-read")),
         Promise("every replica receives the messages it lacks until it has them", source=HA_DESIGN,
                 checks=("recovery", "queues"), kinds=("no-recovery", "missing-on-replica")),
+        Promise("a slave has the same log as its master", checks=("logs",), source=HA_DESIGN, kinds=("logs-differ",)),
+        Promise("an epoch has one start; controllers grant each epoch once, with the master in its set; with all_ack, "
+                "every broker of the set has what is acknowledged", checks=("replication",), source=HA_DESIGN,
+                kinds=tuple(KINDS)),
     ),
+    invariants=(replication, logs_of_ha),
     alarms=(OUT_OF_MEMORY,),
     may_refuse=frozenset({"data", "index", "term"}),
 )  # fmt: skip

@@ -13,6 +13,8 @@ from harness.systems.rocketmq.controllers import FLAGS, LOGBACK
 from harness.systems.rocketmq_brokers.messages import OK, PORT, READY_HEADER, READY_TOPIC, RUNTIME, SEND, TOPIC
 
 STORE: Final = "store"
+#: The name of the brokers, which is the same for all of them.
+NAME: Final = "harness"
 
 
 def broker(setup: Setup, node: Machine, jars: MavenJars, lines: Mapping[str, object], stage: int = 0) -> Role:
@@ -44,7 +46,7 @@ def _lines(node: Machine) -> dict[str, object]:
     store = f"{node.home}/{STORE}"
     return {
         "brokerClusterName": "harness",
-        "brokerName": "harness",
+        "brokerName": NAME,
         "brokerIP1": node.address,
         "brokerIP2": node.address,
         "listenPort": PORT,

@@ -131,7 +131,7 @@ class Client:
                     break
                 await asyncio.sleep(AGAIN_S)
             pages.append(await self._page(key, place, deadline))
-        return shown(0, pages)
+        return {**shown(0, pages), "positions": [position for page in pages for _, position, _ in page.messages]}
 
 
 class _RefusedError(Exception):
@@ -146,8 +146,8 @@ def shown(first: int, pages: list[Page]) -> dict[str, Any]:
     ``own`` lists as [place, offset] the places of messages whose stored offset differs from their place.
     """
     messages = [message for page in pages for message in page.messages]
-    own = [[place, offset] for place, (offset, _) in enumerate(messages, first) if offset != place]
-    value: dict[str, Any] = {"first": first, "payloads": [payload for _, payload in messages], "end": pages[-1].end}
+    own = [[place, offset] for place, (offset, _, _) in enumerate(messages, first) if offset != place]
+    value: dict[str, Any] = {"first": first, "payloads": [payload for *_, payload in messages], "end": pages[-1].end}
     return {**value, "own": own} if own else value
 
 

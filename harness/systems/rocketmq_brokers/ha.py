@@ -26,6 +26,7 @@ FILES: Final = {
 #: The digest of each version's jars.
 JARS: Final[dict[str, str]] = {
     "5.5.0": "e1ad425955f3e0f55de85f02f9f1b1646725b366cd9c926d43e3cf1aefaff04d",
+    "5.4.0": "e41d90790a5aa99d4ed4819cb48eb5835429cb9b50ac18b30ce96881cae7982a",
     "5.3.3": "9875981e5279b775b22d8581af4faf3f9ba4846db619878b9281d7f1da67eb78",
     "5.2.0": "4aa7dec98022d80ade59d61443124315b055874777a7f6b56cb5226733aef36d",
     "5.1.4": "b920f3c7ba654d4c92f5f4f2cfc6347cb904740421e383a897bdc0c59ad87dc2",

@@ -91,11 +91,11 @@ def _queue(key: str) -> int:
 class Page:
     """Messages from one place of a queue on, and the ``end`` of the queue: the offset of the next message.
 
-    ``messages`` are pairs of the offset stored in the message and its payload.
+    ``messages`` are the offset and the position in the commit log that are stored in each message, and its payload.
     """
 
     end: int
-    messages: tuple[tuple[int, int | str], ...]
+    messages: tuple[tuple[int, int, int | str], ...]
 
 
 def page_in(answer: Answer) -> Page:
@@ -104,8 +104,10 @@ def page_in(answer: Answer) -> Page:
     return Page(end, messages_in(answer.body) if answer.code == OK else ())
 
 
-def messages_in(stored: bytes) -> tuple[tuple[int, int | str], ...]:
-    """Return the stored offset and the payload of each message.  Raises ValueError if a size leads beyond the bytes.
+def messages_in(stored: bytes) -> tuple[tuple[int, int, int | str], ...]:
+    """Return the stored offset and position and the payload of each message.
+
+    Raises ValueError if a size leads beyond the bytes.
 
     The layout is that of ``MessageDecoder`` and ``MessageExtEncoder``.
     """
@@ -113,7 +115,7 @@ def messages_in(stored: bytes) -> tuple[tuple[int, int | str], ...]:
     try:
         while place < len(stored):
             (size,) = struct.unpack_from(">I", stored, place)
-            (offset,) = struct.unpack_from(">Q", stored, place + 20)
+            offset, position = struct.unpack_from(">QQ", stored, place + 20)
             (flags,) = struct.unpack_from(">I", stored, place + 36)
             # Skip born timestamp and host, stored timestamp and host, and two counters, up to the length of the body.
             hosts = (20 if flags & _BORN_V6 else 8) + (20 if flags & _STORED_V6 else 8)
@@ -121,7 +123,7 @@ def messages_in(stored: bytes) -> tuple[tuple[int, int | str], ...]:
             (length,) = struct.unpack_from(">I", stored, begin)
             if size < 1 or place + size > len(stored) or begin + 4 + length > place + size:
                 raise ValueError(f"a message of {size} bytes at {place} of {len(stored)}")
-            found.append((offset, payload_in(stored[begin + 4 : begin + 4 + length])))
+            found.append((offset, position, payload_in(stored[begin + 4 : begin + 4 + length])))
             place += size
     except struct.error as error:
         raise ValueError(f"a message that ends too early, at {place} of {len(stored)}: {error}") from None

@@ -1,13 +1,18 @@
-"""What brokers report about themselves.  Positions are bytes of the commit log, which are the same on all nodes."""
+"""What brokers and controllers report.  Positions are bytes of the commit log, which are the same on all nodes."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from harness.systems.api import Machine
+from harness.clients.wire import NoAnswerError
+from harness.systems.api import Machine, Setup
 from harness.systems.dledger.remoting import GROUP, METADATA, SUCCESS
 from harness.systems.remoting import Answer, Connection
+from harness.systems.rocketmq.requests import OK, REPLICA_INFO, state_in
+from harness.systems.rocketmq.requests import PORT as CONTROLLER_PORT
+from harness.systems.rocketmq_brokers.brokers import NAME
+from harness.systems.rocketmq_brokers.ha import controllers
 from harness.systems.rocketmq_brokers.messages import EPOCHS, HA_STATUS, PORT, RUNTIME
 from harness.systems.rocketmq_brokers.queues import BOOTED
 from history import Probe
@@ -18,6 +23,20 @@ RAFT_PORT: Final = 40911
 EPOCH: Final = "epoch"
 END: Final = "log_bytes"
 IN_SYNC: Final = "in_sync_slaves"
+#: The number that its controller gave a broker, and the epochs in its log with their starts, as ``1:0 4:636337``.
+NUMBER: Final = "broker_id"
+STARTS: Final = "epoch_starts"
+#: Prefix of a slave's name in the figure of a master for the end of the log that this slave has acknowledged.
+ACKNOWLEDGED: Final = "acknowledged_by_"
+#: Figures of a controller that leads: the brokers in sync as ``1 2 3``, how many of them are slaves, the epoch of that
+#: set, the master, and its epoch.
+SET: Final = "set"
+SET_SLAVES: Final = "set_slaves"
+SET_EPOCH: Final = "set_epoch"
+MASTER: Final = "set_master"
+MASTER_EPOCH: Final = "master_epoch"
+#: The newest epochs of a broker that fit into a figure.
+_EPOCHS: Final = 8
 
 
 class DLedgerProber:
@@ -52,33 +71,75 @@ def on_dledger(name: str, metadata: Answer, runtime: Answer) -> dict[str, Any]:
 
 
 class HaProber:
-    """A prober for a broker of the HA system: its role, last epoch, end of the log, and how far its queues are built.
+    """A prober for a node of the HA system: its broker, and the controller on it if that leads.
 
     A broker reports how far its queues are behind the confirmed offset, but not that offset.  So ``applied`` is too
     high by the part of the log that is not confirmed.
     """
 
-    def __init__(self, node: Machine) -> None:
+    def __init__(self, node: Machine, setup: Setup) -> None:
+        self._names = {one.address: one.name for one in setup.nodes}
         self._broker = Connection((node.address, PORT))
+        here = any(one.name == node.name for one in controllers(setup))
+        self._controller = Connection((node.address, CONTROLLER_PORT)) if here else None
 
     async def ask(self, timeout: float) -> Mapping[str, Any]:
-        answers = [await self._broker.ask(code, timeout=timeout) for code in (HA_STATUS, EPOCHS, RUNTIME)]
-        return of_ha(*answers)
+        status, epochs, runtime = [
+            await self._broker.ask(code, timeout=timeout) for code in (HA_STATUS, EPOCHS, RUNTIME)
+        ]
+        return {**of_ha(status, epochs, runtime, self._names), **await self._of_controller(timeout)}
+
+    async def _of_controller(self, timeout: float) -> Mapping[str, Any]:
+        """Return what the controller says.  Its silence does not hide the broker's answers."""
+        if self._controller is None:
+            return {}
+        try:
+            return of_controller(await self._controller.ask(REPLICA_INFO, ext={"brokerName": NAME}, timeout=timeout))
+        except (NoAnswerError, ValueError):
+            return {}
 
     async def close(self) -> None:
         self._broker.close()
+        if self._controller is not None:
+            self._controller.close()
 
 
-def of_ha(status: Answer, epochs: Answer, runtime: Answer) -> dict[str, Any]:
-    """Return the figures in the answers.  Raises ValueError if they have none."""
+def of_ha(status: Answer, epochs: Answer, runtime: Answer, names: Mapping[str, str]) -> dict[str, Any]:
+    """Return the figures in a broker's answers; ``names`` are the nodes by address.
+
+    Raises ValueError if there are none.
+    """
     stated, known = status.json(), epochs.json()
     if not isinstance(stated, dict) or not isinstance(known, dict) or type(stated.get("master")) is not bool:
         raise ValueError(f"codes {status.code}, {epochs.code}: {status.remark} {epochs.remark}")
-    epoch = max((int(one["epoch"]) for one in known.get("epochList") or ()), default=-1)
+    starts = sorted((int(one["epoch"]), int(one["startOffset"])) for one in known.get("epochList") or ())
     end, behind, booted = _positions(runtime)
-    figures = {"role": "leader" if stated["master"] else "follower", "applied": end - behind}
-    synced = {IN_SYNC: int(stated.get("inSyncSlaveNums", 0))} if stated["master"] else {}
-    return {**figures, EPOCH: epoch, END: end, BOOTED: booted, **synced}
+    figures = {
+        "role": "leader" if stated["master"] else "follower",
+        "applied": end - behind,
+        EPOCH: starts[-1][0] if starts else -1,
+        END: end,
+        BOOTED: booted,
+        NUMBER: known.get("brokerId"),
+        STARTS: " ".join(f"{epoch}:{start}" for epoch, start in starts[-_EPOCHS:]) or None,
+    }
+    if not stated["master"]:
+        return figures
+    slaves = {
+        names.get(str(one.get("addr")).rpartition(":")[0]): int(one["slaveAckOffset"])
+        for one in stated.get("haConnectionInfo") or ()
+    }
+    acknowledged = {f"{ACKNOWLEDGED}{name}": end for name, end in slaves.items() if name is not None}
+    return {**figures, IN_SYNC: int(stated.get("inSyncSlaveNums", 0)), **acknowledged}
+
+
+def of_controller(answer: Answer) -> dict[str, Any]:
+    """Return the figures in a controller's answer: none from one that does not lead.  Raises ValueError."""
+    if answer.code != OK:
+        return {}
+    master, master_epoch, members, epoch = state_in(answer)
+    return {SET: " ".join(map(str, members)), SET_SLAVES: len(members) - 1, SET_EPOCH: epoch, MASTER: master,
+            MASTER_EPOCH: master_epoch}  # fmt: skip
 
 
 def _positions(runtime: Answer) -> tuple[int, int, int]:
@@ -95,9 +156,10 @@ _FIGURES: Final = ("commitLogMaxOffset", "dispatchBehindBytes", "bootTimestamp")
 
 
 def one_master(probes: Sequence[Probe], nodes: Sequence[str], since: int) -> bool:
-    """Return whether a single node leads, and all nodes have queues up to the end of its log when it first led.
+    """Return whether one node leads, and all nodes have its epoch, and queues up to its log's end when it first led.
 
-    Only probes since then count.  A deposed leader's log may be longer: the part that nobody confirmed is cut off.
+    Only probes since then count.  A deposed leader's log may be longer, and is cut when it gets the epoch of the new
+    one: what it has beyond that place nobody confirmed.
     """
     answers = [probe for probe in probes if probe.time >= since and probe.answered and END in probe.own]
     last = {probe.node: probe for probe in answers}
@@ -105,4 +167,5 @@ def one_master(probes: Sequence[Probe], nodes: Sequence[str], since: int) -> boo
     if len(masters) != 1:
         return False
     wanted = next(int(probe.own[END]) for probe in answers if (probe.node, probe.role) == (masters[0], "leader"))
-    return all(node in last and last[node].applied >= wanted for node in nodes)
+    epoch = last[masters[0]].own[EPOCH]
+    return all(node in last and last[node].own[EPOCH] == epoch and last[node].applied >= wanted for node in nodes)

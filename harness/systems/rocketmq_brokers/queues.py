@@ -8,7 +8,7 @@ Operations, by queue (their ``key``):
 ``send``  the payload     its offset in the queue
 ``pull``  a place         ``first``: the place, ``payloads`` from there on, ``end``: the offset of the next message
                           there, ``own``: [place, offset] of messages whose stored offset differs from their place
-``read``                  the same for the whole queue, at the end of a run
+``read``                  the same for the whole queue, at the end of a run, and ``positions`` in the commit log
 ========  ==============  =============================================================================================
 
 The checker's model of a log decides what it can: sends are appends, and every message that was read is a get.  It finds

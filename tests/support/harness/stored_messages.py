@@ -5,10 +5,10 @@ from __future__ import annotations
 import struct
 
 
-def stored(offset: int, body: bytes, *, v6: bool = False) -> bytes:
+def stored(offset: int, body: bytes, *, v6: bool = False, position: int = 0) -> bytes:
     """One message of the commit log, with a topic and properties that mean nothing."""
     host = b"\0" * (20 if v6 else 8)
-    rest = struct.pack(">IIIIQQI", 0xDAA320A7, 0, 0, 0, offset, 0, 0x30 if v6 else 0)
+    rest = struct.pack(">IIIIQQI", 0xDAA320A7, 0, 0, 0, offset, position, 0x30 if v6 else 0)
     rest += bytes(8) + host + bytes(8) + host + bytes(12)
     rest += struct.pack(">I", len(body)) + body + b"\x07harness" + b"\0\0"
     return struct.pack(">I", 4 + len(rest)) + rest

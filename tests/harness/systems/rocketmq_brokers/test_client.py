@@ -29,7 +29,9 @@ REJECTED = answer(2, remark="[REJECTREQUEST]system busy, start flow control for 
 
 
 def page(end: int, *messages: tuple[int, int], code: int = 0) -> tuple[Any, ...]:
-    return answer(code, {"maxOffset": str(end)}, b"".join(stored(at, body_of(payload)) for at, payload in messages))
+    """An answer to a pull; a message's position in the commit log is a hundred times its offset."""
+    found = b"".join(stored(at, body_of(payload), position=100 * at) for at, payload in messages)
+    return answer(code, {"maxOffset": str(end)}, found)
 
 
 @pytest.fixture(autouse=True)
@@ -162,13 +164,13 @@ def test_what_is_sent() -> None:
 def test_a_whole_queue_is_read_by_places_that_the_client_counts() -> None:
     home = ControllerSocket({PULL: [page(2, (0, 5), (1, 6)), page(3, (2, 7))]})
     (ended,) = perform([home], READ)
-    assert ended.value == {"first": 0, "payloads": [5, 6], "end": 2}
+    assert ended.value == {"first": 0, "payloads": [5, 6], "end": 2, "positions": [0, 100]}
     home = ControllerSocket({PULL: [page(3, (0, 5), (1, 6)), page(3, code=19), page(3, (2, 7))]})
     (ended,) = perform([home], READ)
-    assert ended.value == {"first": 0, "payloads": [5, 6, 7], "end": 3}
+    assert ended.value == {"first": 0, "payloads": [5, 6, 7], "end": 3, "positions": [0, 100, 200]}
     assert [ext["queueOffset"] for _, ext, _ in home.asked] == ["0", "2", "2"]
 
 
 def test_a_hole_is_answered_after_a_while() -> None:
     (ended,) = perform([ControllerSocket({PULL: [page(3, (0, 5)), page(3, code=19)]})], READ)
-    assert (ended.type, ended.value) == ("ok", {"first": 0, "payloads": [5], "end": 3})
+    assert (ended.type, ended.value) == ("ok", {"first": 0, "payloads": [5], "end": 3, "positions": [0]})

@@ -27,12 +27,12 @@ def test_a_body_says_its_number(payload: int) -> None:
 
 @given(st.lists(st.tuples(st.integers(0, 2**40), st.integers(0, 10**6)), max_size=5), st.booleans())
 def test_messages_are_read_back(messages: list[tuple[int, int]], v6: bool) -> None:
-    content = b"".join(stored(offset, body_of(payload), v6=v6) for offset, payload in messages)
-    assert messages_in(content) == tuple(messages)
+    content = b"".join(stored(offset, body_of(payload), v6=v6, position=7 * offset) for offset, payload in messages)
+    assert messages_in(content) == tuple((offset, 7 * offset, payload) for offset, payload in messages)
 
 
 def test_a_recorded_head_has_the_places_of_the_fields() -> None:
-    assert messages_in((RECORDED + b"hello0").ljust(0xE1, b"\0")) == ((0, "6 other bytes: 68656c6c6f30"),)
+    assert messages_in((RECORDED + b"hello0").ljust(0xE1, b"\0")) == ((0, 48, "6 other bytes: 68656c6c6f30"),)
 
 
 @given(st.integers(1, 300))
@@ -43,7 +43,7 @@ def test_a_cut_message_is_refused(cut: int) -> None:
 
 def test_pages() -> None:
     found = Answer(OK, "", {"maxOffset": "9"}, stored(5, body_of(1)), 1)
-    assert page_in(found) == Page(9, ((5, 1),))
+    assert page_in(found) == Page(9, ((5, 0, 1),))
     assert page_in(Answer(NOT_FOUND, "", {"maxOffset": "9"}, b"", 1)) == Page(9, ())
     with pytest.raises(ValueError, match="int"):
         page_in(Answer(OK, "", {}, b"", 1))

@@ -8,9 +8,18 @@ from typing import Any
 
 import pytest
 
-from harness.systems import Machine
+from harness.systems import Machine, Setup
 from harness.systems.remoting import Answer
-from harness.systems.rocketmq_brokers.probes import END, DLedgerProber, HaProber, of_ha, on_dledger, one_master
+from harness.systems.rocketmq_brokers.probes import (
+    END,
+    EPOCH,
+    DLedgerProber,
+    HaProber,
+    of_controller,
+    of_ha,
+    on_dledger,
+    one_master,
+)
 from history import Probe
 
 FIGURES = {"commitLogMaxOffset": "819", "dispatchBehindBytes": "19", "bootTimestamp": "5"}
@@ -29,12 +38,30 @@ def test_a_broker_on_dledger(leader: dict[str, str], role: str) -> None:
     assert stated == {"role": role, "leader": leader.get("leaderId"), "committed": 819, "applied": 800, "booted": 5}
 
 
+NAMES = {"10.0.0.2": "n2", "10.0.0.3": "n3"}
+
+
 def test_a_master_and_a_slave() -> None:
-    epochs = said({"epochList": [{"epoch": 1, "startOffset": 0}, {"epoch": 4, "startOffset": 90}], "maxOffset": 819})
-    stated = of_ha(said({"master": True, "inSyncSlaveNums": 2}), epochs, RUNTIME)
-    assert stated == {"role": "leader", "epoch": 4, "applied": 800, "log_bytes": 819, "booted": 5, "in_sync_slaves": 2}
-    stated = of_ha(said({"master": False, "inSyncSlaveNums": 0}), said({"epochList": []}), RUNTIME)
-    assert stated == {"role": "follower", "epoch": -1, "applied": 800, "log_bytes": 819, "booted": 5}
+    started = [{"epoch": 4, "startOffset": 90}, {"epoch": 1, "startOffset": 0}]
+    epochs = said({"epochList": started, "maxOffset": 819, "brokerId": 2})
+    slaves = [{"addr": "10.0.0.2:4711", "slaveAckOffset": 800}, {"addr": "10.9.9.9:4711", "slaveAckOffset": 7}]
+    status = {"master": True, "inSyncSlaveNums": 2, "haConnectionInfo": slaves}
+    stated = of_ha(said(status), epochs, RUNTIME, NAMES)
+    figures = {"applied": 800, "log_bytes": 819, "booted": 5}
+    assert stated == {**figures, "role": "leader", "epoch": 4, "broker_id": 2, "epoch_starts": "1:0 4:90",
+                      "in_sync_slaves": 2, "acknowledged_by_n2": 800}  # fmt: skip
+    stated = of_ha(said({"master": False, "inSyncSlaveNums": 0}), said({"epochList": []}), RUNTIME, NAMES)
+    assert stated == {**figures, "role": "follower", "epoch": -1, "broker_id": None, "epoch_starts": None}
+
+
+def test_a_controller_that_leads_and_one_that_does_not() -> None:
+    ext = {"masterBrokerId": "2", "masterEpoch": "4"}
+    body = b'{"syncStateSet":[3,2],"syncStateSetEpoch":9}'
+    stated = of_controller(Answer(0, "", ext, body, 1))
+    assert stated == {"set": "2 3", "set_slaves": 1, "set_epoch": 9, "set_master": 2, "master_epoch": 4}
+    assert of_controller(Answer(2007, "not the leader", {}, b"", 1)) == {}
+    with pytest.raises(ValueError, match="without a set"):
+        of_controller(Answer(0, "", ext, b"", 1))
 
 
 @pytest.mark.parametrize(
@@ -45,13 +72,17 @@ def test_one_that_says_nothing(metadata: Any, table: Any) -> None:
     with pytest.raises(ValueError, match=r"code|int"):
         on_dledger("n1", said(metadata), said(table))
     with pytest.raises(ValueError, match=r"code|int"):
-        of_ha(said(metadata), said({}), said(table))
+        of_ha(said(metadata), said({}), said(table), NAMES)
 
 
-@pytest.mark.parametrize("prober", [DLedgerProber, HaProber])
+DOWN = Machine("n1", "127.0.79.9")
+SETUP = Setup(version="5.3.3", options={"controllers": "all"}, nodes=(DOWN,))
+
+
+@pytest.mark.parametrize("prober", [DLedgerProber, lambda node: HaProber(node, SETUP)])
 def test_one_that_is_down(prober: Any) -> None:
     async def probe() -> Any:
-        made = prober(Machine("n1", "127.0.79.9"))
+        made = prober(DOWN)
         try:
             return await made.ask(0.5)
         finally:
@@ -63,7 +94,7 @@ def test_one_that_is_down(prober: Any) -> None:
 
 def probes(*answers: tuple[int, str, int, str]) -> list[Probe]:
     return [
-        Probe(time, node, role="leader" if role == "leader" else "follower", applied=end, own={END: end})
+        Probe(time, node, role="leader" if role == "leader" else "follower", applied=end, own={END: end, EPOCH: 1})
         for time, node, end, role in answers
     ]
 
@@ -99,5 +130,13 @@ def test_each_node_is_asked_for_by_itself_too() -> None:
 
 
 def test_queues_that_are_not_built_have_not_caught_up() -> None:
-    late = Probe(1, "n2", role="follower", applied=50, own={END: 90})
+    late = Probe(1, "n2", role="follower", applied=50, own={END: 90, EPOCH: 1})
     assert not one_master([*probes((1, "n1", 90, "leader")), late], BOTH, 1)
+
+
+def test_a_log_that_must_still_be_cut_has_not_caught_up() -> None:
+    """A deposed leader's log is longer, and lacks what the new leader acknowledged."""
+    deposed = Probe(1, "n2", role="follower", applied=99, own={END: 99, EPOCH: 0})
+    leader = probes((1, "n1", 90, "leader"))
+    assert not one_master([*leader, deposed], BOTH, 1)
+    assert one_master([*leader, deposed, *probes((2, "n2", 90, ""))], BOTH, 1)
