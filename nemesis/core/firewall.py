@@ -34,6 +34,7 @@ class Rule:
 
     ``amount`` is the share of packets to lose (0 to 1) for ``lose``, kilobytes per second for ``slow``, and the queue's
     number for ``queue`` (iptables only, because few kernels support nftables' queues).  ``ports`` are the system's own.
+    If there is an ``only`` port, ``drop`` drops nothing but TCP packets to and from that port.
     """
 
     peer: str
@@ -41,6 +42,7 @@ class Rule:
     action: Action = "drop"
     amount: float = 0.0
     ports: tuple[int, ...] = ()
+    only: int = 0
 
 
 class Firewall(Protocol):
@@ -151,7 +153,8 @@ echo gone"""
                 (f"{match} meta l4proto tcp", f"{count} reject with tcp reset {note}"),
                 (match, f"{count} drop {note}"),
             ]
-        return [(match, f"{count} drop {note}")]
+        ends = [f"{match} tcp {end} {rule.only}" for end in ("dport", "sport")] if rule.only else [match]
+        return [(end, f"{count} drop {note}") for end in ends]
 
 
 class Iptables(Firewall):
@@ -240,7 +243,8 @@ echo gone"""
                 f"-p tcp {note} -j REJECT --reject-with tcp-reset",
                 f"{note} -j DROP",
             ]
-        return [f"{note} -j DROP"]
+        ends = [f"-p tcp {end} {rule.only} " for end in ("--dport", "--sport")] if rule.only else [""]
+        return [f"{end}{note} -j DROP" for end in ends]
 
 
 FIREWALLS: Final[Mapping[FirewallKind, Firewall]] = {"nft": Nft(), "iptables": Iptables()}

@@ -42,6 +42,9 @@ OPTIONS: Final[Mapping[str, Option]] = {
     "jitter_ms": Option(10, 0, 10_000, "packet-delay", "milliseconds, both ways"),
     "loss": Option(0.2, 0.001, 1, "packet-loss", "share of the packets"),
     "memory_mb": Option(16, 1, 1e6, "memory-pressure", "megabytes"),
+    "partition_port": Option(
+        0, 0, 65_535, "partition-random-halves", "the only TCP port that any partition cuts; 0: all"
+    ),
     "reorder": Option(0.25, 0.001, 1, "packet-reorder", "share of the packets"),
     "reorder_delay_ms": Option(20, 1, 10_000, "packet-reorder", "milliseconds by which the others are delayed"),
     "rolling_pause_s": Option(1, 0.01, 600, "rolling-kill", "longest time between two steps, in seconds"),

@@ -37,12 +37,18 @@ SILENCE: Final = ("124", "137")
 
 
 def try_peers(ctx: Context, peers: Iterable[str]) -> Command:
-    """Return a command that tries to connect to each of these peers at the system's first port.
+    """Return a command that tries to connect to each of these peers at the system's first port, or at the one cut.
 
     A refusal is as good an answer as a connection, because both show that packets get through.
     """
     addresses = [ctx.facts.addresses[peer][0] for peer in peers]
-    return Command(("sh", "-c", _TRY_PEERS, "try", str(TRY_S), str(ctx.settings.peer_ports[0]), *addresses))
+    port = only_port(ctx) or ctx.settings.peer_ports[0]
+    return Command(("sh", "-c", _TRY_PEERS, "try", str(TRY_S), str(port), *addresses))
+
+
+def only_port(ctx: Context) -> int:
+    """Return the only port that partitions cut, or 0 if they cut all."""
+    return round(ctx.settings.option("partition_port"))
 
 
 def firewall(ctx: Context) -> Firewall:
@@ -124,7 +130,8 @@ def install_commands(
 
 
 def rules_of(ctx: Context, peers: Iterable[str], action: Action, amount: float = 0.0) -> list[Rule]:
-    return [Rule(peer, ctx.facts.addresses[peer], action, amount, ctx.settings.peer_ports) for peer in peers]
+    ports, only = ctx.settings.peer_ports, only_port(ctx) if action == "drop" else 0
+    return [Rule(peer, ctx.facts.addresses[peer], action, amount, ports, only) for peer in peers]
 
 
 def remove_rules(ctx: Context, chain: str, nodes: Iterable[str]) -> Witness:

@@ -110,6 +110,25 @@ def test_iptables_installs_both_versions_and_takes_nothing_away_meanwhile():
     assert IPTABLES.install("bridge", [Rule("n2", ("10.0.0.2",))]).argv[-1] == ""
 
 
+def test_a_partition_of_one_port_drops_only_packets_to_and_from_it():
+    rule = Rule("n2", ("10.0.0.2",), only=10912)
+    lines = NFT.install("x", [rule]).stdin.splitlines()[3:]
+    assert [line.removeprefix("add rule inet harness fault_x ip saddr 10.0.0.2 ") for line in lines] == [
+        'tcp dport 10912 counter drop comment "from n2"',
+        'tcp sport 10912 counter drop comment "from n2"',
+    ]
+    assert [line.removeprefix("-A harness-x -s 10.0.0.2 ") for line in _iptables_rules(rule)] == [
+        '-p tcp --dport 10912 -m comment --comment "from n2" -j DROP',
+        '-p tcp --sport 10912 -m comment --comment "from n2" -j DROP',
+    ]
+    whole = replace(rule, only=0)
+    assert (len(NFT.install("x", [whole]).stdin.splitlines()[3:]), len(_iptables_rules(whole))) == (1, 1)
+
+
+def _iptables_rules(rule):
+    return IPTABLES.install("x", [rule]).argv[-2].splitlines()[2:-1]
+
+
 def test_packets_of_the_system_are_counted_before_and_behind_what_acts():
     rule = Rule("n2", ("10.0.0.2",), "lose", 0.2, (20911,))
     lines = NFT.install("x", [rule]).stdin.splitlines()[3:]
@@ -120,7 +139,7 @@ def test_packets_of_the_system_are_counted_before_and_behind_what_acts():
         'tcp dport 20911 tcp flags & rst != rst counter comment "after n2"',
         'tcp sport 20911 tcp flags & rst != rst counter comment "after n2"',
     ]
-    batch = IPTABLES.install("x", [rule]).argv[-2].splitlines()[2:-1]
+    batch = _iptables_rules(rule)
     two = replace(rule, ports=(20911, 7))
     assert (
         NFT.install("x", [two]).stdin.count("tcp dport 7 ") == NFT.install("x", [two]).stdin.count("sport 20911 ") == 2

@@ -11,7 +11,7 @@ from nemesis.core.errors import FaultError
 from nemesis.core.facts import Facts
 from nemesis.core.fault import Targets
 from nemesis.faults import partitions as network
-from nemesis.faults.partitions import attempts, try_peers
+from nemesis.faults.partitions import attempts, rules_of, try_peers
 from nemesis.faults.registry import find
 
 RING = find("partition-majorities-ring")
@@ -130,6 +130,14 @@ def test_a_slow_link_is_refused_where_iptables_cannot_limit_rates():
 def test_peers_are_tried_at_the_systems_own_port():
     ctx, *_ = world(3)
     assert try_peers(ctx, ["n2", "n3"]).argv[-5:] == ("try", "0.5", "7000", "10.0.0.2", "10.0.0.3")
+
+
+def test_a_partition_of_one_port_is_tried_at_that_port_and_no_other_fault_is_limited_to_it():
+    ctx, *_ = world(3)
+    limited = replace(ctx, settings=replace(ctx.settings, options={"partition_port": 10912}))
+    assert try_peers(limited, ["n2"]).argv[-3:] == ("0.5", "10912", "10.0.0.2")
+    assert [rule.only for action in ("drop", "lose") for rule in rules_of(limited, ["n2"], action)] == [10912, 0]
+    assert [rule.only for rule in rules_of(ctx, ["n2"], "drop")] == [0]
 
 
 def test_an_attempt_that_never_began_is_no_silence():

@@ -82,6 +82,8 @@ HA: Final = System(
                     "default is false, which promises nothing at a failover."),
         Option(name="controllers", default="all", choices=("all", "one"),
                help="Whether a controller runs on every node, or only on the first."),
+        Option(name="victims", default="broker", choices=("broker", "controller"),
+               help="Which process of a node is killed or paused. The leader is the master's node either way."),
     ),
     artifacts=lambda setup: (ha.jars(setup),),
     roles=ha.roles,

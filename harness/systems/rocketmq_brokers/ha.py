@@ -10,7 +10,9 @@ from typing import Final
 from harness.systems.api import Machine, Role, Setup, Surface
 from harness.systems.artifacts import MavenJars
 from harness.systems.ready import listening
+from harness.systems.rocketmq.controllers import FILES as CONTROLLER_FILES
 from harness.systems.rocketmq.controllers import LOGBACK
+from harness.systems.rocketmq.controllers import STORE as CONTROLLER_STORE
 from harness.systems.rocketmq.controllers import answers as controller_answers
 from harness.systems.rocketmq.requests import PORT as CONTROLLER_PORT
 from harness.systems.rocketmq_brokers.brokers import STORE, broker, java, text_of
@@ -66,7 +68,7 @@ def roles(setup: Setup) -> list[Role]:
 def _controller(setup: Setup, node: Machine, files: MavenJars) -> Role:
     peers = ";".join(f"{one.name}-{one.address}:{CONTROLLER_PORT}" for one in controllers(setup))
     lines = {
-        "controllerStorePath": f"{node.home}/controller",
+        "controllerStorePath": f"{node.home}/{CONTROLLER_STORE}",
         "mappedFileSize": 16 << 20,
         "enableElectUncleanMaster": "false",
         "notifyBrokerRoleChanged": "true",
@@ -77,7 +79,7 @@ def _controller(setup: Setup, node: Machine, files: MavenJars) -> Role:
         "controllerDLegerSelfId": node.name,
     }
     return Role(
-        node=node.name, name="controller", data=("controller",), ready=controller_answers,
+        node=node.name, name="controller", data=(CONTROLLER_STORE,), ready=controller_answers,
         files={"controller.conf": text_of(lines),
                "controller-logback.xml": LOGBACK.format(file=f"{node.home}/log/controller.log")},
         command=java(node, files, "controller", "org.apache.rocketmq.controller.ControllerStartup", _MB),
@@ -103,9 +105,11 @@ def _lines(setup: Setup) -> dict[str, object]:
     }
 
 
-def surface(setup: Setup) -> Surface:  # noqa: ARG001 (the same of all versions)
-    """Return the properties that faults rely on.  Process faults hit brokers."""
+def surface(setup: Setup) -> Surface:
+    """Return the properties that faults rely on."""
+    role = str(setup.options["victims"])
+    store, files = (STORE, FILES) if role == "broker" else (CONTROLLER_STORE, CONTROLLER_FILES["dledger"])
     return Surface(
-        peer_ports=(HA_PORT, CONTROLLER_PORT, NAMES_PORT, PORT), client_port=PORT, role="broker", members=("broker",),
-        store=STORE, store_files=FILES, notices_s=8.0,
+        peer_ports=(HA_PORT, CONTROLLER_PORT, NAMES_PORT, PORT), client_port=PORT, role=role, members=("broker",),
+        store=store, store_files=files, notices_s=8.0,
     )  # fmt: skip

@@ -45,6 +45,13 @@ def test_controllers_and_the_name_server_are_there_before_the_brokers(controller
             assert conf["namesrvAddr"] == "10.0.0.1:9876"
 
 
+@pytest.mark.parametrize("victims", ["broker", "controller"])
+def test_process_faults_hit_brokers_or_controllers(victims: str) -> None:
+    surface, roles = HA.surface(setup(HA, victims=victims)), HA.roles(setup(HA))
+    assert surface.role == victims
+    assert {role.data for role in roles if role.name == victims} == {(surface.store,)}
+
+
 @pytest.mark.parametrize(("all_ack", "text"), [(True, "true"), (False, "false")])
 def test_all_ack(all_ack: bool, text: str) -> None:
     roles = [role for role in HA.roles(setup(HA, all_ack=all_ack)) if role.name == "broker"]
