@@ -23,7 +23,7 @@ def broker(setup: Setup, node: Machine, jars: MavenJars, lines: Mapping[str, obj
         node=node.name, name="broker", stage=stage, data=(STORE,), ready=answers,
         files={
             "broker.conf": text_of({**_lines(node), **lines}),
-            "broker-logback.xml": LOGBACK.format(file=f"{node.home}/log/broker.log"),
+            logback("broker"): LOGBACK.format(file=f"{node.home}/log/broker.log"),
             f"{STORE}/config/topics.json": topics(setup),
         },
         keep=(f"{STORE}/dledger-*/currterm", f"{STORE}/epochFileCheckpoint"),
@@ -34,8 +34,13 @@ def broker(setup: Setup, node: Machine, jars: MavenJars, lines: Mapping[str, obj
 def java(node: Machine, jars: MavenJars, name: str, main: str, *flags: str) -> tuple[str, ...]:
     """Return the command line of one of RocketMQ's programs, whose files begin with ``name``."""
     return ("java", *FLAGS, *flags, f"-Duser.home={node.home}/log/{name}", f"-Drocketmq.home.dir={node.home}",
-            f"-Drmq.logback.configurationFile={node.home}/{name}-logback.xml",
+            f"-Drmq.logback.configurationFile={node.home}/{logback(name)}",
             "-cp", f"{on_node(node, jars)}/*", main, "-c", f"{name}.conf")  # fmt: skip
+
+
+def logback(name: str) -> str:
+    """Return the path of a program's logging configuration: where 4.9 looks for it, and 5 is told to look."""
+    return f"conf/logback_{name}.xml"
 
 
 def text_of(lines: Mapping[str, object]) -> str:

@@ -15,7 +15,7 @@ from harness.systems.rocketmq.controllers import LOGBACK
 from harness.systems.rocketmq.controllers import STORE as CONTROLLER_STORE
 from harness.systems.rocketmq.controllers import answers as controller_answers
 from harness.systems.rocketmq.requests import PORT as CONTROLLER_PORT
-from harness.systems.rocketmq_brokers.brokers import STORE, broker, java, text_of
+from harness.systems.rocketmq_brokers.brokers import STORE, broker, java, logback, text_of
 from harness.systems.rocketmq_brokers.messages import PORT
 
 HA_PORT: Final = 10912
@@ -55,7 +55,7 @@ def roles(setup: Setup) -> list[Role]:
     names = Role(
         node=first.name, name="namesrv", data=(), ready=listening(NAMES_PORT),
         files={"namesrv.conf": f"listenPort={NAMES_PORT}\n",
-               "namesrv-logback.xml": LOGBACK.format(file=f"{first.home}/log/namesrv.log")},
+               logback("namesrv"): LOGBACK.format(file=f"{first.home}/log/namesrv.log")},
         command=java(first, files, "namesrv", "org.apache.rocketmq.namesrv.NamesrvStartup", _MB),
     )  # fmt: skip
     return [
@@ -81,7 +81,7 @@ def _controller(setup: Setup, node: Machine, files: MavenJars) -> Role:
     return Role(
         node=node.name, name="controller", data=(CONTROLLER_STORE,), ready=controller_answers,
         files={"controller.conf": text_of(lines),
-               "controller-logback.xml": LOGBACK.format(file=f"{node.home}/log/controller.log")},
+               logback("controller"): LOGBACK.format(file=f"{node.home}/log/controller.log")},
         command=java(node, files, "controller", "org.apache.rocketmq.controller.ControllerStartup", _MB),
     )  # fmt: skip
 
