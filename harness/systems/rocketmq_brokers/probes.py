@@ -156,16 +156,18 @@ _FIGURES: Final = ("commitLogMaxOffset", "dispatchBehindBytes", "bootTimestamp")
 
 
 def one_master(probes: Sequence[Probe], nodes: Sequence[str], since: int) -> bool:
-    """Return whether one node leads, and all nodes have its epoch, and queues up to its log's end when it first led.
+    """Return whether one node leads, and all nodes have its log and queues up to the log's end when it first led.
 
-    Only probes since then count.  A deposed leader's log may be longer, and is cut when it gets the epoch of the new
-    one: what it has beyond that place nobody confirmed.
+    Only probes since then count.  A slave must have acknowledged that end to the master: a deposed leader's own log may
+    be longer, and is cut when it connects to the new one, because nobody confirmed the rest.
     """
     answers = [probe for probe in probes if probe.time >= since and probe.answered and END in probe.own]
     last = {probe.node: probe for probe in answers}
     masters = [node for node, probe in last.items() if probe.role == "leader"]
     if len(masters) != 1:
         return False
-    wanted = next(int(probe.own[END]) for probe in answers if (probe.node, probe.role) == (masters[0], "leader"))
-    epoch = last[masters[0]].own[EPOCH]
-    return all(node in last and last[node].own[EPOCH] == epoch and last[node].applied >= wanted for node in nodes)
+    (master,) = masters
+    wanted = next(int(probe.own[END]) for probe in answers if (probe.node, probe.role) == (master, "leader"))
+    behind = [node for node in nodes if node not in last or last[node].applied < wanted]
+    slaves = (int(last[master].own.get(f"{ACKNOWLEDGED}{node}", -1)) for node in nodes if node != master)
+    return not behind and all(end >= wanted for end in slaves)

@@ -11,7 +11,7 @@ import pytest
 from harness.judge.recorded import Recorded
 from harness.plan import Plan
 from harness.systems.rocketmq_brokers import DLEDGER, HA
-from harness.systems.rocketmq_brokers.probes import END, EPOCH
+from harness.systems.rocketmq_brokers.probes import ACKNOWLEDGED, END, EPOCH
 from harness.systems.rocketmq_brokers.queues import BOOTED
 from history import Operation, Probe
 from tests.support.harness.good_run import MOMENTS, NODES, S, check_named, good, judged
@@ -40,7 +40,7 @@ def recorded(system: str, operations: Iterable[Operation]) -> Recorded:
     """Return a run whose first leader was n1, and whose second one is n2; all nodes catch up."""
     probes = [
         Probe(at * S, node, role="leader" if node == LEADER else "follower", leader=LEADER, committed=90, applied=90,
-              own={END: 90, EPOCH: 1, BOOTED: 5})
+              own={END: 90, EPOCH: 1, BOOTED: 5, **{f"{ACKNOWLEDGED}{slave}": 90 for slave in NODES}})
         for at in range(20, 130) for node in NODES
     ]  # fmt: skip
     plan = Plan(seed=1, nemesis=("kill-leader",), rate=0.05, system=system, version="5.3.3", workload="queue-log")
