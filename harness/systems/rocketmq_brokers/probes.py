@@ -23,7 +23,8 @@ RAFT_PORT: Final = 40911
 EPOCH: Final = "epoch"
 END: Final = "log_bytes"
 IN_SYNC: Final = "in_sync_slaves"
-#: The number that its controller gave a broker, and the epochs in its log with their starts, as ``1:0 4:636337``.
+#: The number that its controller gave a broker (0 for a master), and the epochs in its log with their starts, as
+#: ``1:0 4:636337``.
 NUMBER: Final = "broker_id"
 STARTS: Final = "epoch_starts"
 #: Prefix of a slave's name in the figure of a master for the end of the log that this slave has acknowledged.

@@ -128,16 +128,17 @@ def lacking(evidence: Evidence, probes: Sequence[Probe]) -> Iterator[_Wrong]:
     if not evidence.setup.options["all_ack"] or evidence.setup.options["controllers"] != "one":
         return
     positions = _positions(evidence.operations)
-    node_of = {str(one.own[NUMBER]): one.node for one in probes if NUMBER in one.own}
+    node_of = {str(one.own[NUMBER]): one.node for one in probes if one.own.get(NUMBER)}
+    led: dict[object, str] = {one.own[EPOCH]: one.node for one in probes if one.role == "leader"}
     states = _states(probes)
-    for (members, _, master, _), same in groupby(states, key=_state):
+    for (members, _, master, master_epoch), same in groupby(states, key=_state):
         reports = list(same)
         if master is None or len(reports) < 3:
             continue
         begin, end = reports[0].time, reports[-2].time
         sends = sorted(
             (one.ended, positions[one.key, one.value], one.invoked) for one in evidence.operations
-            if one.f == "send" and one.outcome == "ok" and one.node == node_of.get(str(master))
+            if one.f == "send" and one.outcome == "ok" and one.node == led.get(master_epoch)
             and one.invoked >= begin and one.ended <= end and (one.key, one.value) in positions
         )  # fmt: skip
         for number in str(members).split():

@@ -1,6 +1,6 @@
 """Fingerprints against what real runs logged: a healthy run bears none, and a run that met the defect bears its own.
 
-``recorded_logs`` has extracts of runs of 26 and 27 November 2026: of each node's logs the lines that an expression of a
+``recorded_logs`` has extracts of runs of 26 to 28 November 2026: of each node's logs the lines that an expression of a
 defect might be about, shortened, and of bookies those of some ledgers.  Those of ``bookkeeper-…-healthy`` are ledgers
 that were fenced while adds were in flight, and closed where a recovery settled.
 """
@@ -23,7 +23,7 @@ from history.records.violations import Violation
 
 RECORDED = Path(__file__).with_name("recorded_logs")
 DEFECTS = Path(__file__).parents[3] / "suites" / "defects"
-FILES = {"rocketmq-controller": "rocketmq", "rocketmq-dledger": "rocketmq"}
+FILES = dict.fromkeys(("rocketmq-controller", "rocketmq-dledger", "rocketmq-ha"), "rocketmq")
 HEALTHY = sorted(path.stem for path in RECORDED.glob("*-healthy.json"))
 #: Runs that met a defect, with it.
 MET = [
@@ -37,6 +37,7 @@ MET = [
     ("rocketmq-dledger-5.3.3-cut", "queues-cut-at-restart"),
     ("rocketmq-dledger-5.2.0-deleted", "queues-deleted-at-restart"),
     ("rocketmq-dledger-5.1.4-tail", "offset-of-the-tail-given-again"),
+    ("rocketmq-ha-5.1.1-deposed", "follows-a-deposed-master"),
 ]
 
 

@@ -86,7 +86,14 @@ SENT = Operation(0, "send", "queue-0", 10, 0, "ok", 2 * S, 3 * S, 0, 1, "n1")
 #: The message is in the bytes from 50 on.
 READ = Operation(1, "read", "queue-0", None, {"first": 0, "payloads": [10], "end": 1, "positions": [50]}, "ok",
                  90 * S, 91 * S, 2, 3, "n1")  # fmt: skip
-STATES = [broker(at, "n1", 60, **state()) for at in (1, 4, 5, 6)]
+
+
+def master(*times: float, node: str = "n1", **changed: Any) -> list[Probe]:
+    """Reports of a master, with a controller on the same node."""
+    return [broker(at, node, 60, in_sync_slaves=2, **state(**changed)) for at in times]
+
+
+STATES = master(1, 4, 5, 6)
 
 
 def slave(*ends: tuple[float, int], **own: Any) -> list[Probe]:
@@ -105,9 +112,9 @@ LACKS = slave((1.5, 40), (3.5, 40), (4.5, 50))
         ([*STATES, *slave((1.5, 40), (2.5, 40), (4.5, 50))], False),
         ([*STATES, *slave((1.5, 40), (3.5, 40)), *slave((4.5, 50), booted=6)], False),
         ([*STATES, *slave((2.5, 40), (3.5, 40), (4.5, 50))], False),
-        ([*[broker(at, "n1", 60, **state("1 2")) for at in (1, 4, 5, 6)], *LACKS], False),
-        ([*[broker(at, "n1", 60, **state(set_epoch=at)) for at in (1, 4, 5, 6)], *LACKS], False),
-        ([*[broker(at, "n1", 60, **state(master=2)) for at in (1, 4, 5, 6)], broker(0, "n2"), *LACKS], False),
+        ([*master(1, 4, 5, 6, members="1 2"), *LACKS], False),
+        ([*[one for at in (1, 4, 5, 6) for one in master(at, set_epoch=at)], *LACKS], False),
+        ([*master(1, 4, 5, 6, node="n2", master=2), *LACKS], False),
         ([*STATES[:2], *LACKS], False),
     ],
     ids=["it lacks the message", "it has the message", "the report may be older", "the next one may be, too",
