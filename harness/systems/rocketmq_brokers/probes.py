@@ -159,8 +159,9 @@ _FIGURES: Final = ("commitLogMaxOffset", "dispatchBehindBytes", "bootTimestamp")
 def one_master(probes: Sequence[Probe], nodes: Sequence[str], since: int) -> bool:
     """Return whether one node leads, and all nodes have its log and queues up to the log's end when it first led.
 
-    Only probes since then count.  A slave must have acknowledged that end to the master: a deposed leader's own log may
-    be longer, and is cut when it connects to the new one, because nobody confirmed the rest.
+    Only probes since then count.  A deposed leader's log may be longer, until it is connected and cuts what nobody
+    confirmed.  So a slave must have acknowledged that end to the master, or its log must be growing: a slave may get
+    the log from another one.
     """
     answers = [probe for probe in probes if probe.time >= since and probe.answered and END in probe.own]
     last = {probe.node: probe for probe in answers}
@@ -169,6 +170,15 @@ def one_master(probes: Sequence[Probe], nodes: Sequence[str], since: int) -> boo
         return False
     (master,) = masters
     wanted = next(int(probe.own[END]) for probe in answers if (probe.node, probe.role) == (master, "leader"))
-    behind = [node for node in nodes if node not in last or last[node].applied < wanted]
-    slaves = (int(last[master].own.get(f"{ACKNOWLEDGED}{node}", -1)) for node in nodes if node != master)
-    return not behind and all(end >= wanted for end in slaves)
+    began: dict[str, int] = {}
+    for probe in answers:
+        if probe.role == "follower":
+            began.setdefault(probe.node, int(probe.own[END]))
+
+    def caught_up(node: str) -> bool:
+        if node not in last or last[node].applied < wanted:
+            return False
+        acknowledged = int(last[master].own.get(f"{ACKNOWLEDGED}{node}", -1)) >= wanted
+        return node == master or acknowledged or int(last[node].own[END]) > began[node]
+
+    return all(map(caught_up, nodes))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -143,4 +144,8 @@ def test_a_slave_that_has_not_acknowledged_to_the_master_has_not_caught_up() -> 
     deposed = Probe(1, "n2", role="follower", applied=99, own={END: 99})
     assert not one_master([*probes((1, "n1", 90, "leader"), acknowledged=89), deposed], BOTH, 1)
     assert one_master([*probes((1, "n1", 90, "leader"), acknowledged=90), deposed], BOTH, 1)
-    assert not one_master([Probe(1, "n1", role="leader", applied=90, own={END: 90}), deposed], BOTH, 1)
+    unconnected = Probe(1, "n1", role="leader", applied=90, own={END: 90})
+    assert not one_master([unconnected, deposed], BOTH, 1)
+    assert not one_master([unconnected, deposed, replace(deposed, time=2)], BOTH, 1)
+    assert one_master([unconnected, deposed, replace(deposed, time=2, own={END: 100})], BOTH, 1), "from another slave"
+    assert not one_master([unconnected, deposed, replace(deposed, time=2, own={END: 100}, applied=89)], BOTH, 1)
