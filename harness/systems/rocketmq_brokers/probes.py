@@ -30,11 +30,12 @@ STARTS: Final = "epoch_starts"
 #: Prefix of a slave's name in the figure of a master for the end of the log that this slave has acknowledged.
 ACKNOWLEDGED: Final = "acknowledged_by_"
 #: Figures of a controller that leads: the brokers in sync as ``1 2 3``, how many of them are slaves, the epoch of that
-#: set, the master, and its epoch.
+#: set, the number and the node of the master, and its epoch.
 SET: Final = "set"
 SET_SLAVES: Final = "set_slaves"
 SET_EPOCH: Final = "set_epoch"
 MASTER: Final = "set_master"
+MASTER_NODE: Final = "master_node"
 MASTER_EPOCH: Final = "master_epoch"
 #: The newest epochs of a broker that fit into a figure.
 _EPOCHS: Final = 8
@@ -95,7 +96,8 @@ class HaProber:
         if self._controller is None:
             return {}
         try:
-            return of_controller(await self._controller.ask(REPLICA_INFO, ext={"brokerName": NAME}, timeout=timeout))
+            answer = await self._controller.ask(REPLICA_INFO, ext={"brokerName": NAME}, timeout=timeout)
+            return of_controller(answer, self._names)
         except (NoAnswerError, ValueError):
             return {}
 
@@ -134,13 +136,17 @@ def of_ha(status: Answer, epochs: Answer, runtime: Answer, names: Mapping[str, s
     return {**figures, IN_SYNC: int(stated.get("inSyncSlaveNums", 0)), **acknowledged}
 
 
-def of_controller(answer: Answer) -> dict[str, Any]:
-    """Return the figures in a controller's answer: none from one that does not lead.  Raises ValueError."""
+def of_controller(answer: Answer, names: Mapping[str, str]) -> dict[str, Any]:
+    """Return the figures in a controller's answer, or none if it does not lead; ``names`` are the nodes by address.
+
+    Raises ValueError for an answer without them.
+    """
     if answer.code != OK:
         return {}
     master, master_epoch, members, epoch = state_in(answer)
+    node = names.get(answer.ext.get("masterAddress", "").rpartition(":")[0])
     return {SET: " ".join(map(str, members)), SET_SLAVES: len(members) - 1, SET_EPOCH: epoch, MASTER: master,
-            MASTER_EPOCH: master_epoch}  # fmt: skip
+            MASTER_NODE: node, MASTER_EPOCH: master_epoch}  # fmt: skip
 
 
 def _positions(runtime: Answer) -> tuple[int, int, int]:

@@ -24,6 +24,7 @@ from harness.systems.rocketmq_brokers.probes import (
     IN_SYNC,
     MASTER,
     MASTER_EPOCH,
+    MASTER_NODE,
     NUMBER,
     SET,
     SET_EPOCH,
@@ -129,16 +130,15 @@ def lacking(evidence: Evidence, probes: Sequence[Probe]) -> Iterator[_Wrong]:
         return
     positions = _positions(evidence.operations)
     node_of = {str(one.own[NUMBER]): one.node for one in probes if one.own.get(NUMBER)}
-    led: dict[object, str] = {one.own[EPOCH]: one.node for one in probes if one.role == "leader"}
     states = _states(probes)
-    for (members, _, master, master_epoch), same in groupby(states, key=_state):
+    for (members, _, master, _, led), same in groupby(states, key=_state):
         reports = list(same)
         if master is None or len(reports) < 3:
             continue
         begin, end = reports[0].time, reports[-2].time
         sends = sorted(
             (one.ended, positions[one.key, one.value], one.invoked) for one in evidence.operations
-            if one.f == "send" and one.outcome == "ok" and one.node == led.get(master_epoch)
+            if one.f == "send" and one.outcome == "ok" and one.node == led
             and one.invoked >= begin and one.ended <= end and (one.key, one.value) in positions
         )  # fmt: skip
         for number in str(members).split():
@@ -168,7 +168,8 @@ def _number(one: Probe, name: str) -> int:
 
 
 def _state(one: Probe) -> tuple[object, ...]:
-    return one.own[SET], one.own[SET_EPOCH], one.own.get(MASTER), one.own.get(MASTER_EPOCH)
+    own = one.own
+    return own[SET], own[SET_EPOCH], own.get(MASTER), own.get(MASTER_EPOCH), own.get(MASTER_NODE)
 
 
 def _positions(operations: Sequence[Operation]) -> dict[tuple[object, object], int]:
@@ -208,5 +209,4 @@ def disagreement(probes: Sequence[Probe]) -> tuple[int, int]:
 def _differ(master: Probe | None, controller: Probe | None, now: int) -> bool:
     if master is None or controller is None or min(master.time, controller.time) < now - _FRESH:
         return False
-    same = master.own[EPOCH] == controller.own.get(MASTER_EPOCH)
-    return same and master.own[IN_SYNC] != controller.own[SET_SLAVES]
+    return master.node == controller.own.get(MASTER_NODE) and master.own[IN_SYNC] != controller.own[SET_SLAVES]

@@ -56,13 +56,16 @@ def test_a_master_and_a_slave() -> None:
 
 
 def test_a_controller_that_leads_and_one_that_does_not() -> None:
-    ext = {"masterBrokerId": "2", "masterEpoch": "4"}
+    ext = {"masterBrokerId": "2", "masterEpoch": "4", "masterAddress": "10.0.0.3:10911"}
     body = b'{"syncStateSet":[3,2],"syncStateSetEpoch":9}'
-    stated = of_controller(Answer(0, "", ext, body, 1))
-    assert stated == {"set": "2 3", "set_slaves": 1, "set_epoch": 9, "set_master": 2, "master_epoch": 4}
-    assert of_controller(Answer(2007, "not the leader", {}, b"", 1)) == {}
+    stated = of_controller(Answer(0, "", ext, body, 1), NAMES)
+    figures = {"set": "2 3", "set_slaves": 1, "set_epoch": 9}
+    assert stated == {**figures, "set_master": 2, "master_node": "n3", "master_epoch": 4}
+    stated = of_controller(Answer(0, "", {}, body, 1), NAMES)
+    assert stated == {**figures, "set_master": None, "master_node": None, "master_epoch": None}
+    assert of_controller(Answer(2007, "not the leader", {}, b"", 1), NAMES) == {}
     with pytest.raises(ValueError, match="without a set"):
-        of_controller(Answer(0, "", ext, b"", 1))
+        of_controller(Answer(0, "", ext, b"", 1), NAMES)
 
 
 @pytest.mark.parametrize(

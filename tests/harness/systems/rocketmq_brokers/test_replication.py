@@ -33,7 +33,7 @@ def broker(at: float, node: str, end: int = 90, starts: str = "1:0", **own: Any)
 
 
 def state(members: str = "1 2 3", set_epoch: int = 7, master: int | None = 1, master_epoch: int = 1) -> dict[str, Any]:
-    known = {} if master is None else {"set_master": master, "master_epoch": master_epoch}
+    known = {"set_master": master, "master_epoch": master_epoch, "master_node": f"n{master}"} if master else {}
     return {"set": members, "set_slaves": len(members.split()) - 1, "set_epoch": set_epoch, **known}
 
 
@@ -145,5 +145,5 @@ def test_a_disagreement_lasts_from_one_report_to_another() -> None:
     assert disagreement([same, again]) == (0, 0)
     silent = [fewer[0], broker(5, "n2"), broker(5.5, "n2")]
     assert disagreement(silent) == (0, 0), "a report counts for a second"
-    deposed = broker(0.5, "n2", starts="1:0 2:9", in_sync_slaves=0)
-    assert disagreement([same, deposed, broker(1, "n3")]) == (0, 0), "the controller has not reported its epoch"
+    elected = broker(0.5, "n2", starts="1:0 2:9", in_sync_slaves=0)
+    assert disagreement([same, elected, broker(1, "n3")]) == (0, 0), "the controller has not reported it"
