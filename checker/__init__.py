@@ -34,6 +34,8 @@ From the top down, as a history goes through it; nothing imports upwards:
 ===================  ====================================================================================
 """
 
+from typing import TYPE_CHECKING, Any
+
 from checker.check import as_events, check, check_transactions
 from checker.core.model import ANY, ILLEGAL, UNKNOWN, CasRegister, Model, ModelError, Register
 from checker.core.result import CertificateError, Report
@@ -41,8 +43,10 @@ from checker.models.objects import Counter, FifoQueue, GrowSet, KeyValue, Log, M
 from checker.models.registry import MODELS, model_named
 from checker.per_key import check_operations
 from checker.transactions.transaction import Transaction
-from checker.transactions.verdict import Anomaly, IsolationReport
 from checker.warmup import warm
+
+if TYPE_CHECKING:
+    from checker.transactions.verdict import Anomaly, IsolationReport
 
 __all__ = [
     "ANY",
@@ -72,3 +76,12 @@ __all__ = [
     "model_named",
     "warm",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """Import the names of reports on transactions when they are used: most checks have no transactions."""
+    if name not in ("Anomaly", "IsolationReport"):
+        raise AttributeError(f"module 'checker' has no attribute {name!r}")
+    from checker.transactions import verdict
+
+    return getattr(verdict, name)

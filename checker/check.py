@@ -6,9 +6,8 @@ import math
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Final, Unpack
+from typing import TYPE_CHECKING, Any, Final, Unpack
 
-from checker.columnar import check_columns
 from checker.core.calls import freeze
 from checker.core.model import Model, ModelError, is_register
 from checker.core.options import CheckKeywords, CheckOptions
@@ -17,15 +16,15 @@ from checker.foreign import take
 from checker.models.registry import at_level, model_named
 from checker.models.transactions import Transactions
 from checker.per_key import check_keys
-from checker.transactions.check import check_isolation
 from checker.transactions.transaction import Transaction, operations_of_transactions
-from checker.transactions.verdict import IsolationReport
-from checker.transactions.verdict import check_columns as check_transaction_columns
 from history import Counterexample, Event, FormatError, Operation, pair
 from history.readers import Foreign, OperationColumns, read_any
 from history.readers.transactions import TransactionColumns, columns_of_operations
 from history.readers.transactions.columns import DEFAULT_LEVEL
 from history.records.events import TYPES
+
+if TYPE_CHECKING:
+    from checker.transactions.verdict import IsolationReport
 
 _NEEDED: Final = ("process", "type", "f", "value")
 
@@ -53,6 +52,8 @@ def check(history: Any, model: str | Model | None = None, **options: Unpack[Chec
     if isinstance(history, OperationColumns):
         return _columns(history, model, chosen)
     if isinstance(history, TransactionColumns):
+        from checker.transactions.check import check_isolation
+
         verdict = check_isolation(history, _transactions(model), chosen)
         return Report(verdict.verdict, (verdict,))
     return check_keys(operations_of(history), model, chosen)
@@ -65,6 +66,8 @@ def check_transactions(history: Any, model: str = "list-append", level: str = DE
     all on lists (list-append) or all on registers (rw-register).  Raises FormatError for a history that cannot be
     judged, ModelError for an unknown level or model.
     """
+    from checker.transactions.verdict import check_columns
+
     chosen = _transactions(at_level(model, level))
     if isinstance(history, (str, Path)):
         history = read_any(Path(history), model=model)
@@ -75,7 +78,7 @@ def check_transactions(history: Any, model: str = "list-append", level: str = DE
         given = isinstance(records, list) and bool(records) and isinstance(records[0], Transaction)
         operations = operations_of_transactions(records) if given else operations_of(records)
         history = columns_of_operations(operations, chosen.holds)
-    return check_transaction_columns(history, chosen.level)
+    return check_columns(history, chosen.level)
 
 
 def _transactions(model: str | Model) -> Transactions:
@@ -88,6 +91,8 @@ def _transactions(model: str | Model) -> Transactions:
 def _columns(columns: OperationColumns, model: str | Model, options: CheckOptions) -> Report:
     chosen = model_named(model)
     if is_register(chosen):
+        from checker.columnar import check_columns
+
         return check_columns(columns, chosen, options)
     return check_keys([columns.operation(row) for row in range(columns.invoke.size)], chosen, options)
 

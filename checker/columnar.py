@@ -19,7 +19,7 @@ from checker.core.result import EngineResult, Limits, Report
 from checker.counterexamples.enumerate import MAX_AUTOMATON_CORES
 from checker.counterexamples.minimize import MinimalCore, minimize_core
 from checker.counterexamples.shrink import shrink
-from checker.dispatch import ENGINES, decide
+from checker.dispatch import decide, engines_for
 from checker.engines.automaton import ENGINE as AUTOMATON
 from checker.engines.registers import cores as cores_of_zones
 from checker.engines.values import ENGINE as VALUES
@@ -27,7 +27,8 @@ from checker.engines.values import NEVER_WRITTEN, never_written
 from checker.engines.zones import ENGINE as ZONES
 from checker.engines.zones_columns import calls_at, contiguous, fields_of_keys, takes_part, writes_beside
 from checker.explain.column_scene import ColumnScene
-from checker.explain.explain import explain, key_verdict, unexplained, with_legal_answers
+from checker.explain.explain import explain, with_legal_answers
+from checker.explain.explanation import key_verdict, unexplained
 from checker.models.registry import model_named
 from checker.turns import in_turns
 from history import KeyVerdict, worst
@@ -44,10 +45,10 @@ _TAILS: Final = (120, 4000)
 _MAX_ANSWERED: Final = 200_000
 _Keys = IntArray | Sequence[int]
 _NONE: Final = np.empty(0, np.int64)
-_OF_KEYS: Final = tuple(engine for engine in ENGINES if engine.by_keys is not None)
+_OF_KEYS: Final = tuple(engine for engine in engines_for(Register()) if engine.by_keys is not None)
 #: Which engine decides a key by each state of ``kernels.many_keys.judge_all``; by the third one none does.
 _BY_STATE: Final = (ZONES, ZONES, "", AUTOMATON, AUTOMATON)
-_OF_ONE: Final = tuple(engine for engine in ENGINES if engine.by_register is not None)
+_OF_ONE: Final = tuple(engine for engine in engines_for(Register()) if engine.by_register is not None)
 
 
 def check_columns(

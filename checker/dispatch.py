@@ -6,61 +6,66 @@ valid but keeps no linearization, the compiled search looks for one.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import cache
+from importlib import import_module
 from typing import Final
 
 from checker.core.calls import Call
 from checker.core.engine import PLAIN_SEARCH_CALLS, Engine
-from checker.core.model import NOWHERE, Model, ModelError
+from checker.core.model import NOWHERE, Model, ModelError, Register
 from checker.core.result import EngineResult, Limits, OutOfTimeError
-from checker.engines.automaton import AUTOMATON
-from checker.engines.cas_chains import CHAINS
-from checker.engines.counter_sums import COUNTER
-from checker.engines.kv import KV
-from checker.engines.logs import LOG
-from checker.engines.multisets import QUEUES_WITHOUT_ORDER, UNIQUE_IDS
-from checker.engines.queues import QUEUE
-from checker.engines.registers import ZONES
-from checker.engines.searches import PYTHON_SEARCH, SEARCH, WGL
-from checker.engines.sets import SET
-from checker.engines.values import VALUES, each_alone
-from checker.search.compiled import compiled_search
-from checker.search.jit import NODE_BYTES, search
-from checker.search.wgl import wgl
+from checker.models.multisets import TotalQueue, UniqueIds, UnorderedQueue
+from checker.models.objects import Counter, FifoQueue, GrowSet, KeyValue, Log
 
 #: Above this many configurations, compiled code is worth the 0.3 s that it takes to load.
 _MAX_PLAIN_NODES: Final = 4000
 _PROOF_BYTES: Final = 64 << 20
 
-#: The engines in the order in which they are tried.  A new one is a file of its own and a line here.
-ENGINES: Final[tuple[Engine, ...]] = (
-    ZONES,
-    VALUES,
-    AUTOMATON,
-    CHAINS,
-    LOG,
-    SET,
-    QUEUE,
-    QUEUES_WITHOUT_ORDER,
-    UNIQUE_IDS,
-    KV,
-    COUNTER,
-    SEARCH,
-    PYTHON_SEARCH,
-    WGL,
-)
-NAMES: Final = tuple(engine.name for engine in ENGINES)
-#: The titles of those whose result counts all violations.
-FINDING_ALL: Final = frozenset(engine.title for engine in ENGINES if engine.finds_all)
+#: The engines in the order in which they are tried: name, module of ``checker.engines``, and the models that it is made
+#: for.  A new one is a file of its own and a line here.  Few histories need more than one or two of the modules, and
+#: all of them take as long to load as a small file takes to be checked.
+_HOMES: Final[dict[str, tuple[str, str, tuple[type[Model], ...]]]] = {
+    "zones": ("registers", "ZONES", (Register,)),
+    "values": ("values", "VALUES", (Register,)),
+    "automaton": ("automaton", "AUTOMATON", (Register,)),
+    "chains": ("cas_chains", "CHAINS", (Register,)),
+    "log": ("logs", "LOG", (Log,)),
+    "set": ("sets", "SET", (GrowSet,)),
+    "queue": ("queues", "QUEUE", (FifoQueue,)),
+    "bag": ("multisets", "QUEUES_WITHOUT_ORDER", (UnorderedQueue, TotalQueue)),
+    "ids": ("multisets", "UNIQUE_IDS", (UniqueIds,)),
+    "kv": ("kv", "KV", (KeyValue,)),
+    "counter-bounds": ("counter_sums", "COUNTER", (Counter,)),
+    "search": ("searches", "SEARCH", (Model,)),
+    "python-search": ("searches", "PYTHON_SEARCH", (Model,)),
+    "wgl": ("searches", "WGL", (Model,)),
+}
+NAMES: Final = tuple(_HOMES)
 
-#: How the engines with words of their own explain a core, by their titles.
-EXPLAINERS: Final = {engine.title: engine.explain for engine in ENGINES if engine.explain is not None}
+
+@cache
+def engine_named(name: str) -> Engine:
+    """Return an engine, and load its module if that was not done before."""
+    module, constant, _ = _HOMES[name]
+    engine: Engine = getattr(import_module(f"checker.engines.{module}"), constant)
+    return engine
+
+
+def engine_titled(title: str) -> Engine | None:
+    """Return the engine with this title in results; None if the title is not that of an engine."""
+    return next((engine for engine in map(engine_named, NAMES) if engine.title == title), None)
+
+
+def engines_for(model: Model) -> Iterator[Engine]:
+    """Yield the engines made for models like this one, in the order in which they are tried."""
+    return (engine_named(name) for name, (_, _, models) in _HOMES.items() if isinstance(model, models))
 
 
 def first_for(model: Model, size: int) -> Engine:
     """Return the first engine for the model and this number of operations, whatever they are."""
-    return next(engine for engine in ENGINES if size in engine.unasked and engine.applies(model, ()))
+    return next(engine for engine in engines_for(model) if size in engine.unasked and engine.applies(model, ()))
 
 
 def decide(
@@ -69,6 +74,8 @@ def decide(
     """Decide by the forced engine, or the first that applies.  Raises ModelError if the forced one does not apply."""
     try:
         if model.one_value and (wrong := [call for call in calls if call.result is NOWHERE]):
+            from checker.engines.values import each_alone
+
             return each_alone(wrong)
         if engine is not None:
             return _forced(engine, calls, model, limits, proof=proof)
@@ -79,7 +86,7 @@ def decide(
 
 def _fittest(calls: Sequence[Call], model: Model, limits: Limits, *, proof: bool) -> EngineResult:
     tried = False
-    for engine in ENGINES:
+    for engine in engines_for(model):
         if len(calls) not in engine.unasked or not engine.applies(model, calls):
             continue
         if engine.compiled and not tried:
@@ -94,9 +101,9 @@ def _fittest(calls: Sequence[Call], model: Model, limits: Limits, *, proof: bool
 
 
 def _forced(name: str, calls: Sequence[Call], model: Model, limits: Limits, *, proof: bool) -> EngineResult:
-    engine = next((engine for engine in ENGINES if engine.name == name), None)
-    if engine is None:
+    if name not in _HOMES:
         raise ModelError(f"there is no engine {name!r}; the engines are {', '.join(NAMES)}")
+    engine = engine_named(name)
     result = engine.decide(calls, model, limits, proof) if engine.applies(model, calls) else None
     if result is None:
         raise ModelError(f"the engine {name} cannot decide this history of a {model.name}")
@@ -110,6 +117,9 @@ def _quick(calls: Sequence[Call], model: Model, limits: Limits) -> EngineResult 
     """
     if len(calls) > PLAIN_SEARCH_CALLS:
         return None
+    from checker.search.jit import NODE_BYTES, search
+    from checker.search.wgl import wgl
+
     result = search(calls, model, replace(limits, memory=_MAX_PLAIN_NODES * NODE_BYTES))
     if result.verdict == "unknown" and not limits.over() and not model.one_value:
         result = wgl(calls, model, replace(limits, memory=_MAX_PLAIN_NODES * 10 * (len(calls) // 8 + 180)))
@@ -120,6 +130,8 @@ def _with_order(result: EngineResult, calls: Sequence[Call], model: Model, limit
     """Add the linearization to a valid result if the search finds it soon."""
     if result.verdict != "valid":
         return result
+    from checker.search.compiled import compiled_search
+
     # The verdict stands; its proof may take as long as the check did, and no longer.
     found = compiled_search(calls, model, replace(limits.extended(), memory=min(limits.memory, _PROOF_BYTES)))
     return replace(result, order=found.order) if found is not None and found.verdict == "valid" else result

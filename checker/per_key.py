@@ -1,4 +1,8 @@
-"""Check one object, or a whole history key by key."""
+"""Check one object, or a whole history key by key.
+
+What only counterexamples, long histories or transactions need is loaded when it is used: for a valid history of a
+thousand operations, loading it would take longer than the check.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +12,6 @@ from typing import Unpack
 
 import numpy as np
 
-from checker.columnar import check_columns
 from checker.core.calls import calls_of
 from checker.core.definition import is_linearization
 from checker.core.engine import MAX_BY_CALLS, MAX_PROVEN_OPERATIONS, ByColumns
@@ -21,14 +24,14 @@ from checker.dispatch import decide, first_for
 from checker.engines.register_lists import RegisterList, certificates, columns_of_list, only_key
 from checker.engines.registers import ZONES, judge_keys
 from checker.engines.zones_columns import takes_part
-from checker.explain.explain import explain, explain_columns, key_verdict, unexplained
+from checker.explain.explanation import key_verdict, unexplained
 from checker.models.registry import model_named
 from checker.models.transactions import Transactions
 from checker.models.weak_register import SEQUENTIAL, STALENESS, WeakRegister
-from checker.transactions.check import check_isolation
 from checker.turns import in_turns
 from checker.weak_levels import as_stale, begun_earlier, check_weak, plain_register
 from history import Counterexample, KeyVerdict, Operation, worst
+from history.readers.columns import OperationColumns
 
 
 def check_operations(
@@ -44,6 +47,8 @@ def check_operations(
 def check_object(operations: Sequence[Operation], model: Model, options: CheckOptions) -> KeyVerdict:
     """Check the operations on one object.  Raises ModelError as ``check_operations`` does."""
     if isinstance(model, Transactions):
+        from checker.transactions.check import check_isolation
+
         return check_isolation(operations, model, options)
     if isinstance(model, WeakRegister):
         if model.level != STALENESS:
@@ -79,7 +84,11 @@ def _check(
     result = decide(calls, model, limits, engine=engine, proof=proofs and len(calls) <= MAX_PROVEN_OPERATIONS)
     if result.order is not None and not is_linearization(result.order, calls, model):
         raise CertificateError(f"the engine {result.engine} gave an order that is not a linearization")
-    explained = explain(result, calls, Scene(recorded, model, key), limits) if proofs else unexplained(result)
+    explained = unexplained(result)
+    if proofs and result.verdict == "invalid":
+        from checker.explain.explain import explain
+
+        explained = explain(result, calls, Scene(recorded, model, key), limits)
     return key_verdict(key, result, len(calls), explained, limits)
 
 
@@ -92,6 +101,8 @@ def _decided(
     """
     result, explained = found.result, unexplained(found.result)
     if proofs and result.verdict == "invalid":
+        from checker.explain.explain import explain_columns
+
         if (shown := explain_columns(found, operations, scene, limits)) is None:
             return None
         explained = shown
@@ -146,15 +157,15 @@ def _check_registers(
     found: RegisterList, operations: Sequence[Operation], model: Register, options: CheckOptions
 ) -> Report:
     """Check registers in columns, or as calls where a certificate or a counterexample needs them."""
-    columns, started = found.columns, options.clock()
     if not options.proofs:
-        return check_columns(columns, model, options)
+        return _check_columns(found.columns, model, options)
+    columns, started = found.columns, options.clock()
     keys = len(columns.keys)
     judged = judge_keys(columns, np.ones(keys, np.bool_), options.limits())
     counts = np.bincount(columns.key[takes_part(columns)], minlength=keys)
     short = counts <= MAX_PROVEN_OPERATIONS
     if found.faithful and not short.any():
-        return check_columns(columns, model, options)
+        return _check_columns(columns, model, options)
     lengths = certificates(columns, judged.valid & short)
     if (lengths[judged.valid & short] < 0).any():
         raise CertificateError(f"the engine {ZONES.title} gave an order that is not a linearization")
@@ -171,12 +182,18 @@ def _check_registers(
 
     def attempt(number: int, mine: CheckOptions) -> KeyVerdict:
         if found.faithful and not short[number]:
-            return check_columns(only_key(columns, number), model, mine).keys[0]
+            return _check_columns(only_key(columns, number), model, mine).keys[0]
         return check_object(objects[columns.keys[number]], model, mine)
 
     verdicts.update(in_turns(left, options, attempt, started=started))
     ordered = tuple(verdicts[number] for number in range(keys))
     return Report(worst(verdict.verdict for verdict in ordered), ordered)
+
+
+def _check_columns(columns: OperationColumns, model: Register, options: CheckOptions) -> Report:
+    from checker.columnar import check_columns
+
+    return check_columns(columns, model, options)
 
 
 def by_key(operations: Iterable[Operation]) -> dict[str | int | None, list[Operation]]:

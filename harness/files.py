@@ -10,7 +10,6 @@ import json
 import shutil
 import stat
 import sys
-import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -75,6 +74,8 @@ def at_rest(path: Path) -> Iterator[Path]:
     if file_type(path) != stat.S_IFIFO and not of_clients:
         yield path
         return
+    import tempfile
+
     with tempfile.NamedTemporaryFile(prefix="harness-") as copy:
         for part in of_clients or [path]:
             with nullcontext(sys.stdin.buffer) if str(part) == "-" else part.open("rb") as source:
@@ -208,6 +209,8 @@ def _errors_named(path: Path) -> Iterator[None]:
         raise UsageError(f"{path}: {error}") from None
     except OSError as error:
         if error.errno in (errno.ENOSPC, errno.EDQUOT):  # of the copy of a pipe or an archive
+            import tempfile
+
             why = f"{tempfile.gettempdir()} has no room for a copy: make room, or name another directory in TMPDIR"
             raise StoreError(f"{path}: {why}") from None
         raise UsageError(f"{path}: {error.strerror or error}") from None
@@ -449,6 +452,8 @@ def shrink_file(path: Path, asked: FileCheckOptions, target: Path) -> tuple[Coun
         raise UsageError(f"{path}: the history is {report.verdict}, so there is no counterexample to write")
     example = report.counterexamples[0]
     header = _shrunk_header(path, checked, asked)
+    import tempfile
+
     with tempfile.TemporaryDirectory(prefix="harness-") as directory:
         for number, whole in enumerate(_parts(example, history, model_named(name))):
             written = Path(directory, f"{number}.jsonl")

@@ -9,7 +9,6 @@ from typing import Any, Final
 from checker import Report
 from harness.errors import UsageError
 from history import FormatError
-from history.readers.edn import EdnReader
 from history.readers.read import unpacked
 from history.records.text import and_listed
 from history.safe_open import UnsafeFileError, open_below
@@ -109,6 +108,8 @@ def _is_part(part: Any) -> bool:
 
 
 def _read(path: Path) -> dict[str, Any]:
+    from history.readers.edn import EdnReader
+
     with unpacked(path) as plain, plain.open("rb") as file:
         data = file.read(_MOST + 1)
     if len(data) > _MOST:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
+#: The first bytes of Jepsen's ``test.jepsen``, which we read.
+MAGIC: Final = b"JEPSEN"
 _FIRST_BYTES: Final = {
     b"\x1f\x8b": "this is gzip: unpack it first, with `gunzip -c FILE`",
     b"\x28\xb5\x2f\xfd": "this is Zstandard: unpack it first, with `zstdcat FILE`",

@@ -7,7 +7,7 @@ from typing import Final
 
 from bench.generated import with_table
 from checker.core.engine import ANY_SIZE, BY_NAME_ONLY, Engine
-from checker.dispatch import ENGINES
+from checker.dispatch import NAMES, engine_named
 
 PAGE: Final = Path(__file__).resolve().parents[2] / "docs" / "checker.md"
 BEGIN: Final = "<!-- made by python -m bench.checker.engines_page -->"
@@ -21,7 +21,7 @@ def table() -> str:
     """Return the engines as a table, in the order in which they are tried."""
     rows = [
         f"| `{engine.name}` | {engine.title} | {engine.about} | {engine.cost} | {_asked(engine)} | {_columns(engine)} |"
-        for engine in ENGINES
+        for engine in map(engine_named, NAMES)
     ]
     return "\n".join([*HEAD, *rows])
 

@@ -20,7 +20,7 @@ from checker.core.model import Model
 from checker.core.result import EngineResult, Limits
 from checker.counterexamples.minimize import irreducible, minimize_core
 from checker.counterexamples.shrink import shrink
-from checker.dispatch import FINDING_ALL, decide
+from checker.dispatch import decide, engine_titled
 from checker.engines.logs import ENGINE as LOG_SWEEP
 from checker.engines.logs import index_said
 from checker.engines.sets import ENGINE as SET_SWEEP
@@ -83,7 +83,8 @@ def find_all(result: EngineResult, calls: Sequence[Call], model: Model, limits: 
     note = None
     if not result.cores and len(held) < len(_lasts(result)):
         note = f"the deadline passed when {len(held)} of the violations had been reduced to a few operations each"
-    if result.engine in FINDING_ALL or not calls:
+    engine = engine_titled(result.engine)
+    if (engine is not None and engine.finds_all) or not calls:
         rest = {*(() if result.cores else (result.last, *result.further)[len(held) :])}
         beyond = (*result.beyond, *((WITHOUT_KIND, call.source) for call in calls if call.ret in rest))
         return _sorted(held, max(result.violations, len(held)), note, beyond)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Final, Protocol, TypeAlias
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Final, TypeAlias
 
 from checker.core.calls import Call, calls_of
 from checker.core.definition import linearizable
@@ -28,85 +28,20 @@ from checker.counterexamples.one_register import (
     find_in_single_registers,
     on_register,
 )
-from checker.dispatch import EXPLAINERS, decide
+from checker.dispatch import decide, engine_titled
 from checker.engines.kv import KV
 from checker.engines.kv_pieces import pieces_of
 from checker.explain import registers
 from checker.explain.counters import explain_counter
+from checker.explain.explanation import Explanation
 from checker.explain.generic import explain_generic
 from checker.explain.kv import explain_kv
 from checker.explain.legal_answers import with_answers
 from checker.explain.points import with_points
-from history import Counterexample, KeyVerdict, Operation
-from history.records.verdicts import MAX_COUNTEREXAMPLES, KindCount, count_kinds
+from history import Counterexample, Operation
 
 #: Memory in bytes for deciding whether a core depends on what its processes did before.
 _JUDGE_BYTES: Final = 4 << 20
-
-
-class Violations(Protocol):
-    """Number of violations found, those without a core (kind, source), and what is not known about them."""
-
-    @property
-    def count(self) -> int: ...
-    @property
-    def beyond(self) -> Sequence[tuple[str, int]]: ...
-    @property
-    def note(self) -> str | None: ...
-    @property
-    def more(self) -> bool: ...
-
-
-@dataclass(frozen=True, slots=True)
-class Explanation:
-    """Counterexamples to show, and the number of violations in total and by kind.
-
-    ``reason`` says what is not known; ``more``: there may be other violations.
-    """
-
-    examples: tuple[Counterexample, ...]
-    violations: int
-    reason: str | None
-    kinds: tuple[KindCount, ...] = ()
-    more: bool = False
-
-    @classmethod
-    def of(
-        cls, examples: Iterable[Counterexample], found: Violations, result: EngineResult, scene: Scene
-    ) -> Explanation:
-        """Keep the earliest examples, and count all violations by kind, including those without an example."""
-        explained = tuple(examples)
-        dated = [(example.kind, example.completed_at) for example in explained]
-        dated += [(kind, scene.operations[source].ended) for kind, source in found.beyond]
-        count = max(found.count, len(dated))
-        shown, more = explained[:MAX_COUNTEREXAMPLES], found.more or result.more
-        return cls(shown, count, result.reason or found.note, count_kinds(dated, count), more)
-
-
-def unexplained(result: EngineResult) -> Explanation:
-    """Return an explanation without counterexamples, with at least one violation if the result is invalid."""
-    count = max(result.violations, result.verdict == "invalid")
-    return Explanation((), count, result.reason, count_kinds((), count), result.more or count > 0)
-
-
-def key_verdict(
-    key: str | int | None, result: EngineResult, operations: int, explained: Explanation, limits: Limits
-) -> KeyVerdict:
-    """Return the verdict on one key, with the size of its certificate."""
-    order = None if result.order is None else len(result.order)
-    return KeyVerdict(
-        key=key,
-        verdict=result.verdict,
-        engine=result.engine,
-        operations=operations,
-        seconds=limits.clock() - limits.started,
-        violations=explained.violations,
-        counterexamples=explained.examples,
-        reason=explained.reason,
-        certificate=len(explained.examples[0].operations) if explained.examples else order,
-        kinds=explained.kinds,
-        more=explained.more,
-    )
 
 
 def explain(result: EngineResult, calls: Sequence[Call], scene: Scene, limits: Limits) -> Explanation:
@@ -177,8 +112,9 @@ def explain_findings(found: Findings, result: EngineResult, scene: Scene) -> Exp
 def _example(finding: Finding, scene: Scene) -> Counterexample:
     core, result = finding.core, finding.result
     scene = scene.as_known(core)
-    if (own := EXPLAINERS.get(result.engine)) is not None:
-        example = own(core, scene, result)
+    engine = engine_titled(result.engine)
+    if engine is not None and engine.explain is not None:
+        example = engine.explain(core, scene, result)
     else:
         example = registers.explain(core, scene) or explain_generic(core, scene, result, finding.under)
     aside = {call.invoke for call in set_aside(core, scene.operations)}

@@ -9,10 +9,9 @@ from typing import Final, TypeAlias
 from checker.core.engine import MAX_PROVEN_OPERATIONS
 from checker.core.result import Report
 from checker.core.wording import plain
-from checker.transactions.check import ENGINE as TRANSACTIONS
+from checker.transactions.transaction import ENGINE as TRANSACTIONS
 from checker.weak_levels import ENGINES as WITHOUT_ORDER
 from history import Counterexample, KeyVerdict
-from history.records.caveats import violations_text
 from history.records.text import and_listed, counted
 
 #: Draws a counterexample as text of a number of columns.
@@ -67,6 +66,8 @@ def _key(key: KeyVerdict, width: int, draw: Draw | None) -> Iterator[str]:
     name = "the object" if key.key is None else str(key.key)
     yield f"{name}: {key.verdict} ({counted(key.operations, 'operation')}, {key.engine}, {key.seconds:.3f} s)"
     if key.violations > 1:
+        from history.records.caveats import violations_text
+
         shown = min(_MAX_SHOWN, len(key.counterexamples))
         some = f", the first {shown} of them:" if shown else ", none of which is shown"
         yield f"  {violations_text(key.violations, least=key.more)}" + (some if shown < key.violations else ":")

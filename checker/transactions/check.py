@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Final
 
 from checker.core.model import ModelError
 from checker.core.options import CheckOptions
 from checker.models.transactions import Transactions
+from checker.transactions.transaction import ENGINE
 from checker.transactions.verdict import Anomaly, check_columns
 from history import Counterexample, KeyVerdict, Operation
 from history.readers.transactions import TransactionColumns, columns_of_operations
 from history.records.operations import BEFORE, place_of_index
 from history.records.verdicts import MAX_COUNTEREXAMPLES, KindCount, Role
-
-ENGINE: Final = "dependency graph"
 
 
 def check_isolation(

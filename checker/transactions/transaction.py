@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from history import FormatError, Operation
 from history.readers.transactions.columns import TXN
 from history.records.operations import Outcome
+
+#: The title in results of what decides transactions.
+ENGINE: Final = "dependency graph"
 
 
 @dataclass(frozen=True, slots=True)

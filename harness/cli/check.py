@@ -6,6 +6,7 @@ import gc
 import json
 import shutil
 import time
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -24,13 +25,14 @@ from harness.cli.shared_options import (
     spark_options,
     store_option,
 )
-from harness.errors import UsageError
-from harness.execution.progress import Progress
+from harness.errors import StoreError, UsageError
+from harness.exits import exit_code, worst_code
 from harness.spark_choice import choose
 from history.extras import require
 
 if TYPE_CHECKING:
-    from harness.files import FileCheckOptions
+    from checker.explain.report import Draw
+    from harness.files import Checked, FileCheckOptions
     from history import RunFiles
 
 
@@ -39,7 +41,7 @@ _COLLECTED_AFTER: Final = 500_000
 
 
 @click.command("check")
-@click.argument("target", metavar="RUN|FILE", shell_complete=complete_runs)
+@click.argument("targets", nargs=-1, required=True, metavar="RUN|FILE...", shell_complete=complete_runs)
 @file_options
 @click.option(
     "--level", shell_complete=complete_levels,
@@ -53,7 +55,7 @@ _COLLECTED_AFTER: Final = 500_000
 @spark_options
 @store_option
 def check(
-    target: str,
+    targets: tuple[str, ...],
     asked: FileCheckOptions,
     level: str | None,
     engine: str | None,
@@ -68,19 +70,31 @@ def check(
 
     Given a FILE, judge the history in it: our history.jsonl and Parquet; Jepsen's history.edn, test.jepsen, logs and
     store directories; operations from porcupine and etcd's robustness tests; OpenTelemetry spans; JSON and CSV from
-    other tools. FILE may be gzipped, or a pipe; - is standard input.
+    other tools. FILE may be gzipped, or a pipe; - is standard input. Several files end with a table of their verdicts,
+    and the exit code is the worst.
     """
     from harness.files import describe_format
     from harness.store import find_run_or_file, is_history_file
 
+    target, *others = targets
+    if others and (runs := [text for text in targets if not is_history_file(text)]):
+        raise UsageError(f"{runs[0]}: there is no such file; runs are judged one at a time")
     if is_history_file(target):
         if spark or spark_conf:
             raise UsageError(f"--spark and --spark-conf are for a run; {target} is a file, judged in this process")
         asked = replace(asked, engine=engine, level=level)
+        # Operations are kept and make no cycles: going through them again and again would take a third of the time.
+        gc.set_threshold(_COLLECTED_AFTER)
         if explain_format:
-            click.echo("\n".join(describe_format(Path(target), asked)))
+            for text in targets:
+                click.echo("\n".join([*([f"{text}:"] if others else []), *describe_format(Path(text), asked)]))
             return 0
-        return _check_file(Path(target), asked, as_json=as_json)
+        if others:
+            return _check_files(targets, asked, as_json=as_json)
+        checked, seconds = _check_file(Path(target), asked, as_json=as_json)
+        if as_json:
+            _print_json(_answer(checked, seconds))
+        return exit_code(checked.report.verdict, checked.failure)
     files = find_run_or_file(target, store)
     of_files = {"--level": level, "--engine": engine, "--explain-format": explain_format}
     refuse_of_file({**asked.given(), **of_files, "--deadline": asked.deadline_s != DEADLINE_S}, target)
@@ -90,8 +104,8 @@ def check(
 
 def _check_run(files: RunFiles, store: Path, start: dict[str, Any], *, spark: bool | None, as_json: bool) -> int:
     require("report")
+    from harness.execution.progress import Progress
     from harness.execution.progress_thread import ProgressThread
-    from harness.exits import exit_code
     from harness.judge.conclude import add_to_index, append_to_warehouse, conclude, draw, screen_of
     from harness.store import require_ended, require_history
     from history.recording import Recording
@@ -141,34 +155,77 @@ def _check_run(files: RunFiles, store: Path, start: dict[str, Any], *, spark: bo
     return code
 
 
-def _check_file(path: Path, asked: FileCheckOptions, *, as_json: bool) -> int:
-    from checker.explain.report import render
-    from harness.exits import exit_code
+def _check_files(paths: Sequence[str], asked: FileCheckOptions, *, as_json: bool) -> int:
+    """Check files one after the other, and sum them up in a table.  A file that cannot be judged is one of its rows."""
+    codes, answers = list[int](), list[dict[str, Any]]()
+    rows = [("verdict", "operations", "engine", "seconds", "file")]
+    for path in paths:
+        if not as_json:
+            click.echo(f"{path}:")
+        try:
+            checked, seconds = _check_file(Path(path), asked, as_json=as_json)
+        except (UsageError, StoreError) as error:
+            text = " ".join(str(error).splitlines())
+            click.echo(f"harness: {text}", err=True)
+            codes.append(error.exit_code)
+            rows.append(("not judged", "", "", "", path))
+            answers.append({"file": path, "exit_code": error.exit_code, "verdict": None, "harness_failure": text})
+        else:
+            report = checked.report
+            codes.append(exit_code(report.verdict, checked.failure))
+            count, engines = sum(key.operations for key in report.keys), {key.engine for key in report.keys}
+            rows.append((report.verdict, f"{count:,}", ", ".join(sorted(engines)), f"{seconds:.2f}", path))
+            if as_json:
+                answers.append({"file": path, "exit_code": codes[-1], **_answer(checked, seconds)})
+        if not as_json:
+            click.echo()
+    if as_json:
+        _print_json(answers)
+    else:
+        from reports.text.summary import table
+
+        click.echo(table(rows, right=(1, 3), indent=""))
+    return worst_code(codes)
+
+
+def _check_file(path: Path, asked: FileCheckOptions, *, as_json: bool) -> tuple[Checked, float]:
+    """Check a file, and print the report unless JSON is asked for; return the result and the seconds it took."""
     from harness.files import check_file
-    from reports.text.text_diagram import draw
 
     started = time.monotonic()
-    # Operations are kept and make no cycles: going through them again and again would take a third of the time.
-    gc.set_threshold(_COLLECTED_AFTER)
     checked = check_file(path, asked)
-    report, note = checked.report, checked.history.note
     seconds = time.monotonic() - started
-    if as_json:
-        answer = {
-            "verdict": report.verdict,
-            "harness_failure": checked.failure,
-            "seconds": round(seconds, 6),
-            "note": note,
-            "notes": checked.notes,
-            "keys": [key.to_json() for key in report.keys],
-        }
-        click.echo(json.dumps(answer, indent=1, ensure_ascii=False).encode(errors="backslashreplace"))
-    else:
+    if not as_json:
+        _print_report(checked, seconds)
+    return checked, seconds
+
+
+def _answer(checked: Checked, seconds: float) -> dict[str, Any]:
+    return {
+        "verdict": checked.report.verdict,
+        "harness_failure": checked.failure,
+        "seconds": round(seconds, 6),
+        "note": checked.history.note,
+        "notes": checked.notes,
+        "keys": [key.to_json() for key in checked.report.keys],
+    }
+
+
+def _print_json(answer: object) -> None:
+    click.echo(json.dumps(answer, indent=1, ensure_ascii=False).encode(errors="backslashreplace"))
+
+
+def _print_report(checked: Checked, seconds: float) -> None:
+    from checker.explain.report import render
+
+    drawing: Draw | None = None
+    if checked.report.counterexamples:
+        from reports.text.text_diagram import draw
+
         drawing = partial(draw, wording=checked.wording)
-        click.echo(render(report, width=shutil.get_terminal_size((100, 24)).columns, draw=drawing))
-        for text in (*checked.notes, *([] if note is None else [note])):
-            click.echo(f"note: {text}")
-        click.echo(f"{seconds:.2f} s in all")
-        if checked.failure is not None:
-            click.echo(f"harness failure: {checked.failure}", err=True)
-    return exit_code(report.verdict, checked.failure)
+    click.echo(render(checked.report, width=shutil.get_terminal_size((100, 24)).columns, draw=drawing))
+    for text in (*checked.notes, *([] if checked.history.note is None else [checked.history.note])):
+        click.echo(f"note: {text}")
+    click.echo(f"{seconds:.2f} s in all")
+    if checked.failure is not None:
+        click.echo(f"harness failure: {checked.failure}", err=True)

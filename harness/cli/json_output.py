@@ -9,12 +9,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from harness.execution.progress import Progress
 from harness.exits import EXIT_FAILURE, exit_code
-from harness.runstate import RunState
-from harness.store import read_object_if_any
 
 if TYPE_CHECKING:
+    from harness.execution.progress import Progress
     from history import Results, RunFiles
 
 json_option: Final = click.option(
@@ -27,6 +25,8 @@ json_option: Final = click.option(
 
 def progress_of(*, as_json: bool) -> Progress:
     """Return a Progress that sends results to standard error if standard output is reserved for a document."""
+    from harness.execution.progress import Progress
+
     return Progress(results=sys.stderr if as_json else None)
 
 
@@ -41,6 +41,8 @@ def run_document(files: RunFiles, code: int | None = None, judged: Results | Non
     ``code`` is the exit code; None derives it from the results.  ``judged`` are the results, which may not have been
     written; None reads those in the run's directory.
     """
+    from harness.store import read_object_if_any
+
     results = read_object_if_any(files.results) if judged is None else judged.to_json()
     failure = results.get("harness_failure") or _failure(files)
     if code is None:
@@ -60,6 +62,8 @@ def run_document(files: RunFiles, code: int | None = None, judged: Results | Non
 
 def _failure(files: RunFiles) -> str | None:
     """Return the first harness failure in a run, or None."""
+    from harness.runstate import RunState
+
     try:
         failures = RunState.read(files.state).failures
     except ValueError as error:

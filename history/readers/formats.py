@@ -4,25 +4,20 @@ from __future__ import annotations
 
 import re
 from codecs import BOM_UTF8
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from importlib import import_module
 from pathlib import Path
-from typing import Any, Final, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 from history.errors import FormatError
-from history.file_signatures import recognized_format
-from history.readers.csv_records import is_table, parse_csv
-from history.readers.edn import parse_edn
-from history.readers.etcd_operations import parse_etcd
-from history.readers.jepsen_blocks import MAGIC, parse_blocks
-from history.readers.jepsen_events import TextHistory, events_of, is_transaction
-from history.readers.jepsen_log import parse_jepsen_log
-from history.readers.json_records import SAMPLE, parse_json, unknown_shape
-from history.readers.mapping import FieldMap, Mapped
-from history.readers.otlp_spans import parse_otlp
-from history.readers.porcupine_kv import check_kv
-from history.readers.records import Record, Records
+from history.file_signatures import MAGIC, recognized_format
 from history.records.events import TYPES
+
+if TYPE_CHECKING:
+    from history.readers.jepsen_events import TextHistory
+    from history.readers.mapping import FieldMap
+    from history.readers.records import Record, Records
 
 #: The compiled reader, which takes 0.3 s to load, pays off from this size on, in bytes.
 LARGE: Final = 8 << 20
@@ -32,7 +27,7 @@ BY_ROWS: Final = 256 << 20
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """A foreign format: a parser that returns records, an example line, and the model that it implies, if any.
+    """A foreign format: an example line, the module and function that parse it, and the model that it implies, if any.
 
     With ``by_lines``, a compiled scanner reads large files.  With ``mapped``, the format has no fixed field names, so
     the parser maps them.  A ``binary`` format is parsed from bytes.
@@ -40,44 +35,52 @@ class Format:
 
     title: str
     example: str
-    parse: Callable[[Any, str, FieldMap | None], Records]
+    parser: tuple[str, str]
     model: str | None = None
     by_lines: bool = False
     mapped: bool = False
     binary: bool = False
 
+    def parse(self, data: Any, source: str, fields: FieldMap | None) -> Records:
+        """Return the records in the text, or bytes, of a file; loads the parser.  Raises FormatError."""
+        module, function = self.parser
+        parse = getattr(import_module(f"history.readers.{module}"), function)
+        records: Records = parse(data, source, fields) if self.mapped else parse(data, source)
+        return records
+
 
 FORMATS: Final = {
     "edn": Format(
         "Jepsen's history.edn", "{:type :invoke, :f :write, :value 3, :process 0, :time 10, :index 0}",
-        lambda text, source, _: parse_edn(text, source), by_lines=True,
+        ("edn", "parse_edn"), by_lines=True,
     ),
     "jepsen-log": Format(
         "Jepsen's jepsen.log and history.txt", "INFO  [worker 0] jepsen.util: 0\t:invoke\t:write\t3",
-        lambda text, source, _: parse_jepsen_log(text, source), by_lines=True,
+        ("jepsen_log", "parse_jepsen_log"), by_lines=True,
     ),
     "porcupine-kv": Format(
         "porcupine's key-value logs", '{:process 0, :type :invoke, :f :get, :key "3", :value nil}',
-        lambda text, source, _: parse_edn(text, source), model="kv", by_lines=True,
+        ("edn", "parse_edn"), model="kv", by_lines=True,
     ),
     "test-jepsen": Format(
-        "Jepsen's test.jepsen", "JEPSEN, then blocks", lambda data, source, _: parse_blocks(data, source), binary=True
+        "Jepsen's test.jepsen", "JEPSEN, then blocks", ("jepsen_blocks", "parse_blocks"), binary=True
     ),
     "etcd": Format(
         "operations of etcd's robustness tests",
         '{"ClientId": 1, "Input": {"Type": "range", …}, "Call": 10, "Output": {…}, "Return": 20}',
-        lambda text, source, _: parse_etcd(text, source), model="etcd",
+        ("etcd_operations", "parse_etcd"), model="etcd",
     ),
     "otlp": Format(
         "OpenTelemetry spans as OTLP JSON", '{"resourceSpans": [{"scopeSpans": [{"spans": [{"name": "SET", …}]}]}]}',
-        parse_otlp, mapped=True,
+        ("otlp_spans", "parse_otlp"), mapped=True,
     ),
     "json": Format(
         "JSON of other tools, events or operations", '{"process": 0, "type": "invoke", "f": "write", "value": 3}',
-        parse_json, mapped=True,
+        ("json_records", "parse_json"), mapped=True,
     ),
     "csv": Format(
-        "CSV of operations or events", "process,f,value,result,outcome,start,end", parse_csv, mapped=True,
+        "CSV of operations or events", "process,f,value,result,outcome,start,end", ("csv_records", "parse_csv"),
+        mapped=True,
     ),
 }  # fmt: skip
 #: The model that a format implies, if any.
@@ -157,6 +160,9 @@ def read_text(
 
     ``fields`` maps the file's fields to ours.  Raises OSError, and FormatError with the line.
     """
+    from history.readers.jepsen_events import events_of
+    from history.readers.mapping import Mapped
+
     name = name or format_of(path, model)
     data = path.read_bytes()
     records = FORMATS[name].parse(data if FORMATS[name].binary else _decoded(data, path), str(path), fields)
@@ -169,12 +175,18 @@ def read_text(
     _require_events(records, theirs, fields)
     history = events_of(records)
     if name == "porcupine-kv":
+        from history.readers.porcupine_kv import check_kv
+
         check_kv(records, history)
     return ForeignText(name, history, FORMATS[name].model, records)
 
 
 def _require_events(records: Records, theirs: Sequence[Record], fields: FieldMap | None) -> None:
     """Refuse records none of which is an event, with a mapping of ``theirs`` to paste.  Raises FormatError."""
+    from history.readers.jepsen_events import is_transaction
+    from history.readers.json_records import SAMPLE, unknown_shape
+    from history.readers.mapping import FieldMap, Mapped
+
     if not any(one.get("type") in TYPES and ("f" in one or is_transaction(one)) for _, one in records.records):
         sample = [one for _, one in theirs[:SAMPLE]]
         raise records.wrong(records.records[0][0], unknown_shape(sample, Mapped(fields or FieldMap(), sample)))
@@ -210,4 +222,6 @@ def _text_format(start: str, model: str | None) -> str:
     if code.startswith(("{", "[", "(", "#")):
         is_kv = model in (None, FORMATS["porcupine-kv"].model) and _KV_EVENT.match(code)
         return "porcupine-kv" if is_kv else "edn"
+    from history.readers.csv_records import is_table
+
     return "csv" if is_table(code) else "jepsen-log"

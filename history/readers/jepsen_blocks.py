@@ -13,10 +13,10 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from history.errors import FormatError
+from history.file_signatures import MAGIC
 from history.readers.fressian import BlockRef, FressianError, FressianReader
 from history.readers.records import Records
 
-MAGIC: Final = b"JEPSEN"
 _VERSIONS: Final = (0, 1)
 _INDEX, _FRESSIAN, _PARTIAL, _STREAM, _VECTOR = range(1, 6)
 _HEADER: Final = struct.Struct(">qIh")

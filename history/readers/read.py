@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import gzip
 import os
-import tempfile
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from history.errors import FormatError
 from history.readers.columns import OperationColumns
 from history.readers.formats import BY_ROWS, FORMATS, LARGE, MODELS, format_of, kind_of, read_text, too_large
-from history.readers.jepsen_events import keyed_events
-from history.readers.mapping import FieldMap
 from history.readers.scanned import NotColumnarError
 from history.readers.transactions.columns import TRANSACTION_OBJECTS, TransactionColumns
 from history.records.events import (
@@ -32,6 +28,9 @@ from history.records.events import (
 )
 from history.records.operations import Operation, pair
 from history.safe_open import LINE, require_short_lines
+
+if TYPE_CHECKING:
+    from history.readers.mapping import FieldMap
 
 #: Largest unpacked size of a gzipped history, in bytes.
 MOST_UNPACKED: Final = 8 << 30
@@ -96,6 +95,9 @@ def unpacked(path: Path) -> Iterator[Path]:
         if file.read(2) != _GZIP:
             yield path
             return
+    import gzip
+    import tempfile
+
     with tempfile.NamedTemporaryFile(prefix="harness-") as plain:
         size, line = 0, 1
         try:
@@ -199,6 +201,8 @@ def _jsonl(path: Path, model: str | None, large: int) -> Foreign:
             )  # fmt: skip
         except NotColumnarError:
             pass
+    from history.readers.jepsen_events import keyed_events
+
     history = read_history(path)
     events = keyed_events(history.events, lambda place, message: FormatError(str(path), line_of_event(place), message))
     operations = pair(events, str(path), line_of_event)

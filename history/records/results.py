@@ -14,23 +14,10 @@ from history.records.verdicts import Counterexample, KeyVerdict, Verdict
 RESULTS_VERSION: Final = 2
 #: Record at most this many counterexamples of one check.
 MAX_SHOWN: Final = 20
-#: Shown in place of a verdict for a run in which the harness failed.
-HARNESS_FAILURE: Final = "harness failure"
 #: Headlines of a run with a planted bug start with the first if a check that looks for the bug found the violation,
 #: and with the second if another check did.
 BY_PLANTED_BUG: Final = "Intended: "
 BESIDE_PLANTED_BUG: Final = "Also found: "
-
-
-def verdict_of(results: Mapping[str, Any], failure: object) -> str:
-    """Return a run's verdict, or :data:`HARNESS_FAILURE` if the harness failed.
-
-    An invalid verdict stands even then, because the violation is proven.
-    """
-    verdict = results.get("verdict")
-    if verdict == "invalid" or not failure:
-        return str(verdict) if verdict in ("valid", "invalid") else "unknown"
-    return HARNESS_FAILURE
 
 
 @dataclass(frozen=True, slots=True)

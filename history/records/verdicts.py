@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, replace
 from operator import attrgetter, itemgetter
 from typing import Any, Final, Literal, TypeAlias
@@ -16,12 +16,25 @@ MAX_COUNTEREXAMPLES: Final = 8
 MAX_EXPLAINED: Final = 256
 #: The kind of a violation that is proven but was not explained, so nothing else is known about it.
 WITHOUT_KIND: Final = "not-linearizable"
+#: Shown in place of a verdict for a run in which the harness failed.
+HARNESS_FAILURE: Final = "harness failure"
 _BADNESS: Final[dict[str, int]] = {"valid": 0, "unknown": 1, "invalid": 2}
 
 
 def worst(verdicts: Iterable[Verdict]) -> Verdict:
     """Return the worst verdict: invalid is worse than unknown, unknown worse than valid.  Valid if there are none."""
     return max(verdicts, key=_BADNESS.__getitem__, default="valid")
+
+
+def verdict_of(results: Mapping[str, Any], failure: object) -> str:
+    """Return a run's verdict, or :data:`HARNESS_FAILURE` if the harness failed.
+
+    An invalid verdict stands even then, because the violation is proven.
+    """
+    verdict = results.get("verdict")
+    if verdict == "invalid" or not failure:
+        return str(verdict) if verdict in ("valid", "invalid") else "unknown"
+    return HARNESS_FAILURE
 
 
 @dataclass(frozen=True, slots=True)

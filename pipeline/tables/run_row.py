@@ -15,8 +15,8 @@ from history.metrics.recovery import Load, never_recovered, surroundings
 from history.recording import Recording
 from history.records.layout import start_of
 from history.records.plans import nemesis_name, system_version
-from history.records.results import verdict_of
 from history.records.settings import machine_of, settings_of
+from history.records.verdicts import verdict_of
 from pipeline.tables.load_figures import OfLoad
 
 

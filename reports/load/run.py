@@ -18,8 +18,8 @@ from history.columns.operations import Operations, from_operations
 from history.metrics.awake_clock import AwakeClock
 from history.recording import Recording
 from history.records.indexes import epoch_bits_in
-from history.records.results import HARNESS_FAILURE as HARNESS_FAILURE
-from history.records.results import verdict_of as verdict_of
+from history.records.verdicts import HARNESS_FAILURE as HARNESS_FAILURE
+from history.records.verdicts import verdict_of as verdict_of
 from reports.errors import Notes
 from reports.load.unjudged import unjudged
 from reports.style.format import index, printable

@@ -21,6 +21,7 @@ from functools import partial
 from pathlib import Path
 from random import Random
 from typing import Any
+from unittest.mock import ANY
 
 import pytest
 
@@ -172,6 +173,35 @@ def test_json_holds_the_whole_answer(tmp_path: Path, capsys: pytest.CaptureFixtu
     answer = json.loads(capsys.readouterr().out)
     assert answer["verdict"] == "invalid"
     assert answer["keys"][0]["counterexamples"][0]["kind"] == "stale-read"
+
+
+def test_several_files_end_in_a_table_and_with_the_worst_code(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    good = history(tmp_path / "good.jsonl", ("invoke", 0, "write", 1), ("ok", 0, "write", 1))
+    torn = tmp_path / "torn.jsonl"
+    torn.write_text("{}")
+    names = [str(good), str(torn), str(good)]
+    assert run_command(["check", *names]) == 254
+    output = capsys.readouterr()
+    assert [line.split()[0] for line in output.out.splitlines()[-4:]] == ["verdict", "valid", "not", "valid"]
+    assert [line.split()[-1] for line in output.out.splitlines()[-3:]] == names
+    assert str(torn) in output.err
+    bad = str(stale(tmp_path / "bad.jsonl"))
+    assert run_command(["check", *names, bad]) == 1
+    assert capsys.readouterr().out.splitlines()[-1].split() == ["invalid", "8", "zones", ANY, bad]
+    assert run_command(["check", "--json", str(good), bad]) == 1
+    answers = json.loads(capsys.readouterr().out)
+    assert [(one["file"], one["exit_code"], one["verdict"]) for one in answers] == [
+        (str(good), 0, "valid"), (bad, 1, "invalid"),
+    ]  # fmt: skip
+    assert run_command(["check", str(good), str(good)]) == 0
+
+
+def test_a_run_is_judged_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    good = str(history(tmp_path / "good.jsonl", ("invoke", 0, "write", 1), ("ok", 0, "write", 1)))
+    assert run_command(["check", good, str(tmp_path)]) == 254
+    assert str(tmp_path) in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(("violated", "code", "verdict"), [(True, 1, "invalid"), (False, 255, "unknown")])

@@ -111,7 +111,7 @@ def test_clicks_own_exit_is_passed_on(verb: Callable[..., int]) -> None:
         (["run", "--workload", "queue"], "'--workload': 'queue' is not one of 'register', 'cas-register'"),
         (["run", "--seed"], "'--seed' requires an argument"),
         (["run", "leftover"], "unexpected extra argument"),
-        (["check"], "Missing argument 'RUN|FILE'"),
+        (["check"], "Missing argument 'RUN|FILE...'"),
         (["cluster", "sideways"], "No such command 'sideways'"),
         (["export", "latest"], "Missing option '--format'. Choose from: perfetto, csv, parquet"),
     ],
