@@ -76,7 +76,7 @@ class Decided:
     truth: bool
 
     def passes(self) -> bool:
-        constrain(_BUDGET=self.budget)
+        constrain(BUDGET=self.budget)
         looks = iter(range(1 << 40))
         limits = Limits(lambda: next(looks), 50_000)
         answer = decide(self.calls, self.model, limits, engine=self.engine)
@@ -132,13 +132,16 @@ class First:
 
 def constrain(**constants: int) -> None:
     """Make tables small and pieces short, so that growing and continuing are tried as well."""
-    for module in (automaton, compiled_search, multi_register):
-        module.__dict__.update(constants)
+    for name, number in constants.items():
+        users = [module for module in (automaton, compiled_search, multi_register) if hasattr(module, name)]
+        assert users, f"no module has a constant {name}"
+        for module in users:
+            setattr(module, name, number)
 
 
 def of_engines(random: Random, samples: int) -> list[Trial]:
     """Return trials for the automaton and the search, and for the code they share."""
-    constrain(_NARROW=2, _ROOM=2, _AHEAD=0)
+    constrain(NARROW=2, ROOM=2, AHEAD=0)
     trials: list[Trial] = [
         Decided("automaton", Register(), calls_of(either_pending_write(first, both=both), Register()), 20_000, not both)
         for first in (1, 2)
@@ -230,7 +233,7 @@ class LookedAhead:
 
 
 def of_tables(random: Random, samples: int) -> list[Trial]:
-    constrain(_MAX_QUESTIONS=0)
+    constrain(MAX_QUESTIONS=0)
     trials: list[Trial] = []
     for _ in range(samples):
         doubt = random.choice([0, 0.3])
@@ -243,7 +246,7 @@ def of_tables(random: Random, samples: int) -> list[Trial]:
 
 def of_multi_registers(random: Random, samples: int) -> list[Trial]:
     """Return trials with many values and registers, and with few, which are often alike."""
-    constrain(_ROOM=2, _AHEAD=0)
+    constrain(ROOM=2, AHEAD=0)
     trials: list[Trial] = []
     for number in range(samples):
         history = transaction_history(random)

@@ -90,12 +90,10 @@ def explore(search, initial, budget):  # type: ignore[no-untyped-def]
 @step
 def _is_full(search):  # type: ignore[no-untyped-def]
     """Return whether one more step might need more room than there is."""
-    nodes, progress, states = search.nodes, search.progress[0], search.rows.cells.shape[0]
-    if states > 0 and progress.states == states:
-        return True
-    made = progress.nodes
-    crowded = made == nodes.event.size or made * 10 > nodes.hashes.size * 6
-    return crowded or progress.stack + MAX_PUSHED > nodes.stack.size
+    nodes, progress = search.nodes, search.progress[0]
+    # A step makes at most one configuration and one state.  There are twice as many places for hashes.
+    full = progress.nodes == nodes.event.size or progress.states == search.rows.cells.shape[0]
+    return full or progress.stack + MAX_PUSHED > nodes.stack.size
 
 
 @step

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from random import Random
 from typing import Any
 
@@ -201,3 +202,41 @@ def test_windows_change_no_verdict_of_a_register() -> None:
         assert answer.order is None or is_linearization(answer.order, calls, model), calls
         seen.add(answer.verdict)
     assert seen == {"valid", "invalid"}
+
+
+#: More than one step of the search may write, and a number that it never writes.
+_BEYOND, _UNTOUCHED = 256, -77
+
+
+def test_the_search_writes_nothing_beyond_its_room(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Compiled code checks no index, so each array gets neighbours, which must stay as they are.
+
+    Many open calls, none like another, fill the stack long before there are many configurations.
+    """
+    whole: list[tuple[Any, int]] = []
+    room = compiled._Run._room
+
+    def with_neighbours(run: Any, size: int, steps: int) -> Any:
+        nodes = room(run, size, steps)
+        views = {}
+        for name, array in nodes._asdict().items():
+            larger = np.concatenate([array, np.full(_BEYOND, _UNTOUCHED, array.dtype)])
+            whole.append((larger, array.size))
+            views[name] = larger[: array.size]
+        return nodes._replace(**views)
+
+    monkeypatch.setattr(compiled._Run, "_room", with_neighbours)
+    monkeypatch.setattr(compiled, "ROOM", 2)
+    monkeypatch.setattr(compiled, "AHEAD", 0)
+    for pending in (0, 20):
+        writes = [Call("write", place, None, place, NEVER if place < pending else 100 + place, place)
+                  for place in range(60)]  # fmt: skip
+        # Pending writes count only if they were read.
+        reads = [Call("read", None, place, 60 + place, 200 + place, 60 + place) for place in range(pending)]
+        wrong = Call("read", None, -1, 300, 301, 300)
+        answer = compiled_search([*writes, *reads, wrong], CasRegister(), replace(NO_LIMITS, memory=1 << 20))
+        assert answer is not None
+        assert answer.verdict != "valid"
+    sizes = {size for _, size in whole}
+    assert {2, 4, 512} <= sizes
+    assert all((larger[size:] == _UNTOUCHED).all() for larger, size in whole)
