@@ -107,8 +107,9 @@ def cycle_of(example: Counterexample, size: Size) -> Cycle | None:
     digits, cards, y = digits_of(list(example.operations)), list[Card](), 4.0
     for row, operation in enumerate(example.operations):
         steps = tuple(
-            Step(step_text(step, most=int(size.card / SIGN) - 2), step_text(step, most=2000),
-                 y + HEAD + STEP * place, (row, place) in proving)
+            Step(step_text(step, int(size.card / SIGN) - 2, known=operation.outcome == "ok"),
+                 step_text(step, 2000, known=operation.outcome == "ok"), y + HEAD + STEP * place,
+                 (row, place) in proving)
             for place, step in enumerate(steps_of(operation))
         )  # fmt: skip
         height = HEAD + STEP * len(steps)
@@ -127,9 +128,11 @@ def steps_of(operation: Operation) -> list[Any]:
     return list(operation.value if operation.outcome != "ok" or operation.result is None else operation.result)
 
 
-def step_text(step: Any, most: int) -> str:
-    """Format a step: ``append 3 to 5``, ``read [1, 2] in 5``."""
+def step_text(step: Any, most: int, *, known: bool = True) -> str:
+    """Format a step: ``append 3 to 5``, ``read [1, 2] in 5``, and ``read 5`` if the answer is not known."""
     f, key, value = step
+    if f in ("r", "read") and not known:
+        return f"read {one_line(key, 16)}"
     verb, where = ("read", f" in {one_line(key, 16)}") if f in ("r", "read") else (f, f" to {one_line(key, 16)}")
     verb = "write" if f == "w" else verb
     return f"{verb} {_value(value, most - len(verb) - len(where) - 1)}{where}"

@@ -13,12 +13,16 @@ let low=0,high=array.length;for(;low<high;){let middle=low+high>>1;array[middle]
 rows:[],mask:null,reach:null,focus:null,hits:[],range:null,rowHeight:18},BADNESS=[1,3,2];function endOf(data,i){return data.ops.d[i]<0?data.end*1e6:data.ops.t[i]+
 data.ops.d[i]}function reachOf(data){let reach=new Float64Array(data.ops.t.length),latest=0;for(let i=0;i<reach.length;i++)latest=Math.max(latest,endOf(data,i)),
 reach[i]=latest;return reach}function visibleRange(){let{ops}=Timeline.data;return[lowerBound(Timeline.reach,View.from*1e6),lowerBound(ops.t,View.to*1e6+1)]}function boxLabel(i,named=!0){
-let{data}=Timeline,kind=data.names.f[data.ops.f[i]],key=named?plainKey(nameOf(data,"k",i)):"",text=(data.ops.w?nameOf(data,"w",i):"")||labelInViolation(data,data.
-ops.i[i]);if(text)return`${key?`${key} `:""}${text}`;let value=kind==="read"?data.ops.o[i]===0?textOfValue(data,"q",i)||"absent":"":textOfValue(data,"v",i);return`${kind}\
- ${key?`${key} `:""}${value}${kind==="read"?"":answerText(i,value)}`}function labelInViolation(data,index){for(let{ops,labels}of data.violations??[]){let label=labels?.[ops.
-indexOf(index)];if(label)return label}return""}function answerText(i,asked){let{data}=Timeline,answer=data.ops.o[i]===0?textOfValue(data,"q",i):"";return answer&&
-answer!==asked?` → ${answer}`:""}function placeOfIndex(index){let{ops}=Timeline.data,place=lowerBound(ops.i,index);return place<ops.i.length&&ops.i[place]===index?
-place:-1}var FILTERS=[["key","f-key"],["process","f-process"],["kind","f-kind"],["outcome","f-outcome"]];function say(text){document.getElementById("f-said").textContent=
+let{data}=Timeline,kind=data.names.f[data.ops.f[i]],steps=stepsOf(i);if(steps)return steps.map(({text:text2})=>text2).join(", ");let key=named?plainKey(nameOf(data,
+"k",i)):"",text=(data.ops.w?nameOf(data,"w",i):"")||labelInViolation(data,data.ops.i[i]);if(text)return`${key?`${key} `:""}${text}`;let value=kind==="read"?data.
+ops.o[i]===0?textOfValue(data,"q",i)||"absent":"":textOfValue(data,"v",i);return`${kind} ${key?`${key} `:""}${value}${kind==="read"?"":answerText(i,value)}`}var READS=[
+"r","read"];function stepsOf(i){let{data}=Timeline;if(nameOf(data,"f",i)!=="txn")return null;let answered=data.ops.o[i]===0;try{return JSON.parse(answered&&textOfValue(
+data,"q",i)||textOfValue(data,"v",i)).map(([f,key,value])=>({writes:!READS.includes(f),text:stepText(f,key,value,answered)}))}catch{return null}}function stepText(f,key,value,answered){
+return READS.includes(f)?answered?`read ${Array.isArray(value)?`[${value.map(plain).join(" ")}]`:value===null?"nothing":plain(value)} in ${plain(key)}`:`read ${plain(
+key)}`:`${f==="w"?"write":f} ${plain(value)} to ${plain(key)}`}function plain(value){return typeof value=="string"?value:JSON.stringify(value)}function labelInViolation(data,index){
+for(let{ops,labels}of data.violations??[]){let label=labels?.[ops.indexOf(index)];if(label)return label}return""}function answerText(i,asked){let{data}=Timeline,
+answer=data.ops.o[i]===0?textOfValue(data,"q",i):"";return answer&&answer!==asked?` → ${answer}`:""}function placeOfIndex(index){let{ops}=Timeline.data,place=lowerBound(
+ops.i,index);return place<ops.i.length&&ops.i[place]===index?place:-1}var FILTERS=[["key","f-key"],["process","f-process"],["kind","f-kind"],["outcome","f-outcome"]];function say(text){document.getElementById("f-said").textContent=
 text}function clearFilters(){for(let[,id]of FILTERS)document.getElementById(id).value=""}function applyFilters(){let{ops}=Timeline.data,{mask}=Timeline,chosen=id=>document.
 getElementById(id).value.trim(),key=chosen("f-key"),kind=chosen("f-kind"),outcome=chosen("f-outcome"),process=chosen("f-process"),shown=0;for(let i=0;i<mask.length;i++){
 let keep=(key===""||ops.k[i]===+key)&&(kind===""||ops.f[i]===+kind)&&(process===""||String(ops.p[i])===process)&&(outcome===""||(outcome==="errors"?ops.o[i]!==0:
@@ -76,21 +80,22 @@ return i=>!installed.some(overlaps(i));let number=/^#(\d+)$/.exec(wanted)?.[1],c
 family===wanted:id===Number(number));if(!chosen.length)throw new Error(`no fault is ${wanted}`);return i=>chosen.some(overlaps(i))}var ROLE_NAMES=["leader","follower","candidate","not reported","no answer to probes","its server is killed, another process answers"];function termText(term){return term>=
 0?`, term ${term}`:""}function stretchAt(data,place,seconds){return data.stretches?.[place]?.find(([,,from,to])=>from<=seconds&&seconds<to)}function answersAt(data,node,seconds){
 let place=data.nodes.findIndex(one=>one.name===node),found=stretchAt(data,place,seconds);return found!==void 0&&found[0]<4}function leaderAt(data,seconds){let found=data.
-led?.find(([,,from,to])=>from<=seconds&&seconds<to);return found?{node:data.nodes[found[0]].name,term:found[1]}:null}function describe(i){let{data}=Timeline,{ops}=data,ms=ops.d[i]/1e3;return[["operation",boxLabel(i)],["outcome",ops.o[i]===1?"info: unknown, may take effect late\
-r":OUTCOMES[ops.o[i]]],["error",nameOf(data,"e",i)],["process",String(ops.p[i])],["node",nameOf(data,"n",i)],["key",plainKey(nameOf(data,"k",i))],["invoked",secondsText(
-ops.t[i])],[ops.o[i]===1?"given up at":"completed",ops.d[i]<0?"":secondsText(ops.t[i]+ops.d[i])],["took",ops.d[i]<0?"never answered":`${ms.toLocaleString("en",{
-maximumFractionDigits:3})} ms`],["index",ops.r[i]<0?String(ops.i[i]):`${ops.i[i]} to ${ops.i[i]+ops.r[i]}`],["phase",nameOf(data,"ph",i)],["leader then",leaderText(
-data,Math.min(endOf(data,i),data.end*1e6)/1e6)],["its node then",roleText(data,nameOf(data,"n",i),endOf(data,i)/1e6)],["violation",violationText(data,ops.i[i])],
-["fault",data.faults.filter(f=>f.state!=="skipped"&&f.start<=endOf(data,i)/1e6&&f.end>=ops.t[i]/1e6).map(f=>f.fault).join(", ")]].filter(([,text])=>text!=="")}function secondsText(microseconds){
-return`${(microseconds/1e6).toFixed(6)} s`}function leaderText(data,seconds){if(!data.roles)return"";let led=leaderAt(data,seconds);return led?`${led.node}${termText(
-led.term)}`:"none"}function roleText(data,name,seconds){let place=data.nodes.findIndex(node=>node.name===name),found=place<0?void 0:stretchAt(data,place,seconds);
-return found?`${ROLE_NAMES[found[0]]}${found[0]<4?termText(found[1]):""}`:""}function violationText(data,index){let texts=[];for(let[place,{kind,ops,suspects,says}]of data.
-violations.entries()){if(!ops.includes(index))continue;let blame=suspects.length>1?", one of those that cannot all be placed":", cannot be placed",role=says.length?
-`: ${says[ops.indexOf(index)]}`:suspects.includes(index)?blame:"";texts.push(`${kind} (${place+1})${role}`)}return texts.slice(0,4).join("; ")}function listOf(rows){
-let list=el("dl");for(let[name,text]of rows)list.append(el("dt",name),el("dd",text));return list}function showCard(rows,x,y){let card=document.getElementById("c\
-ard");if(card.hidden=rows===null,rows===null)return;card.replaceChildren(listOf(rows));let box=card.getBoundingClientRect();card.style.left=`${Math.max(4,Math.min(
-x+14,innerWidth-box.width-8))}px`,card.style.top=`${y+18+box.height>innerHeight?Math.max(4,y-box.height-12):y+18}px`}function hideCard(){document.getElementById(
-"card").hidden=!0}var Selection={pins:[]},MOST_PINS=12;function select(i){View.selected=i,drawPins(),i!==null&&View.point(Timeline.data.ops.t[i]/1e6),View.changed()}function pin(i){
+led?.find(([,,from,to])=>from<=seconds&&seconds<to);return found?{node:data.nodes[found[0]].name,term:found[1]}:null}function describe(i,mostSteps=1/0){let{data}=Timeline,{ops}=data,ms=ops.d[i]/1e3;return[...operationRows(i,mostSteps),["outcome",ops.o[i]===1?"info: unknown, ma\
+y take effect later":OUTCOMES[ops.o[i]]],["error",nameOf(data,"e",i)],["process",String(ops.p[i])],["node",nameOf(data,"n",i)],["key",plainKey(nameOf(data,"k",i))],
+["invoked",secondsText(ops.t[i])],[ops.o[i]===1?"given up at":"completed",ops.d[i]<0?"":secondsText(ops.t[i]+ops.d[i])],["took",ops.d[i]<0?"never answered":`${ms.
+toLocaleString("en",{maximumFractionDigits:3})} ms`],["index",ops.r[i]<0?String(ops.i[i]):`${ops.i[i]} to ${ops.i[i]+ops.r[i]}`],["phase",nameOf(data,"ph",i)],[
+"leader then",leaderText(data,Math.min(endOf(data,i),data.end*1e6)/1e6)],["its node then",roleText(data,nameOf(data,"n",i),endOf(data,i)/1e6)],["violation",violationText(
+data,ops.i[i])],["fault",data.faults.filter(f=>f.state!=="skipped"&&f.start<=endOf(data,i)/1e6&&f.end>=ops.t[i]/1e6).map(f=>f.fault).join(", ")]].filter(([,text])=>text!==
+"")}function operationRows(i,most){let steps=stepsOf(i);if(!steps)return[["operation",boxLabel(i)]];let rows=steps.slice(0,most).map(({text},place)=>[`step ${place+
+1}`,text]);return steps.length>most?[...rows,["",`… ${steps.length-most} more`]]:rows}function secondsText(microseconds){return`${(microseconds/1e6).toFixed(6)}\
+ s`}function leaderText(data,seconds){if(!data.roles)return"";let led=leaderAt(data,seconds);return led?`${led.node}${termText(led.term)}`:"none"}function roleText(data,name,seconds){
+let place=data.nodes.findIndex(node=>node.name===name),found=place<0?void 0:stretchAt(data,place,seconds);return found?`${ROLE_NAMES[found[0]]}${found[0]<4?termText(
+found[1]):""}`:""}function violationText(data,index){let texts=[];for(let[place,{kind,ops,suspects,says}]of data.violations.entries()){if(!ops.includes(index))continue;
+let blame=suspects.length>1?", one of those that cannot all be placed":", cannot be placed",role=says.length?`: ${says[ops.indexOf(index)]}`:suspects.includes(index)?
+blame:"";texts.push(`${kind} (${place+1})${role}`)}return texts.slice(0,4).join("; ")}function listOf(rows){let list=el("dl");for(let[name,text]of rows)list.append(
+el("dt",name),el("dd",text));return list}function showCard(rows,x,y){let card=document.getElementById("card");if(card.hidden=rows===null,rows===null)return;card.
+replaceChildren(listOf(rows));let box=card.getBoundingClientRect();card.style.left=`${Math.max(4,Math.min(x+14,innerWidth-box.width-8))}px`,card.style.top=`${y+
+18+box.height>innerHeight?Math.max(4,y-box.height-12):y+18}px`}function hideCard(){document.getElementById("card").hidden=!0}var Selection={pins:[]},MOST_PINS=12;function select(i){View.selected=i,drawPins(),i!==null&&View.point(Timeline.data.ops.t[i]/1e6),View.changed()}function pin(i){
 Selection.pins=[i,...Selection.pins.filter(other=>other!==i)].slice(0,MOST_PINS),select(i)}function unpinAll(){Selection.pins=[],Timeline.focus=null,hideCard(),
 select(null)}function unpin(i){Selection.pins=Selection.pins.filter(other=>other!==i),View.selected===i?select(null):(drawPins(),View.changed())}function drawPins(){
 let{selected}=View,{pins}=Selection,host=document.getElementById("pinned"),cards=pins.map(i=>pinCard(i,"Unpin",()=>unpin(i)));selected!==null&&!pins.includes(selected)&&
@@ -277,29 +282,30 @@ length-1)],dash:NODE_DASHES[i%NODE_DASHES.length],paths:uPlot.paths.stepped({ali
 makePlot(data,"c-applied",190,series({value:(_,v)=>indexOf(progress,v)}),rows("applied"),{scale:epochScale(progress),axis:epochAxis(progress),stepped:!0}):makePlot(
 data,"c-applied",190,series(),rows("applied"),{scale:indexScale,axis:indexAxis,stepped:!0});makePlot(data,"c-lag",150,series(),rows("lag"),{axis:indexAxis,stepped:!0}),
 document.getElementById("progress-kind").addEventListener("input",event=>plot.setData(rows(event.target.value)))}function hideEmpty(ids){for(let id of ids){let host=document.
-getElementById(id);host&&!host.firstChild&&(host.parentElement.hidden=!0)}}function addOptions(id,names,plain){let select2=document.getElementById(id),shown=names.slice(0,2e3).map((name,code)=>[plain?plainKey(name):name,code]);shown.length<=
-500&&shown.sort((a,b)=>inOrder(a[0],b[0]));for(let[name,code]of shown)select2.append(option(String(code),name))}function filter(){applyFilters(),Timeline.hits.length&&
-markHits()}function fillFilters(data){addOptions("f-key",data.names.k,!0),addOptions("f-kind",data.names.f,!1);let form=document.getElementById("filters"),on=(id,action)=>document.
-getElementById(id)?.addEventListener("click",action);form.addEventListener("submit",event=>{event.preventDefault(),search(1)});for(let[,id]of FILTERS)document.getElementById(
-id).addEventListener("input",filter);document.getElementById("f-rows").addEventListener("input",event=>{groupRows(event.target.value),View.changed()}),on("b-nex\
-t",()=>step(1,isError)),on("b-prev",()=>step(-1,isError)),on("b-next-violation",()=>stepViolation(1)),on("b-prev-violation",()=>stepViolation(-1)),on("b-next-hi\
-t",()=>stepHit(1)),on("b-prev-hit",()=>stepHit(-1)),on("b-reset",()=>View.whole()),on("b-back",()=>View.back()),on("b-clear",()=>{clearFilters(),filter()});for(let id of[
-"b-next-violation","b-prev-violation"])document.getElementById(id).hidden=!data.violations.length;document.getElementById("f-search").addEventListener("keydown",
-event=>{event.key==="Enter"&&(event.preventDefault(),search(event.shiftKey?-1:1))})}function wireButtons(){for(let id of["b-keys","b-close-keys"])document.getElementById(
-id).addEventListener("click",showKeys);for(let button2 of document.querySelectorAll(".copy"))button2.addEventListener("click",async()=>{let text=button2.parentElement.
-querySelector("code").textContent;try{await navigator.clipboard.writeText(text),button2.textContent="Copied"}catch{getSelection().selectAllChildren(button2.parentElement.
-querySelector("code"))}});for(let button2 of document.querySelectorAll("button.go"))button2.addEventListener("click",()=>go(button2));for(let row of document.querySelectorAll(
-".faults tbody tr"))row.addEventListener("click",event=>{!event.target.closest("button, a, summary, details")&&!String(getSelection())&&row.querySelector("butto\
-n.go").click()})}function wireWords(){for(let link of document.querySelectorAll('a[href="#words"]'))link.addEventListener("click",()=>{document.querySelector("#\
-words details").open=!0})}function go(button2){let{from,to,violation,chart,index}=button2.dataset,kind=document.getElementById("progress-kind");if(violation!==void 0&&
-Timeline.data){showViolation(Number(violation));return}View.set(Number(from),Number(to)),index&&kind&&(kind.value=index,kind.dispatchEvent(new Event("input")));
-let shown=chart&&document.getElementById(chart);(shown&&!shown.hidden?shown:document.getElementById("charts")).scrollIntoView()}function showKeys(){let keys=document.
-getElementById("keys");keys.open?keys.close():keys.showModal()}var Keys={n:()=>step(1,isError),p:()=>step(-1,isError),v:()=>stepViolation(1),V:()=>stepViolation(
--1),h:()=>stepHit(1),H:()=>stepHit(-1),b:()=>View.back(),0:()=>View.whole(),Home:()=>View.whole(),"/":()=>{let box=document.getElementById("f-search");box.scrollIntoView(
-{block:"center"}),box.focus()},"?":()=>showKeys(),Escape:()=>{unpinAll(),Timeline.range=null,document.activeElement?.blur()}},TimelineKeys={...ViewKeys,Enter:()=>{
-View.selected!==null&&pin(View.selected)}};function wireKeys(){addEventListener("keydown",event=>{if(event.ctrlKey||event.metaKey||event.altKey||!(Timeline.data||
-event.key==="?")||document.getElementById("keys").open&&event.key!=="?"||event.key!=="Escape"&&/^(INPUT|SELECT|TEXTAREA)$/.test(event.target.tagName))return;let action=Keys[event.
-key]??(event.target===Timeline.canvas?TimelineKeys[event.key]:void 0);action&&(event.preventDefault(),action())})}function bytesOfBase64(text){if(Uint8Array.fromBase64)return Uint8Array.fromBase64(text);let raw=atob(text),bytes=new Uint8Array(raw.length);for(let i=0;i<raw.length;i++)
+getElementById(id);host&&!host.firstChild&&(host.parentElement.hidden=!0)}}function addOptions(id,names,plain2){let select2=document.getElementById(id),shown=names.slice(0,2e3).map((name,code)=>[plain2?plainKey(name):name,code]);shown.
+length<=500&&shown.sort((a,b)=>inOrder(a[0],b[0]));for(let[name,code]of shown)select2.append(option(String(code),name))}function filter(){applyFilters(),Timeline.
+hits.length&&markHits()}function fillFilters(data){addOptions("f-key",data.names.k,!0),addOptions("f-kind",data.names.f,!1);let form=document.getElementById("fi\
+lters"),on=(id,action)=>document.getElementById(id)?.addEventListener("click",action);form.addEventListener("submit",event=>{event.preventDefault(),search(1)});
+for(let[,id]of FILTERS)document.getElementById(id).addEventListener("input",filter);document.getElementById("f-rows").addEventListener("input",event=>{groupRows(
+event.target.value),View.changed()}),on("b-next",()=>step(1,isError)),on("b-prev",()=>step(-1,isError)),on("b-next-violation",()=>stepViolation(1)),on("b-prev-v\
+iolation",()=>stepViolation(-1)),on("b-next-hit",()=>stepHit(1)),on("b-prev-hit",()=>stepHit(-1)),on("b-reset",()=>View.whole()),on("b-back",()=>View.back()),on(
+"b-clear",()=>{clearFilters(),filter()});for(let id of["b-next-violation","b-prev-violation"])document.getElementById(id).hidden=!data.violations.length;document.
+getElementById("f-search").addEventListener("keydown",event=>{event.key==="Enter"&&(event.preventDefault(),search(event.shiftKey?-1:1))})}function wireButtons(){
+for(let id of["b-keys","b-close-keys"])document.getElementById(id).addEventListener("click",showKeys);for(let button2 of document.querySelectorAll(".copy"))button2.
+addEventListener("click",async()=>{let text=button2.parentElement.querySelector("code").textContent;try{await navigator.clipboard.writeText(text),button2.textContent=
+"Copied"}catch{getSelection().selectAllChildren(button2.parentElement.querySelector("code"))}});for(let button2 of document.querySelectorAll("button.go"))button2.
+addEventListener("click",()=>go(button2));for(let row of document.querySelectorAll(".faults tbody tr"))row.addEventListener("click",event=>{!event.target.closest(
+"button, a, summary, details")&&!String(getSelection())&&row.querySelector("button.go").click()})}function wireWords(){for(let link of document.querySelectorAll(
+'a[href="#words"]'))link.addEventListener("click",()=>{document.querySelector("#words details").open=!0})}function go(button2){let{from,to,violation,chart,index}=button2.
+dataset,kind=document.getElementById("progress-kind");if(violation!==void 0&&Timeline.data){showViolation(Number(violation));return}View.set(Number(from),Number(
+to)),index&&kind&&(kind.value=index,kind.dispatchEvent(new Event("input")));let shown=chart&&document.getElementById(chart);(shown&&!shown.hidden?shown:document.
+getElementById("charts")).scrollIntoView()}function showKeys(){let keys=document.getElementById("keys");keys.open?keys.close():keys.showModal()}var Keys={n:()=>step(
+1,isError),p:()=>step(-1,isError),v:()=>stepViolation(1),V:()=>stepViolation(-1),h:()=>stepHit(1),H:()=>stepHit(-1),b:()=>View.back(),0:()=>View.whole(),Home:()=>View.
+whole(),"/":()=>{let box=document.getElementById("f-search");box.scrollIntoView({block:"center"}),box.focus()},"?":()=>showKeys(),Escape:()=>{unpinAll(),Timeline.
+range=null,document.activeElement?.blur()}},TimelineKeys={...ViewKeys,Enter:()=>{View.selected!==null&&pin(View.selected)}};function wireKeys(){addEventListener(
+"keydown",event=>{if(event.ctrlKey||event.metaKey||event.altKey||!(Timeline.data||event.key==="?")||document.getElementById("keys").open&&event.key!=="?"||event.
+key!=="Escape"&&/^(INPUT|SELECT|TEXTAREA)$/.test(event.target.tagName))return;let action=Keys[event.key]??(event.target===Timeline.canvas?TimelineKeys[event.key]:
+void 0);action&&(event.preventDefault(),action())})}function bytesOfBase64(text){if(Uint8Array.fromBase64)return Uint8Array.fromBase64(text);let raw=atob(text),bytes=new Uint8Array(raw.length);for(let i=0;i<raw.length;i++)
 bytes[i]=raw.charCodeAt(i);return bytes}async function inflate(bytes){let stream=new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));return new Uint8Array(
 await new Response(stream).arrayBuffer())}function column(entry,bytes,offset){let{n,width,delta}=entry;if(width>4||entry.wide)return wideColumn(entry,bytes,offset);
 let out=new Int32Array(n),at=plane=>bytes.subarray(offset+plane*n,offset+(plane+1)*n),[a,b,c,d]=[0,1,2,3].map(plane=>plane<width?at(plane):null);if(width===1)for(let i=0;i<
@@ -491,14 +497,14 @@ from)*scale)}}function fillBins(bins,columns){!applies()||bucketPixels(columns)>
 Math.floor(from)+1),columns);for(let x=Math.max(Math.floor(from),0);x<stop;x++){let place=row*columns+x;bad>bins[place]&&(bins[place]=bad)}})}function drawBuckets(area,columns){
 if(!applies()||bucketPixels(columns)<=2)return;let{context}=area,{rowHeight}=Timeline,colours=[null,Ink.ok,Ink["fail-ink"],Ink["info-ink"]];context.globalAlpha=
 .22,eachBucket(columns,(row,bad,from,to)=>{let a=Math.max(from,0);context.fillStyle=colours[bad],context.fillRect(area.left+a,row*rowHeight+3,Math.min(to,columns)-
-a,rowHeight-2)}),context.globalAlpha=1}function bucketPixels(columns){return Timeline.data.end/Timeline.data.pyramid.buckets/(View.to-View.from)*columns}function initTimeline(data){let canvas=document.getElementById("c-timeline");if(!data.ops.t.length){document.getElementById("timeline").hidden=!0;return}Object.
-assign(Timeline,{data,canvas,mask:new Uint8Array(data.ops.t.length).fill(1),reach:reachOf(data),faultRows:[]}),groupRows("process"),tellHeld(data),View.listeners.
-push(drawTimeline,drawMinimap),timelinePointer(canvas),minimapPointer(document.getElementById("c-minimap")),cursorLine(canvas.parentElement),drawTimeline(),drawMinimap()}
-function drawTimeline(){let{data,canvas,rows,rowHeight}=Timeline,width=canvas.parentElement.clientWidth;Timeline.laidFor!==width&&Object.assign(Timeline,{faultRows:layFaults(
-data,canvas.getContext("2d"),width),laidFor:width});let faults=Timeline.faultRows.length*FAULT_ROW,height=rows.length*rowHeight+faults+30,area=prepareCanvas(canvas,
-height),{context}=area,toX=scaleX(area,View.from,View.to),bottom=rows.length*rowHeight+faults+4;drawBands(context,data,toX,area.left,area.right,0,bottom),context.
-strokeStyle=Ink.rule,context.lineWidth=1,rows.forEach((row,place)=>{row.label&&(rowHeight>=11||place%Math.ceil(11/rowHeight)===0||row.first)&&rowLabel(area,row.
-label,place*rowHeight+rowHeight/2+2),row.first&&place&&(context.beginPath(),context.moveTo(area.left,place*rowHeight+1.5),context.lineTo(area.right,place*rowHeight+
+a,rowHeight-2)}),context.globalAlpha=1}function bucketPixels(columns){return Timeline.data.end/Timeline.data.pyramid.buckets/(View.to-View.from)*columns}var MOST_STEPS=12;function initTimeline(data){let canvas=document.getElementById("c-timeline");if(!data.ops.t.length){document.getElementById("timeline").hidden=
+!0;return}Object.assign(Timeline,{data,canvas,mask:new Uint8Array(data.ops.t.length).fill(1),reach:reachOf(data),faultRows:[]}),groupRows("process"),tellHeld(data),
+View.listeners.push(drawTimeline,drawMinimap),timelinePointer(canvas),minimapPointer(document.getElementById("c-minimap")),cursorLine(canvas.parentElement),drawTimeline(),
+drawMinimap()}function drawTimeline(){let{data,canvas,rows,rowHeight}=Timeline,width=canvas.parentElement.clientWidth;Timeline.laidFor!==width&&Object.assign(Timeline,
+{faultRows:layFaults(data,canvas.getContext("2d"),width),laidFor:width});let faults=Timeline.faultRows.length*FAULT_ROW,height=rows.length*rowHeight+faults+30,area=prepareCanvas(
+canvas,height),{context}=area,toX=scaleX(area,View.from,View.to),bottom=rows.length*rowHeight+faults+4;drawBands(context,data,toX,area.left,area.right,0,bottom),
+context.strokeStyle=Ink.rule,context.lineWidth=1,rows.forEach((row,place)=>{row.label&&(rowHeight>=11||place%Math.ceil(11/rowHeight)===0||row.first)&&rowLabel(area,
+row.label,place*rowHeight+rowHeight/2+2),row.first&&place&&(context.beginPath(),context.moveTo(area.left,place*rowHeight+1.5),context.lineTo(area.right,place*rowHeight+
 1.5),context.stroke())}),context.save(),context.beginPath(),context.rect(area.left,0,area.right-area.left,bottom),context.clip(),drawRange(context,toX,bottom),drawOperations(
 area,toX);for(let[place,row]of Timeline.faultRows.entries())drawFaultRow(data,area,toX,row,bottom-faults+place*FAULT_ROW-1);context.restore(),faults&&rowLabel(area,
 "faults",bottom-faults+FAULT_ROW/2),drawTimeAxis(area,toX,bottom)}function drawRange(context,toX,bottom){if(!Timeline.range)return;let[a,b]=Timeline.range.map(toX);
@@ -514,8 +520,11 @@ x,rowHeight-2)),x=stop}}function drawBox(area,i,x0,x1){let{data,row,rowHeight}=T
 min(x1,area.right+4),y=row[i]*rowHeight+3,h=rowHeight-3,w=Math.max(b-a,1),name=OUTCOMES[outcome];if(outcome===2)context.strokeStyle=Ink["fail-ink"],context.strokeRect(
 a+.5,y+.5,Math.max(w-1,1),h-1),w>6&&(context.beginPath(),context.moveTo(a,y+h),context.lineTo(a+Math.min(w,h),y),context.stroke());else if(context.fillStyle=Ink[name],
 context.globalAlpha=outcome?.55:.85,context.fillRect(a,y,w,h),context.globalAlpha=1,context.fillStyle=Ink[`${name}-ink`],context.fillRect(a,y,1,h),outcome===1&&
-w>8)for(let yy=y;yy<y+h;yy+=4)context.fillRect(b-1,yy,2,2);w>22&&rowHeight>=11&&(context.fillStyle=outcome===2||Ink.dark&&outcome?Ink.ink:"#10151a",context.textAlign=
-"left",context.textBaseline="middle",context.fillText(clip(context,boxLabel(i),w-6),a+4,y+h/2+.5))}function drawMarked(area,toX){let{data,focus}=Timeline,{context}=area,
+w>8)for(let yy=y;yy<y+h;yy+=4)context.fillRect(b-1,yy,2,2);if(w>22&&rowHeight>=11){context.fillStyle=outcome===2||Ink.dark&&outcome?Ink.ink:"#10151a",context.textAlign=
+"left",context.textBaseline="middle";let steps=stepsOf(i);steps?drawSteps(context,steps,a+3,a+w-2,y,h):context.fillText(clip(context,boxLabel(i),w-6),a+4,y+h/2+
+.5)}}function drawSteps(context,steps,left,right,y,h){context.strokeStyle=context.fillStyle;let x=left;for(let{text,writes}of steps){let shown=clip(context,text,
+right-x-6);if(!shown)return;let wide=context.measureText(shown).width+6;context.globalAlpha=writes?.18:.4,writes?context.fillRect(x,y+2,wide,h-4):context.strokeRect(
+x+.5,y+2.5,wide-1,h-5),context.globalAlpha=1,context.fillText(shown,x+3,y+h/2+.5),x+=wide+3}}function drawMarked(area,toX){let{data,focus}=Timeline,{context}=area,
 framed=new Map;data.violations.forEach(({ops},place)=>{for(let index of ops)framed.set(index,place===focus||framed.get(index)===!0)});for(let[index,focused]of framed){
 let i=placeOfIndex(index);i<0||!Timeline.mask[i]||(context.globalAlpha=focus===null||focused?1:.45,outline(area,toX,i,Ink.mark,focused?2.5:focus===null?2:1),context.
 globalAlpha=1,data.violations.some(({suspects},place)=>suspects.includes(index)&&(focus===null||place===focus))&&pointAt(area,toX,i))}View.selected!==null&&outline(
@@ -531,13 +540,13 @@ t[i]-at,at-endOf(data,i),0)-BADNESS[data.ops.o[i]]*.001;away<=distance&&(best=i,
 event.ctrlKey}function timelinePointer(canvas){let secondsAt=followPointer(canvas,!1),drag=null;canvas.addEventListener("wheel",event=>{takesWheel(event,canvas)&&
 (event.preventDefault(),Math.abs(event.deltaX)>Math.abs(event.deltaY)?View.move(event.deltaX/canvas.clientWidth*(View.to-View.from)):View.zoom(Math.exp(Math.max(
 -1,Math.min(1,event.deltaY/240))),secondsAt(event)))},{passive:!1});let read=event=>{let box=canvas.getBoundingClientRect(),i=operationAt(event.clientX-box.left,
-event.clientY-box.top);showCard(i<0?null:describe(i),event.clientX,event.clientY)};wireTouch(canvas,secondsAt,read,!1),canvas.addEventListener("pointerdown",event=>{
-drag={x:event.clientX,from:View.from,to:View.to,moved:!1,at:event.shiftKey?secondsAt(event):null},canvas.setPointerCapture(event.pointerId)}),canvas.addEventListener(
-"pointermove",event=>{if(severalFingers()){drag=null;return}if(drag){let shift=(drag.x-event.clientX)/(canvas.clientWidth-GUTTER-MARGIN)*(drag.to-drag.from);if(Math.
-abs(event.clientX-drag.x)>3&&(drag.moved=!0),!drag.moved)return;hideCard(),drag.at===null?View.set(drag.from+shift,drag.to+shift):chooseRange([drag.at,secondsAt(
-event)].sort((a,b)=>a-b));return}read(event)}),canvas.addEventListener("pointerup",event=>{if(drag&&!drag.moved){let box=canvas.getBoundingClientRect(),i=operationAt(
-event.clientX-box.left,event.clientY-box.top);i>=0?pin(i):select(null)}drag=null}),canvas.addEventListener("pointercancel",()=>{drag=null}),canvas.addEventListener(
-"pointerleave",hideCard)}function redrawAll(){readInk(),resizeCharts(),Timeline.data&&View.changed()}function nothingToDraw(){let waiting=document.getElementById("waiting"),timeline=document.
+event.clientY-box.top);showCard(i<0?null:describe(i,MOST_STEPS),event.clientX,event.clientY)};wireTouch(canvas,secondsAt,read,!1),canvas.addEventListener("point\
+erdown",event=>{drag={x:event.clientX,from:View.from,to:View.to,moved:!1,at:event.shiftKey?secondsAt(event):null},canvas.setPointerCapture(event.pointerId)}),canvas.
+addEventListener("pointermove",event=>{if(severalFingers()){drag=null;return}if(drag){let shift=(drag.x-event.clientX)/(canvas.clientWidth-GUTTER-MARGIN)*(drag.
+to-drag.from);if(Math.abs(event.clientX-drag.x)>3&&(drag.moved=!0),!drag.moved)return;hideCard(),drag.at===null?View.set(drag.from+shift,drag.to+shift):chooseRange(
+[drag.at,secondsAt(event)].sort((a,b)=>a-b));return}read(event)}),canvas.addEventListener("pointerup",event=>{if(drag&&!drag.moved){let box=canvas.getBoundingClientRect(),
+i=operationAt(event.clientX-box.left,event.clientY-box.top);i>=0?pin(i):select(null)}drag=null}),canvas.addEventListener("pointercancel",()=>{drag=null}),canvas.
+addEventListener("pointerleave",hideCard)}function redrawAll(){readInk(),resizeCharts(),Timeline.data&&View.changed()}function nothingToDraw(){let waiting=document.getElementById("waiting"),timeline=document.
 getElementById("timeline");waiting&&(waiting.textContent="There is nothing to draw."),timeline&&(timeline.hidden=!0),document.documentElement.dataset.ready="yes"}
 function redrawWhenResized(element){let width=element.clientWidth;new ResizeObserver(()=>{element.clientWidth!==width&&(width=element.clientWidth,redrawAll())}).
 observe(element)}async function start(){wireTheme(redrawAll),wireButtons(),wireWords(),wireNext(),wireBackLinks(),readInk();let packed=document.getElementById("\

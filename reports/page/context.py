@@ -13,6 +13,7 @@ from urllib.parse import quote, urlencode
 
 from history import node_logs
 from history.metrics.recovery import CALM_S
+from history.readers.transactions.columns import TXN
 from history.records.caveats import is_least, violations_counted
 from history.records.settings import options_of
 from history.records.violations import checks_looking
@@ -168,6 +169,7 @@ def charts_context(drawn: Drawn) -> dict[str, Any]:
         "progress_known": node_timeline.have_indexes(drawn.timelines),
         "elections": part("elections", lambda: elections.elections_of(drawn.timelines), None),
         "stood_still": bool(run.clock.spans),
+        "transactions": TXN in run.operations.f.names,
         "is_cut": part("counts", lambda: is_cut(run), False),  # noqa: FBT003
         "services": part(
             "outages", lambda: [] if is_cut(run) else outages.services_of(run.operations, run.end, run.clock), []

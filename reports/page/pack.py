@@ -24,12 +24,13 @@ import pyarrow.compute as pc
 
 from history.columns.operations import NONE, Coded, Ints, Operations
 from reports.analysis.counterexample import LONGEST_WORDING
-from reports.style.format import short
+from reports.style.format import LONGEST, short
 from reports.style.wording import Wording, by_values
 
 MAX_TEXTS: Final = 50_000
 #: Limit of distinct keys, nodes and errors; all further ones share one name.
 MAX_NAMES: Final = 20_000
+_LONGEST_STEPS: Final = 2000
 _INTEGER: Final = r"^-?\d{1,15}$"
 _PAIR: Final = r"^\[(?P<a>-?\d{1,15}|null), ?(?P<b>-?\d{1,15})\]$"
 
@@ -131,7 +132,7 @@ def _wordings(operations: Operations, wording: Wording) -> tuple[Ints, list[str]
 def _values(letter: str, column: Any, texts: list[str]) -> dict[str, Ints]:
     """Encode JSON values as a kind and two numbers.
 
-    Kinds: 0 null, 1 integer, 2 pair, 3 place in ``texts``, 4 pair with null.
+    Kinds: 0 null, 1 integer, 2 pair, 3 place in ``texts`` (beyond them: no text is kept), 4 pair with null.
     """
     count = len(column)
     kind, first, second = (np.zeros(count, dtype=np.int64) for _ in range(3))
@@ -156,8 +157,8 @@ def _odd_values(rows: Ints, column: Any, out: tuple[Ints, Ints, Ints], texts: li
             nothing = pair["a"] == "null"
             kind[row], first[row], second[row] = 4 if nothing else 2, 0 if nothing else int(pair["a"]), int(pair["b"])
             continue
-        if len(texts) < MAX_TEXTS:
-            place = known.setdefault(short(text), len(texts))
-            if place == len(texts):
-                texts.append(short(text))
-        kind[row], first[row] = 3, known.get(short(text), 0)
+        # The page reads the steps of transactions, so those stay whole.
+        shown = short(text, _LONGEST_STEPS if text.startswith("[[") else LONGEST)
+        if len(texts) < MAX_TEXTS and known.setdefault(shown, len(texts)) == len(texts):
+            texts.append(shown)
+        kind[row], first[row] = 3, known.get(shown, MAX_TEXTS)

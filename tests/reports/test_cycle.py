@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -86,6 +87,13 @@ def test_a_long_list_is_cut_to_its_ends() -> None:
     assert len(text) <= 40
     assert "99" in text
     assert step_text(["r", 5, None], 40) == "read nothing in 5"
+
+
+def test_an_answer_that_never_came_is_not_shown_as_nothing() -> None:
+    operations = (txn(0, ("r", "x", None), ("append", "y", 1), outcome="info"), *EXAMPLE.operations[1:])
+    cycle = cycle_of(replace(EXAMPLE, operations=operations), BROAD)
+    assert cycle is not None
+    assert [step.text for step in cycle.cards[0].steps] == ["read x", "append 1 to y"]
 
 
 def test_what_is_no_cycle_is_not_drawn() -> None:

@@ -49,6 +49,7 @@ def test_the_chart_of_progress_says_of_a_node_whose_log_was_cut_that_it_is_its_l
         "unapplied": 0,
         "is_cut": False,
         "stood_still": False,
+        "transactions": False,
     }
 
     def title(ends: dict[str, int], applied: int) -> str:

@@ -1,15 +1,15 @@
 // The fields of one operation in words, and the card under the pointer that shows them.
 
 import { el } from "./dom.js";
-import { boxLabel, endOf, nameOf, OUTCOMES, plainKey, Timeline } from "./operations.js";
+import { boxLabel, endOf, nameOf, OUTCOMES, plainKey, stepsOf, Timeline } from "./operations.js";
 import { leaderAt, ROLE_NAMES, stretchAt, termText } from "./roles.js";
 
-export function describe(i) {
+export function describe(i, mostSteps = Infinity) {
   const { data } = Timeline;
   const { ops } = data;
   const ms = ops.d[i] / 1000;
   const rows = [
-    ["operation", boxLabel(i)],
+    ...operationRows(i, mostSteps),
     ["outcome", ops.o[i] === 1 ? "info: unknown, may take effect later" : OUTCOMES[ops.o[i]]],
     ["error", nameOf(data, "e", i)],
     ["process", String(ops.p[i])],
@@ -32,6 +32,14 @@ export function describe(i) {
     ],
   ];
   return rows.filter(([, text]) => text !== "");
+}
+
+// A transaction has a row for each step, in their order.
+function operationRows(i, most) {
+  const steps = stepsOf(i);
+  if (!steps) return [["operation", boxLabel(i)]];
+  const rows = steps.slice(0, most).map(({ text }, place) => [`step ${place + 1}`, text]);
+  return steps.length > most ? [...rows, ["", `… ${steps.length - most} more`]] : rows;
 }
 
 function secondsText(microseconds) {

@@ -75,12 +75,40 @@ export function visibleRange() {
 export function boxLabel(i, named = true) {
   const { data } = Timeline;
   const kind = data.names.f[data.ops.f[i]];
+  const steps = stepsOf(i);
+  if (steps) return steps.map(({ text }) => text).join(", ");
   const key = named ? plainKey(nameOf(data, "k", i)) : "";
   const text = (data.ops.w ? nameOf(data, "w", i) : "") || labelInViolation(data, data.ops.i[i]);
   if (text) return `${key ? `${key} ` : ""}${text}`;
   const value =
     kind === "read" ? (data.ops.o[i] === 0 ? textOfValue(data, "q", i) || "absent" : "") : textOfValue(data, "v", i);
   return `${kind} ${key ? `${key} ` : ""}${value}${kind === "read" ? "" : answerText(i, value)}`;
+}
+
+const READS = ["r", "read"];
+
+// The steps of a transaction in the order in which they were made; null for other operations, and if they are cut.
+export function stepsOf(i) {
+  const { data } = Timeline;
+  if (nameOf(data, "f", i) !== "txn") return null;
+  const answered = data.ops.o[i] === 0;
+  try {
+    const steps = JSON.parse((answered && textOfValue(data, "q", i)) || textOfValue(data, "v", i));
+    return steps.map(([f, key, value]) => ({ writes: !READS.includes(f), text: stepText(f, key, value, answered) }));
+  } catch {
+    return null;
+  }
+}
+
+function stepText(f, key, value, answered) {
+  if (!READS.includes(f)) return `${f === "w" ? "write" : f} ${plain(value)} to ${plain(key)}`;
+  if (!answered) return `read ${plain(key)}`;
+  const found = Array.isArray(value) ? `[${value.map(plain).join(" ")}]` : value === null ? "nothing" : plain(value);
+  return `read ${found} in ${plain(key)}`;
+}
+
+function plain(value) {
+  return typeof value === "string" ? value : JSON.stringify(value);
 }
 
 // How a violation writes an answer that is too long to be shown.

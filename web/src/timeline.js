@@ -17,13 +17,26 @@ import { drawFaultRow, FAULT_ROW, layFaults } from "./fault_rows.js";
 import { drawHits } from "./hits.js";
 import { drawBands, triangle } from "./marks.js";
 import { drawMinimap, minimapPointer } from "./minimap.js";
-import { BADNESS, boxLabel, endOf, OUTCOMES, placeOfIndex, reachOf, Timeline, visibleRange } from "./operations.js";
+import {
+  BADNESS,
+  boxLabel,
+  endOf,
+  OUTCOMES,
+  placeOfIndex,
+  reachOf,
+  stepsOf,
+  Timeline,
+  visibleRange,
+} from "./operations.js";
 import { drawBuckets, fillBins, tellHeld } from "./pyramid.js";
 import { chooseRange } from "./range_table.js";
 import { groupRows } from "./rows.js";
 import { pin, select } from "./selection.js";
 import { severalFingers, wireTouch } from "./touch.js";
 import { View } from "./view.js";
+
+// The card under the pointer lists this many steps of a transaction; a pinned card lists all of them.
+const MOST_STEPS = 12;
 
 export function initTimeline(data) {
   const canvas = document.getElementById("c-timeline");
@@ -177,7 +190,26 @@ function drawBox(area, i, x0, x1) {
     context.fillStyle = outcome === 2 || (Ink.dark && outcome) ? Ink.ink : "#10151a";
     context.textAlign = "left";
     context.textBaseline = "middle";
-    context.fillText(clip(context, boxLabel(i), w - 6), a + 4, y + h / 2 + 0.5);
+    const steps = stepsOf(i);
+    if (steps) drawSteps(context, steps, a + 3, a + w - 2, y, h);
+    else context.fillText(clip(context, boxLabel(i), w - 6), a + 4, y + h / 2 + 0.5);
+  }
+}
+
+// The steps of a transaction, side by side from the left: their times are not recorded.  Writes are filled.
+function drawSteps(context, steps, left, right, y, h) {
+  context.strokeStyle = context.fillStyle;
+  let x = left;
+  for (const { text, writes } of steps) {
+    const shown = clip(context, text, right - x - 6);
+    if (!shown) return;
+    const wide = context.measureText(shown).width + 6;
+    context.globalAlpha = writes ? 0.18 : 0.4;
+    if (writes) context.fillRect(x, y + 2, wide, h - 4);
+    else context.strokeRect(x + 0.5, y + 2.5, wide - 1, h - 5);
+    context.globalAlpha = 1;
+    context.fillText(shown, x + 3, y + h / 2 + 0.5);
+    x += wide + 3;
   }
 }
 
@@ -272,7 +304,7 @@ function timelinePointer(canvas) {
   const read = (event) => {
     const box = canvas.getBoundingClientRect();
     const i = operationAt(event.clientX - box.left, event.clientY - box.top);
-    showCard(i < 0 ? null : describe(i), event.clientX, event.clientY);
+    showCard(i < 0 ? null : describe(i, MOST_STEPS), event.clientX, event.clientY);
   };
   wireTouch(canvas, secondsAt, read, false);
   canvas.addEventListener("pointerdown", (event) => {
