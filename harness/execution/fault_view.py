@@ -93,9 +93,29 @@ class TransferringView(SystemView):
             raise FaultError(f"{leader} did not accept the request: {error}") from None
 
 
+class PromotingView(SystemView):
+    """The view of a system whose followers are promoted by its operator."""
+
+    def __init__(
+        self, system: Target, probes: Callable[[], Mapping[str, Probe]], promote: Callable[[str], str]
+    ) -> None:
+        super().__init__(system, probes)
+        self._promote = promote
+
+    def promote(self, dead: str) -> str:
+        """Promote a follower in place of the dead leader, and return it.  Raises FaultError if that fails."""
+        try:
+            return self._promote(dead)
+        except (OSError, ValueError) as error:
+            raise FaultError(f"no follower was promoted: {error}") from None
+
+
 def view_of(system: Target, probes: Callable[[], Mapping[str, Probe]]) -> SystemView:
     """Return the system as seen by faults, with the operations that only some systems have."""
-    transfer = system.surface.transfer_leader
+    surface = system.surface
+    if surface.promote is not None:
+        return PromotingView(system, probes, surface.promote)
+    transfer = surface.transfer_leader
     return SystemView(system, probes) if transfer is None else TransferringView(system, probes, transfer)
 
 

@@ -23,7 +23,7 @@ from nemesis.core.ports import Nodes
 from nemesis.core.targets import check_words
 from nemesis.deadman import DeadMansTimer
 from nemesis.faults import clocks
-from nemesis.faults.leadership import NO_TRANSFER, LeaderTransfer
+from nemesis.faults.leadership import NO_PROMOTION, NO_TRANSFER, LeaderTransfer, PromoteFollower
 from nemesis.faults.registry import FAULTS, aim_refusal, find, prechecks
 from nemesis.faults.targeted_partitions import NO_SNAPSHOTS, IsolateUntilSnapshot
 from nemesis.schedule.conditions import AFTER_HEARTBEAT
@@ -201,6 +201,8 @@ class Faults:
             lacking[clocks.ClockFault] = "this system reports no clock of its own: a wrong one could not be seen"
         if surface.transfer_leader is None:
             lacking[LeaderTransfer] = NO_TRANSFER
+        if surface.promote is None:
+            lacking[PromoteFollower] = NO_PROMOTION
         if not surface.snapshot_entries:
             lacking[IsolateUntilSnapshot] = NO_SNAPSHOTS
         found = {name: why for name in self.names for kind, why in lacking.items() if isinstance(find(name), kind)}

@@ -225,6 +225,10 @@ class Surface:
     - ``clock``: the role may run under libfaketime, and its probes report ``clock_ms``.
     - ``transfer_leader``: asks the first node to transfer leadership to the second; it raises OSError or ValueError if
       that is refused.
+    - ``promote``: instead, promotes the follower with the longest log in place of the dead leader that it gets, lets
+      the others follow it, and returns it; if one leads already, it returns that one.  It raises OSError or ValueError
+      if a follower does not answer.  While the file ``deposed`` is in a node's home, its role must start as a follower,
+      without anything that the new leader lacks, and then remove the file.
     - ``memory_only``: why nothing survives the end of all processes, and how to fix that.
     - ``heartbeat``: text that, among the packets of a leader, only heartbeats contain.
     - ``notices_s``: how long an election takes, until clients have found the new leader (seconds); the gates demand
@@ -241,6 +245,7 @@ class Surface:
     snapshot_entries: int = 0
     clock: bool = False
     transfer_leader: Callable[[str, str], None] | None = None
+    promote: Callable[[str], str] | None = None
     memory_only: str = ""
     heartbeat: str = ""
     notices_s: float = 4.0

@@ -1,4 +1,4 @@
-"""Faults around leadership: kill the leader and then its successor, or request a transfer."""
+"""Faults around leadership: kill the leader and then its successor, request a transfer, or promote a follower."""
 
 from __future__ import annotations
 
@@ -9,8 +9,19 @@ from typing import Final, Protocol, runtime_checkable
 from history import Probe
 from nemesis.core.errors import FaultError, SkippedError
 from nemesis.core.fault import Context, Family, Fault, Targets, Witness, as_recorded, wanted_nodes
+from nemesis.core.ports import Command
 from nemesis.core.targets import leader_now, leader_of
-from nemesis.faults.processes import last_probes, leader_hit, pids_of, restart, send, spare, states
+from nemesis.faults.processes import (
+    last_probes,
+    leader_hit,
+    pids_of,
+    restart,
+    running_pids,
+    see_gone,
+    send,
+    spare,
+    states,
+)
 
 SUCCESSOR_S: Final = 20.0
 #: How long to keep requesting a transfer, and how long to wait after each request until the other node leads.
@@ -166,4 +177,94 @@ class LeaderTransfer:
         return {"leader_now": leader_now(ctx.system.probes(), ctx.members)}
 
 
-LEADERSHIP: Iterable[Fault] = (LeaderThenSuccessor(), LeaderTransfer())
+NO_PROMOTION: Final = "no follower of this system can be promoted, or it elects leaders itself"
+#: The file in a deposed leader's home: while it is there, the node's role may only come back as a follower.
+DEPOSED: Final = "deposed"
+_DEPOSE: Final = f'touch "$1/{DEPOSED}" && sync -f "$1"'
+_IS_DEPOSED: Final = f'[ ! -e "$1/{DEPOSED}" ] || echo deposed'
+
+
+@runtime_checkable
+class Promotes(Protocol):
+    """A system whose operator promotes a follower when the leader is dead."""
+
+    def promote(self, dead: str) -> str:
+        """Promote the follower with the longest log in place of the dead leader, and return it.
+
+        If one was promoted before, return that one.  Raises FaultError if some follower does not answer, because it
+        may be the one with the longest log.
+        """
+        ...
+
+
+class PromoteFollower:
+    """Kill the leader, bar it from leading, and promote a follower.  Healing brings the old leader back to follow it.
+
+    These are the steps of an operator whose leader is lost.  The old leader is barred before another one leads, by a
+    file on its disk, so that it cannot come back and serve as a second leader, not even if it is cut off.
+    """
+
+    name = "promote-follower"
+    summary = "SIGKILL to the leader, a follower is promoted, and the old leader returns as a follower"
+    family: Family = "kill"
+    stops = True
+    beyond_quorum = False
+    unaimed = "it hits the leader"
+
+    def precheck(self, ctx: Context) -> str | None:
+        if not isinstance(ctx.system, Promotes):
+            return NO_PROMOTION
+        enough = ctx.settings.beyond_quorum or len(ctx.members) >= 3
+        return None if enough else "needs at least 3 nodes to leave a majority"
+
+    def plan(self, ctx: Context, rng: random.Random) -> Targets:  # noqa: ARG002 (one shape for all faults)
+        leader, probes = leader_of(ctx), ctx.system.probes()
+        if (recorded := wanted_nodes(ctx, lambda: [leader])) != (leader,):
+            raise SkippedError(f"{', '.join(recorded)} does not lead, but {leader}")
+        others = tuple(name for name in ctx.members if name != leader)
+        if lacking := [name for name in others if name not in ctx.free or not probes[name].answered]:
+            raise SkippedError(f"{', '.join(lacking)} may have the longest log, but is under a fault or silent")
+        detail = {"pids": running_pids(ctx, (leader,)), "last_probe": last_probes(ctx, (leader,))}
+        return Targets((leader,), detail={**detail, "term": probes[leader].term}, reserved=others)
+
+    def inject(self, ctx: Context, targets: Targets) -> None:
+        (dead,) = targets.nodes
+        send(ctx, targets.nodes, "KILL")
+        see_gone(ctx, pids_of(targets))
+        ctx.run_checked({dead: self._at_home(ctx, dead, "depose", _DEPOSE)})
+        self._promote(ctx, dead)
+
+    def witness(self, ctx: Context, targets: Targets) -> Witness:
+        gone = see_gone(ctx, pids_of(targets))
+
+        def look() -> Probe | None:
+            probes = ctx.system.probes()
+            new = leader_now({name: probes[name] for name in targets.reserved}, targets.reserved)
+            return probes[new] if new and _later(probes[new], targets.detail["term"]) else None
+
+        if (probe := ctx.until(look, SUCCESSOR_S)) is None:
+            raise FaultError("no follower says that it leads in a later term")
+        promoted = {"node": probe.node, **({"term": probe.term} if probe.term >= 0 else {})}
+        return {**leader_hit(targets), "promoted": promoted, **gone}
+
+    def heal(self, ctx: Context, targets: Targets) -> Witness:
+        """Start the old leader; if it was barred and no follower leads yet, promote one first."""
+        asked = {node: self._at_home(ctx, node, "deposed", _IS_DEPOSED) for node in targets.nodes}
+        for node, answer in ctx.run_checked(asked).items():
+            if answer.stdout:
+                self._promote(ctx, node)
+        pids = restart(ctx, targets.nodes)
+        return {"leader_now": leader_now(ctx.system.probes(), ctx.members), **pids}
+
+    @staticmethod
+    def _promote(ctx: Context, dead: str) -> str:
+        if not isinstance(ctx.system, Promotes):
+            raise FaultError(NO_PROMOTION)
+        return ctx.system.promote(dead)
+
+    @staticmethod
+    def _at_home(ctx: Context, node: str, step: str, script: str) -> Command:
+        return Command(("sh", "-c", script, step, ctx.settings.role(node)[0]))
+
+
+LEADERSHIP: Iterable[Fault] = (LeaderThenSuccessor(), LeaderTransfer(), PromoteFollower())

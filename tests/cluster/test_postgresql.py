@@ -67,6 +67,24 @@ def test_standbys_catch_up_after_cuts_and_kills(make_cluster: MakeCluster, tmp_p
     assert all(comeback["applied"][node] >= comeback["target"] > 0 for node in ("n1", "n2", "n3"))
 
 
+@pytest.mark.nightly
+@pytest.mark.parametrize("synchronous", [1, 0])
+def test_acknowledged_appends_survive_if_commits_wait_for_a_standby(
+    synchronous: int, make_cluster: MakeCluster, tmp_path: Path
+) -> None:
+    """The primary is cut off, and acknowledges appends for four seconds; then a standby is promoted."""
+    words = ("-o", "standbys=2", "-o", "isolation=repeatable-read", "-o", f"synchronous_standbys={synchronous}")
+    more = ("--schedule", "postgresql-promotion", "--rate", "300", "--time-limit", "30")
+    _, results, said = run(make_cluster, tmp_path, "18.6", *words, *more, nodes=3)
+    verdicts = {one["name"]: one["verdict"] for one in results["checks"]}
+    if synchronous:  # readers of primary and standby may see a long fork, with or without a promotion
+        assert {name for name, verdict in verdicts.items() if verdict != "valid"} <= {"isolation"}, said
+        assert {one["kind"] for one in results["keys"][0]["kinds"]} <= {"G-nonadjacent"}, said
+    assert verdicts["acknowledged"] == ("valid" if synchronous else "invalid"), said
+    (promotion,) = (one for one in results["receipts"] if one["fault"] == "promote-follower")
+    assert (promotion["state"], promotion["witness"]["promoted"]["term"]) == ("installed", 2)
+
+
 @pytest.fixture
 def server() -> Iterator[str]:
     """A server of the distribution's version on this machine, with an empty table of lists; its DSN."""

@@ -171,3 +171,101 @@ def test_a_transfer_without_terms_is_witnessed_by_the_other_leader(obedient):
 
 def test_a_system_without_transfer_refuses_the_fault():
     assert "cannot transfer" in (find("leader-transfer").precheck(world()[0]) or "")
+
+
+class Promoting(FakeSystem):
+    """Followers do not elect: the operator promotes n3.  ``silent``: a follower does not answer so many times."""
+
+    silent = 0
+    raises_term = True
+    barred: frozenset[str] = frozenset()
+
+    def promote(self, dead):
+        assert self.nodes.running(dead) == {}, "a leader that lives would be a second one"
+        assert dead in self.barred, "a leader that can come back would be a second one"
+        if self.silent:
+            self.silent -= 1
+            raise FaultError("no follower was promoted: n2 does not answer")
+        if self.leader == dead:
+            self.leader, self.term = "n3", self.term + self.raises_term
+        return self.leader
+
+    def start(self, nodes):
+        self.barred -= {*nodes}  # as its role removes the file
+        super().start(nodes)
+
+
+def promoting(**how):
+    ctx, nodes, _, _ = world(3)
+    system = Promoting(nodes)
+
+    def depose(node, _):
+        system.barred |= {node}
+        return ""
+
+    nodes.answers["depose"] = depose
+    nodes.answers["deposed"] = lambda node, _: "deposed\n" if node in system.barred else ""
+    for name, value in how.items():
+        setattr(system, name, value)
+    return replace(ctx, system=system), find("promote-follower")
+
+
+def test_a_follower_is_promoted_once_the_leader_is_dead_and_barred():
+    ctx, fault = promoting()
+    assert fault.precheck(ctx) is None
+    targets = fault.plan(ctx, random.Random(0))
+    assert (targets.nodes, targets.reserved) == (("n1",), ("n2", "n3"))
+    fault.inject(ctx, targets)
+    witness = fault.witness(ctx, targets)
+    assert witness["led"] == {"node": "n1", "term": 1}
+    assert witness["promoted"] == {"node": "n3", "term": 2}
+    assert set(witness["pids_gone"]) == {"n1"}
+    for _ in range(2):
+        healed = fault.heal(ctx, targets)
+        assert healed["leader_now"] == "n3"
+        assert healed["pids_now"]["n1"]
+        assert ctx.system.barred == frozenset()
+
+
+def test_a_follower_that_leads_in_the_same_term_was_not_promoted():
+    ctx, fault = promoting(raises_term=False)
+    targets = fault.plan(ctx, random.Random(0))
+    fault.inject(ctx, targets)
+    with pytest.raises(FaultError, match="no follower says that it leads in a later term"):
+        fault.witness(ctx, targets)
+
+
+def test_a_promotion_that_failed_is_made_good_before_the_old_leader_starts():
+    ctx, fault = promoting(silent=2)
+    targets = fault.plan(ctx, random.Random(0))
+    with pytest.raises(FaultError, match="n2 does not answer"):
+        fault.inject(ctx, targets)
+    with pytest.raises(FaultError, match="n2 does not answer"):
+        fault.heal(ctx, targets)
+    assert ctx.system.pids(["n1"]) == {"n1": None}
+    assert fault.heal(ctx, targets)["leader_now"] == "n3"
+
+
+def test_a_leader_that_survived_stays_the_leader():
+    ctx, fault = promoting()
+    ctx.nodes.immortal.add("n1")
+    targets = fault.plan(ctx, random.Random(0))
+    with pytest.raises(FaultError, match="still there: n1"):
+        fault.inject(ctx, targets)
+    fault.heal(ctx, targets)
+    assert (ctx.system.leader, ctx.system.barred) == ("n1", frozenset())
+
+
+@pytest.mark.parametrize("lacking", ["busy", "silent"])
+def test_nobody_is_promoted_while_a_follower_may_be_ahead_unseen(lacking):
+    ctx, fault = promoting()
+    if lacking == "busy":
+        ctx = replace(ctx, busy=frozenset({"n2"}))
+    else:
+        ctx.system.said["n2"] = Probe(0, "n2", error="no answer")
+    with pytest.raises(SkippedError, match="n2 may have the longest log"):
+        fault.plan(ctx, random.Random(0))
+
+
+def test_a_system_without_promotion_refuses_the_fault():
+    assert "can be promoted" in (find("promote-follower").precheck(world()[0]) or "")

@@ -5,6 +5,7 @@
 ``server``        the processes, their settings, files on disk
 ``prober``        the state of a server: its role, its timeline, and where its log ends
 ``deadline``      statements with a time limit
+``promotion``     a standby that takes the place of a dead primary
 ``client``        one connection, without retries
 ``outcomes``      the law of outcomes: what an answer proves
 ================  =====================================================================================
@@ -12,20 +13,28 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from functools import partial
 from itertools import cycle, islice
 from typing import Final
 
-from harness.systems.api import Alarm, Option, PlantedBug, System
+from harness.systems.api import Alarm, Option, PlantedBug, Setup, Surface, System
 from harness.systems.postgresql.binaries import VERSIONS, artifacts
 from harness.systems.postgresql.client import Client
 from harness.systems.postgresql.outcomes import LAW
 from harness.systems.postgresql.prober import Prober
+from harness.systems.postgresql.promotion import promote
 from harness.systems.postgresql.server import describe, leads, refuse, roles, servers, surface
 from harness.systems.promise import Promise
 from harness.systems.sql.workloads import LEVELS, WORKLOADS
 
 _ISOLATION: Final = "https://www.postgresql.org/docs/18/transaction-iso.html"
 _WAL: Final = "https://www.postgresql.org/docs/18/wal-reliability.html"
+
+
+def _surface(setup: Setup) -> Surface:
+    return replace(surface(setup), promote=partial(promote, setup) if setup.options["standbys"] else None)
+
 
 SYSTEM: Final = System(
     name="postgresql",
@@ -40,6 +49,9 @@ SYSTEM: Final = System(
                help="off: a commit is acknowledged before it is on disk, and a crash may lose it."),
         Option(name="standbys", default=0, least=0, most=8, marks_runs=True,
                help="Number of hot standbys, on the nodes after the first. Their clients only read."),
+        Option(name="synchronous_standbys", default=0, least=0, most=8, marks_runs=True,
+               help="A commit is acknowledged only when this many standbys have it on disk. 0: a promotion may lose "
+                    "acknowledged commits."),
     ),
     planted_bugs=(
         PlantedBug(name="no-fsync", help="nothing is synced: a power cut loses acknowledged commits or the database",
@@ -48,13 +60,13 @@ SYSTEM: Final = System(
     artifacts=lambda setup: artifacts(setup.version),
     roles=roles,
     leads=leads,
-    surface=surface,
+    surface=_surface,
     refuse=refuse,
     clients=lambda setup, number: [
         Client(node, setup, str(setup.options["isolation"])) for node in islice(cycle(servers(setup)), number)
     ],
     describe=describe,
-    prober=lambda _, shell: Prober(shell.machine),
+    prober=lambda setup, shell: Prober(shell.machine, int(setup.options["synchronous_standbys"])),
     law=LAW,
     every_node_serves=True,
     workloads=WORKLOADS,
@@ -62,7 +74,8 @@ SYSTEM: Final = System(
         Promise("transactions keep the isolation level that they ask for", ("txn",), _ISOLATION),
         Promise("statements on one row take effect in one order, which respects real time",
                 ("add", "write", "cas", "read", "transfer")),
-        Promise("acknowledged transactions survive a crash, unless synchronous_commit is off", source=_WAL,
+        Promise("acknowledged transactions survive a crash, unless synchronous_commit is off; and the promotion of a "
+                "standby, if commits wait for standbys", source=_WAL,
                 checks=("acknowledged", "isolation", "linearizable", "elements"),
                 kinds=("lost-append", "incompatible-order", "lost-element", "lost-write", "stale-read")),
         Promise("the log keeps everything that was flushed to disk", source=_WAL, checks=("leader-complete",)),

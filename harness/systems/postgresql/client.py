@@ -13,8 +13,9 @@ from harness.systems.api import Machine, Setup
 from harness.systems.law import NOT_SENT, Outcome
 from harness.systems.postgresql.deadline import finish
 from harness.systems.postgresql.outcomes import LAW, End, case_of
-from harness.systems.postgresql.server import DIALECT, connection_words
+from harness.systems.postgresql.server import DIALECT, connection_words, primary_words
 from harness.systems.sql.statements import Rows, answer, statements
+from harness.systems.sql.store import primary_of
 from harness.workloads import Invocation
 
 #: How long a client waits after it could not connect, in seconds.
@@ -22,12 +23,16 @@ _AGAIN_S: Final = 0.1
 
 
 class Client:
-    """One worker's connection to a node, whose transactions have the isolation level ``isolation``."""
+    """One worker's connection to a node, whose transactions have the isolation level ``isolation``.
+
+    With standbys, the clients of the first node look for the primary, whichever it is.
+    """
 
     def __init__(self, node: Machine, setup: Setup, isolation: str) -> None:
-        self.home = node.name
+        self.home = primary_of(setup) if node in setup.nodes[:1] else node.name
         level = isolation.replace("-", "\\ ")
-        self._words = {**connection_words(node), "options": f"-c default_transaction_isolation={level}"}
+        words = connection_words(node) if self.home == node.name else {"conninfo": primary_words(setup)}
+        self._words = {**words, "options": f"-c default_transaction_isolation={level}"}
         self._timeout, self._workload = setup.client_timeout, setup.workload
         self._connection: Any = None
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -14,6 +15,7 @@ from harness.systems.sql.statements import Dialect
 from harness.systems.sql.store import MAKE_STORE, UNPRIVILEGED
 from harness.systems.sql.workloads import TRANSACTIONS
 from nemesis.core.ports import Command
+from nemesis.faults.leadership import DEPOSED
 
 PORT: Final = 5432
 STORE: Final = "store"
@@ -33,8 +35,23 @@ _SETTINGS: Final = {
 }  # fmt: skip
 
 
+#: Serves, but first a deposed primary drops its files and copies those of the new one.  If it cannot reach that one, it
+#: gives up, because the run cannot heal the cut between them while it waits for this server.
+_SERVE: Final = """for attempt in 1 2 3; do
+  [ -e {deposed} ] || break
+  rm -rf {store} && {copy} && rm {deposed} || sleep 1
+done
+[ ! -e {deposed} ] || exit 1
+exec {serve}"""
+
+
 def settings(node: Machine, setup: Setup) -> dict[str, str]:
-    """Return the server's settings, which override those in its files."""
+    """Return the server's settings, which override those in its files.
+
+    Commits wait for standbys by name: a ``*`` would also let a running ``pg_basebackup`` acknowledge them.
+    """
+    wait_for = int(setup.options["synchronous_standbys"])
+    names = ", ".join(f'"{one.name}"' for one in servers(setup))
     return {
         **_SETTINGS,
         "listen_addresses": node.address,
@@ -42,6 +59,8 @@ def settings(node: Machine, setup: Setup) -> dict[str, str]:
         "hba_file": f"{node.home}/pg_hba.conf",
         "synchronous_commit": str(setup.options["synchronous_commit"]),
         "fsync": "off" if setup.planted_bug == "no-fsync" else "on",
+        "cluster_name": node.name,
+        "synchronous_standby_names": f"ANY {wait_for} ({names})" if wait_for else "",
     }
 
 
@@ -56,30 +75,36 @@ def roles(setup: Setup) -> list[Role]:
 
 
 def _server(node: Machine, setup: Setup, stage: int) -> list[Role]:
-    programs, primary = bin_directory(node, setup.version), setup.nodes[0]
-    store = f"{node.home}/{STORE}"
-    make: tuple[str, ...] = ("initdb", "-D", store, "-U", "postgres", "-A", "trust", "--no-locale", "-E", "UTF8", "-N")
-    if node is not primary:
-        make = ("pg_basebackup", "-D", store, "-h", primary.address, "-p", str(PORT), "-U", "postgres", "-R",
-                "-c", "fast", "-N")  # fmt: skip
+    programs, store = bin_directory(node, setup.version), f"{node.home}/{STORE}"
+
+    def making(program: str, *words: str) -> tuple[str, ...]:
+        return ("sh", "-c", MAKE_STORE, store, *UNPRIVILEGED, f"{programs}/{program}", "-D", store, *words, "-N")
+
+    make = making("initdb", "-U", "postgres", "-A", "trust", "--no-locale", "-E", "UTF8")
+    copy = making("pg_basebackup", "-d", primary_words(setup), "-R", "-c", "fast")
     chosen = [word for name, value in settings(node, setup).items() for word in ("-c", f"{name}={value}")]
-    make = (f"{programs}/{make[0]}", *make[1:])
+    serve: tuple[str, ...] = (*UNPRIVILEGED, f"{programs}/postgres", "-D", store, *chosen)
+    if setup.options["standbys"]:
+        script = _SERVE.format(deposed=DEPOSED, store=STORE, copy=shlex.join(copy), serve=shlex.join(serve))
+        serve = ("sh", "-c", script)
     return [
         Role(node=node.name, name="unpack", task=True, data=(), stage=stage, command=unpacking(node, setup.version)),
         Role(
             node=node.name, name="make-store", task=True, data=(), stage=stage,
-            command=("sh", "-c", MAKE_STORE, store, *UNPRIVILEGED, *make),
+            command=copy if stage else make,
         ),
         Role(
             node=node.name, data=(STORE,), ready=listening(PORT), files={"pg_hba.conf": _ACCESS}, stage=stage,
-            command=(*UNPRIVILEGED, f"{programs}/postgres", "-D", store, *chosen),
+            command=serve,
         ),
     ]  # fmt: skip
 
 
 def refuse(setup: Setup) -> str | None:
     """Return why the standbys that were asked for are impossible, or None."""
-    standbys = int(setup.options["standbys"])
+    standbys, synchronous = (int(setup.options[name]) for name in ("standbys", "synchronous_standbys"))
+    if synchronous > standbys:
+        return f"-o synchronous_standbys={synchronous}: needs as many standbys: -o standbys={synchronous}"
     if not standbys:
         return None
     if setup.version not in WITH_BACKUP:
@@ -98,19 +123,27 @@ def connection_words(node: Machine) -> dict[str, Any]:
     return {"host": node.address, "port": PORT, "user": "postgres", "dbname": "postgres", "connect_timeout": 3}
 
 
+def primary_words(setup: Setup) -> str:
+    """Return the words with which libpq finds the primary among the servers, whichever it is."""
+    hosts = ",".join(node.address for node in servers(setup))
+    return f"host={hosts} port={PORT} user=postgres dbname=postgres connect_timeout=3 target_session_attrs=read-write"
+
+
 def leads(setup: Setup) -> str | None:
     """Make the tables on the primary and return its node, or None while a server lacks them."""
-    primary, *standbys = servers(setup)
     try:
-        with psycopg.connect(**connection_words(primary), autocommit=True) as connection:
+        # Standbys may not be connected yet, and nobody waits for these commits.
+        local = "-c synchronous_commit=local"
+        with psycopg.connect(primary_words(setup), options=local, autocommit=True) as connection:
             for table in DIALECT.tables:
                 connection.execute(table)
-        for node in standbys:
+            primary = connection.info.host
+        for node in servers(setup):
             with psycopg.connect(**connection_words(node), autocommit=True) as connection:
                 connection.execute("SELECT FROM elements")  # the last of them
     except psycopg.Error:
         return None
-    return primary.name
+    return next(node.name for node in servers(setup) if node.address == primary)
 
 
 def surface(_setup: Setup) -> Surface:

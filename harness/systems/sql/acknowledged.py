@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from harness.systems.api import Evidence
+from harness.systems.sql.store import primary_of
 from history import Check, Counterexample, Operation, Verdict
 from history.readers.transactions.columns import READS, TXN
 from history.records.finding import Kind, contradictions
@@ -23,7 +24,7 @@ def acknowledged(evidence: Evidence) -> Check:
 
     A list whose last read failed, or began before an append to it was acknowledged, does not count as read.
     """
-    primary = evidence.setup.nodes[0].name
+    primary = primary_of(evidence.setup)
     tried = [one for one in evidence.operations if one.f == TXN]
     done = [one for one in tried if one.outcome == "ok"]
     finals = [one for one in tried if one.phase == "final" and one.node == primary]

@@ -22,6 +22,7 @@ from harness.execution.leftovers import heal_leftovers
 from harness.execution.schedules import replayed, scripted
 from harness.plan import Plan, validate
 from harness.systems import Machine
+from harness.systems.api import Surface
 from harness.systems.deployment import Deployment
 from harness.systems.dledger import processes
 from history import Receipt
@@ -29,7 +30,7 @@ from nemesis.core.errors import FaultError
 from nemesis.core.facts import Facts
 from nemesis.core.fault import Targets
 from nemesis.core.ports import Command, Completed, StartError
-from nemesis.faults.leadership import Transfers
+from nemesis.faults.leadership import NO_PROMOTION, Promotes, Transfers
 from nemesis.faults.registry import FAULTS
 from nemesis.schedule.runner import Runner
 
@@ -207,11 +208,12 @@ def test_all_is_what_can_work_here(monkeypatch: pytest.MonkeyPatch) -> None:
     before = faults.faketime
     assert before
     faults.precheck(Nodes(), system())
-    assert faults.left_out == refused
+    left_out = refused | {"promote-follower": NO_PROMOTION}
+    assert faults.left_out == left_out
     assert not faults.faketime
-    assert {step.fault for step in faults.schedule} == set(FAULTS) - set(refused)
+    assert {step.fault for step in faults.schedule} == set(FAULTS) - set(left_out)
     assert {"choose": "n2"} in [step.targets for step in faults.schedule if step.fault == "kill-leader"]
-    assert faults.describe() == {"faults_left_out": refused}
+    assert faults.describe() == {"faults_left_out": left_out}
     with pytest.raises(UsageError, match="clock-jump cannot work on this cluster: no libfaketime"):
         Faults(Plan(seed=1, nemesis=("all", "clock-jump"), time_limit=3000.0)).precheck(Nodes(), system())
 
@@ -294,6 +296,19 @@ def test_a_transfer_is_asked_of_the_leader_in_its_term(monkeypatch: pytest.Monke
     monkeypatch.setattr(processes, "transfer_leadership", refused)
     with pytest.raises(FaultError, match="n1 did not accept the request: refused with code 404"):
         view.transfer_leader("n1", "n2")
+
+
+def test_a_promotion_is_asked_of_the_system_and_its_failure_is_the_faults() -> None:
+    def promote(dead: str) -> str:
+        if dead != "n1":
+            raise OSError("n3 does not answer")
+        return "n2"
+
+    view = view_of(SimpleNamespace(surface=Surface(peer_ports=(1,), client_port=1, promote=promote)), dict)
+    assert isinstance(view, Promotes)
+    assert view.promote("n1") == "n2"
+    with pytest.raises(FaultError, match="no follower was promoted: n3 does not answer"):
+        view.promote("n2")
 
 
 def test_a_node_that_cannot_be_asked_is_ours() -> None:

@@ -22,10 +22,10 @@ def txn(at: int, *steps: list[Any], outcome: Any = "ok", node: str = "n1", phase
     return Operation(at, "txn", None, list(steps), list(steps), outcome, at, at + 5, at, at + 5, node, None, phase)
 
 
-def judged(*operations: Operation) -> Check:
+def judged(*operations: Operation, standbys: int = 0) -> Check:
+    setup = Setup(version="15", workload="list-append", nodes=NODES, options={"standbys": standbys})
     return acknowledged(Evidence(
-        setup=Setup(version="15", workload="list-append", nodes=NODES), nodes=("n1", "n2"), operations=operations,
-        probes=(), receipts=(), moments={},
+        setup=setup, nodes=("n1", "n2"), operations=operations, probes=(), receipts=(), moments={},
     ))  # fmt: skip
 
 
@@ -90,3 +90,10 @@ def test_only_the_primary_s_last_read_counts() -> None:
     assert judged(append, last([]), last([2], at=200)).verdict == "valid"
     assert judged(append, last([2]), last([], at=200, node="n2")).verdict == "valid"
     assert judged(append, last([], node="n2")).verdict == "unknown"
+
+
+def test_with_standbys_the_primary_is_wherever_a_promotion_put_it() -> None:
+    append = txn(10, ["append", 7, 2], node="primary")
+    standby = last([2], node="n1")
+    assert judged(append, standby, last([], at=200, node="primary"), standbys=1).verdict == "invalid"
+    assert judged(append, standby, standbys=1).verdict == "unknown"

@@ -11,32 +11,41 @@ pytest.importorskip("psycopg", reason="needs the extra postgresql")
 
 from harness.execution.probes import probe_of
 from harness.judge.damage import NONE
+from harness.judge.logs.committed_prefix import check_committed_prefix
 from harness.judge.logs.leader_complete import leader_complete
+from harness.judge.logs.log_order import log_order
 from harness.systems import Machine
 from harness.systems.postgresql import SYSTEM, server
 from harness.systems.postgresql.prober import Prober, figures
 from harness.systems.promise import Promise
+from history import Probe
 
 
-def test_the_primary_has_committed_what_is_on_its_disk() -> None:
-    assert figures(standby=False, timeline=1, log_end=500, applied=500) == {
-        "role": "leader", "term": 1, "log_end": 500, "applied": 500, "committed": 500
-    }  # fmt: skip
+@pytest.mark.parametrize(("standby", "role"), [(False, "leader"), (True, "follower")])
+def test_what_a_server_has_applied_is_committed(standby: bool, role: str) -> None:
+    known = {"role": role, "term": 2, "log_end": 500}
+    assert figures(standby=standby, timeline=2, log_end=500, applied=400) == {**known, "applied": 400, "committed": 400}
+    assert figures(standby=standby, timeline=2, log_end=500, applied=None) == known
+    assert figures(standby=standby, timeline=2, log_end=None, applied=None) == {**known, "log_end": -1}
 
 
-def test_a_standby_follows_and_does_not_know_what_is_committed() -> None:
-    assert figures(standby=True, timeline=2, log_end=500, applied=400) == {
-        "role": "follower",
-        "term": 2,
-        "log_end": 500,
-        "applied": 400,
-    }
-    assert figures(standby=True, timeline=2, log_end=None, applied=None) == {
-        "role": "follower",
-        "term": 2,
-        "log_end": -1,
-        "applied": -1,
-    }
+@pytest.mark.parametrize(("after", "verdict"), [(600, "valid"), (500, "invalid")])
+def test_a_promoted_standby_must_have_what_another_had_replayed(after: int, verdict: str) -> None:
+    """As when the shorter log is promoted.  A new primary that waits for a standby knows of nothing committed."""
+    clock = count(step=250_000_000)
+
+    def said(node: str, *, standby: bool, timeline: int, end: int, applied: int | None) -> Probe:
+        return probe_of(figures(standby=standby, timeline=timeline, log_end=end, applied=applied), node, next(clock))
+
+    probes = [
+        *(said("n1", standby=False, timeline=1, end=700, applied=590) for _ in range(4)),
+        *(said("n2", standby=True, timeline=1, end=after, applied=500) for _ in range(4)),
+        *(said("n3", standby=True, timeline=1, end=600, applied=600) for _ in range(4)),
+        *(said("n2", standby=False, timeline=2, end=after, applied=None) for _ in range(4)),
+        *(said("n2", standby=False, timeline=2, end=after + 50, applied=after + 20) for _ in range(4)),
+    ]
+    assert leader_complete(probes, NONE).verdict == verdict
+    assert [check(probes, NONE).verdict for check in (log_order, check_committed_prefix)] == ["valid", "valid"]
 
 
 def test_a_server_that_is_not_there_is_an_oserror() -> None:

@@ -43,7 +43,11 @@ LEFT_OUT: Mapping[type, Mapping[str, str]] = {
     },
     Option: {"name": "its key"},
     PlantedBug: {"name": "its key"},
-    Surface: {"store": "the data directory of the role", "transfer_leader": "a function, which speaks to the server"},
+    Surface: {
+        "store": "the data directory of the role",
+        "transfer_leader": "a function, which speaks to the server",
+        "promote": "a function, which speaks to the servers",
+    },
     Role: {"node": "nodes, as one table is for several", "data": "{data}, one for each role"},
     Alarm: {},
     Promise: {},
