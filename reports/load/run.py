@@ -123,8 +123,13 @@ class Run:
 
     @property
     def nodes(self) -> tuple[str, ...]:
-        """All nodes that any file names, in natural order."""
-        names = {probe.node for probe in self.probes} | set(self.operations.node.names)
+        """All nodes that any file names, in natural order.
+
+        An operation may name a gateway or the primary instead, so it counts only if the header has no nodes.
+        """
+        said = self.header.get("nodes")
+        names = {probe.node for probe in self.probes}
+        names |= {str(name) for name in said} if isinstance(said, list) else set(self.operations.node.names)
         names |= {node for receipt in self.receipts for node in receipt.nodes}
         if self.files.nodes.is_dir():
             names |= {path.name for path in self.files.nodes.iterdir() if path.is_dir()}

@@ -463,7 +463,7 @@ def test_no_answer_and_an_answer_without_a_role_look_different_in_the_legend() -
         "calm": None,
         "outcome": str,
     }
-    empty |= {"unapplied": 0, "stood_still": False}
+    empty |= {"unapplied": 0, "stood_still": False, "transactions": False}
     page = environment().get_template("charts.html.j2")
     text = page.render(**empty, roles_known=False, lag_known=False, dead=("n2", "n3"))
     legend = text.partition('aria-label="Legend of leader and term"')[2].partition("</ul>")[0]
@@ -510,3 +510,15 @@ def test_in_recorded_runs_strip_and_progress_are_what_the_probes_answered(name: 
                 place = int(np.searchsorted(progress.time, at))
                 assert progress.time[place] - at < 1e-4
                 assert progress.applied[row][place] == max(answer["applied"], 0)
+
+
+@pytest.mark.parametrize(("nodes", "drawn"), [({"nodes": ["n1", "n2"]}, ("n1", "n2")), ({}, ("primary",))])
+def test_a_primary_that_moves_is_no_node_of_its_own(nodes: Any, drawn: tuple[str, ...], tmp_path: Path) -> None:
+    read = {"process": 0, "f": "read", "key": "x", "value": None, "node": "primary"}
+    records = [
+        {"format": "harness-history", "version": 2, "test": "t", "seed": 1, "started": "2026-03-01T02:00:00Z", **nodes},
+        {"index": 0, "time": 1, "type": "invoke", **read},
+        {"index": 1, "time": 2, "type": "ok", **read},
+    ]
+    (tmp_path / "history.jsonl").write_text("".join(json.dumps(record) + "\n" for record in records))
+    assert read_run(RunFiles(tmp_path)).nodes == drawn
