@@ -39,6 +39,7 @@ MET = [
     ("rocketmq-dledger-5.1.4-tail", "offset-of-the-tail-given-again"),
     ("rocketmq-ha-5.1.1-deposed", "follows-a-deposed-master"),
     ("rocketmq-ha-5.3.3-missed", "cut-at-a-missed-epoch"),
+    ("rocketmq-ha-5.5.0-alone", "acknowledges-alone"),
 ]
 
 
