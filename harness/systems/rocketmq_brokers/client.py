@@ -26,6 +26,7 @@ from harness.systems.rocketmq_brokers.messages import (
     NO_PERMISSION,
     NO_QUEUE,
     NO_TOPIC,
+    NOT_AVAILABLE,
     NOT_FOUND,
     OFFSET_MOVED,
     OK,
@@ -46,6 +47,7 @@ LAW: Final = Law(
          "fail"),
     Rule("refused", "13, 16, 17, 29: a message, topic or queue that it refuses before the append",
          "fail"),
+    Rule("not-available", "14: a slave of 4.9, or the wait for the quorum ended", "info", pull="fail", read="fail"),
     Rule("error", "any other code, such as 1 and 2 when the wait for the quorum ended; an answer of the wrong shape",
          "info", pull="fail", read="fail"),
     reads=("pull", "read"),
@@ -95,7 +97,7 @@ class Client:
         """Send to one node after the other, each after proof that nothing happened at the one before."""
         for node in tuple(self._order):
             outcome, case = await self._send_to(node, invocation, deadline)
-            if case in (NOT_SENT, LOST, "not-leader"):
+            if case in (NOT_SENT, LOST, "not-leader", "not-available"):
                 self._order.append(self._order.pop(0))
             if case not in (NOT_SENT, "not-leader") or time.monotonic() >= deadline:
                 break
@@ -158,6 +160,8 @@ def case_of(f: str, answer: Answer) -> str:
             return "done" if answer.ext.get("queueOffset", "").isdigit() else "error"
         if answer.code == BUSY and answer.remark.startswith("[REJECTREQUEST]"):
             return "not-leader"
+        if answer.code == NOT_AVAILABLE:
+            return "not-available"
     elif answer.code in (OK, NOT_FOUND, OFFSET_MOVED):
         return "done" if answer.ext.get("maxOffset", "").isdigit() else "error"
     return "refused" if answer.code in REFUSED else "error"

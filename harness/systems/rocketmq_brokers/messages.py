@@ -28,6 +28,7 @@ EPOCHS: Final = 1007
 OK: Final = 0
 BUSY: Final = 2
 MESSAGE_ILLEGAL: Final = 13
+NOT_AVAILABLE: Final = 14
 NO_PERMISSION: Final = 16
 NO_TOPIC: Final = 17
 NOT_FOUND: Final = 19

@@ -86,7 +86,8 @@ def perform(sockets: Sequence[ControllerSocket | None], *invocations: Invocation
         ("error", SENT, answer(1, remark="the in-sync replicas not enough"), ("info", 7)),
         ("error", SENT, answer(2, remark="[PC_SYNCHRONIZED]broker busy"), ("info", 7)),
         ("error", SENT, answer(2, remark="[TIMEOUT_CLEAN_QUEUE]broker busy"), ("info", 7)),
-        *[("error", SENT, answer(code, {"queueOffset": "4"}), ("info", 7)) for code in (10, 11, 12, 14, 19, 21)],
+        *[("error", SENT, answer(code, {"queueOffset": "4"}), ("info", 7)) for code in (10, 11, 12, 19, 21)],
+        ("not-available", SENT, answer(14, {"queueOffset": "4"}), ("info", 7)),
         ("error", PULLED, answer(0, {"maxOffset": "5"}, b"\0\0\0\1"), ("fail", None)),
         ("error", PULLED, answer(0), ("fail", None)),
         *[("error", PULLED, answer(code, {"maxOffset": "5"}), ("fail", None)) for code in (1, 2, 20, 24)],
@@ -145,6 +146,12 @@ def test_what_may_have_had_an_effect_is_sent_once(given: Any) -> None:
 
 def test_the_next_send_goes_on_from_a_broker_that_did_not_answer() -> None:
     home, other = ControllerSocket({SEND: [SILENCE]}), ControllerSocket({SEND: [TAKEN]})
+    ended = perform([home, other], SENT, SENT)
+    assert [(one.type, one.node) for one in ended] == [("info", "n1"), ("ok", "n2")]
+
+
+def test_the_next_send_goes_on_from_a_slave_that_is_not_available() -> None:
+    home, other = ControllerSocket({SEND: [answer(14)]}), ControllerSocket({SEND: [TAKEN]})
     ended = perform([home, other], SENT, SENT)
     assert [(one.type, one.node) for one in ended] == [("info", "n1"), ("ok", "n2")]
 
