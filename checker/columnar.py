@@ -65,7 +65,9 @@ def check_columns(
     def attempt(key: int, mine: CheckOptions) -> KeyVerdict:
         return replace(check, limits=mine.limits()).check_key(rows[key], key, engine)
 
-    verdicts.others.update(in_turns(list(rows), options, attempt, started=limits.started))
+    verdicts.others.update(
+        in_turns(list(rows), options, attempt, size=lambda key: rows[key].size, started=limits.started)
+    )
     return Report(worst(verdict.verdict for verdict in verdicts.others.values()), verdicts)
 
 

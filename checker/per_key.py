@@ -147,7 +147,11 @@ def check_keys(
         # Not local: keys that are sequentially consistent each need not be so together.
         objects = [[one for mine in objects for one in mine]] if objects else []
     verdicts = in_turns(
-        range(len(objects)), options, lambda number, mine: check_object(objects[number], chosen, mine), started=started
+        range(len(objects)),
+        options,
+        lambda number, mine: check_object(objects[number], chosen, mine),
+        size=lambda number: len(objects[number]),
+        started=started,
     )
     keys = tuple(verdicts.values())
     return Report(worst(verdict.verdict for verdict in keys), keys)
@@ -185,7 +189,7 @@ def _check_registers(
             return _check_columns(only_key(columns, number), model, mine).keys[0]
         return check_object(objects[columns.keys[number]], model, mine)
 
-    verdicts.update(in_turns(left, options, attempt, started=started))
+    verdicts.update(in_turns(left, options, attempt, size=lambda number: int(counts[number]), started=started))
     ordered = tuple(verdicts[number] for number in range(keys))
     return Report(worst(verdict.verdict for verdict in ordered), ordered)
 

@@ -6,11 +6,16 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Final
 
+from checker.core.engine import PLAIN_SEARCH_CALLS
 from checker.core.options import CheckOptions
 from history import KeyVerdict
 
 #: What the searches may hold in the first round: a budget in steps, which a pause of this process does not use up.
 FIRST_MEMORY: Final = 8 << 20
+#: What they may hold in a small key after the deadline: about a thousand steps.
+LATE_MEMORY: Final = 256 << 10
+#: Small keys get no steps after this many times the deadline, because the steps of a user's model may take any time.
+GRACE: Final = 10
 #: A key gets this long in the first round, however many keys there are.  Of ten thousand keys the even share is a few
 #: milliseconds, which is less than a busy machine may take away at any moment.
 LEAST_S: Final = 1.0
@@ -21,33 +26,44 @@ def in_turns(
     options: CheckOptions,
     attempt: Callable[[int, CheckOptions], KeyVerdict],
     *,
+    size: Callable[[int], int],
     started: float,
 ) -> dict[int, KeyVerdict]:
     """Decide every key: all with a small budget first, then the undecided ones with what is left.
 
+    Every key of at most ``PLAIN_SEARCH_CALLS`` operations, by ``size``, gets its steps even after the deadline: of tens
+    of thousands of tiny keys, none may stay unknown only because the machine was busy.
+
     The deadline counts from ``started``, on the clock of the options.  A single key gets everything at once.
     """
 
-    def left() -> float | None:
-        return None if options.deadline_s is None else max(0.0, options.deadline_s - (options.clock() - started))
+    def left(times: int = 1) -> float | None:
+        used = options.clock() - started
+        return None if options.deadline_s is None else max(0.0, times * options.deadline_s - used)
 
     def within(seconds: float | None) -> CheckOptions:
         return replace(options, deadline_s=seconds)
 
     if len(keys) == 1:
         return {keys[0]: attempt(keys[0], within(left()))}
-    first = min(options.memory_cap, FIRST_MEMORY)
     verdicts: dict[int, KeyVerdict] = {}
+    invalid = False
     for key in keys:
-        seconds = left()
+        seconds, memory = left(), FIRST_MEMORY
         if seconds is not None and options.deadline_s is not None:
-            seconds = min(seconds, max(LEAST_S, options.deadline_s / (2 * len(keys))))
-        verdicts[key] = attempt(key, replace(within(seconds), memory_cap=first))
+            share = max(LEAST_S, options.deadline_s / (2 * len(keys)))
+            # One invalid key decides the whole, and its counterexamples may take longer than thousands of verdicts.
+            if size(key) <= PLAIN_SEARCH_CALLS and not invalid and left(GRACE):
+                seconds, memory = share, memory if seconds else LATE_MEMORY
+            seconds = min(seconds, share)
+        verdicts[key] = attempt(key, replace(within(seconds), memory_cap=min(options.memory_cap, memory)))
+        invalid |= verdicts[key].verdict == "invalid"
     hard = [key for key, verdict in verdicts.items() if verdict.verdict == "unknown"]
     for place, key in enumerate(hard):
         seconds = left()
         # One invalid key decides the whole; the others need not be known.
-        if seconds == 0.0 or any(verdict.verdict == "invalid" for verdict in verdicts.values()):
+        if seconds == 0.0 or invalid:
             break
         verdicts[key] = attempt(key, within(None if seconds is None else seconds / (len(hard) - place)))
+        invalid = verdicts[key].verdict == "invalid"
     return verdicts

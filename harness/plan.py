@@ -120,7 +120,7 @@ class Plan:
     client_timeout: Timeout = option(4.0, "Seconds to wait for the answer to an operation.")
     recovery_time: RecoveryTime = option(60.0, "Seconds allowed for recovery.")
     ready_timeout: Timeout = option(60.0, "Seconds to wait for a leader to answer.")
-    check_deadline: Deadline = option(60.0, "Seconds the checker may spend on each key.")
+    check_deadline: Deadline = option(60.0, "Seconds the checker may spend on all keys together.")
     # Steps of ``nemesis.schedule.steps`` as JSON, instead of the cycle.
     schedule: tuple[dict[str, Any], ...] = option(
         (), "Script of faults (TOML), by path or name, or its steps as plan.json has them."

@@ -71,10 +71,10 @@ def main() -> None:
         before, cpu, began = _peak(), time.process_time(), time.monotonic()
         counts = {row["key"]: row["count"] for row in count_keys(places).to_pylist()}
         budget = Budget.of(3600, len(counts))
-        tables = [judge(one, "register", budget) for one in found_in(places, counts)]
+        judged, _ = judge(found_in(places, counts), "register", budget)
         figures = {
             "operations": sum(counts.values()), "keys": chosen.keys, "judged": len(counts), "limit GiB": chosen.limit,
-            "verdicts": Counter(verdict.verdict for table in tables for verdict in verdicts_of(table)),
+            "verdicts": Counter(verdict.verdict for verdict in verdicts_of(judged)),
             "cpu": round(time.process_time() - cpu, 1), "seconds": round(time.monotonic() - began, 1),
             "peak MB": round(_peak() / 1e6), "before MB": round(before / 1e6), "load": round(os.getloadavg()[0], 1),
             "machine": f"{os.cpu_count()} cores, Python {platform.python_version()}",

@@ -107,9 +107,7 @@ def _judge(
 ) -> tuple[pa.Table, list[str]]:
     require_visible(places[0])
     require_model(model)
-    judged = [(one.key, judge(one, model, budget, rows=rows)) for one in found_in(places, keys)]
-    verdicts = [table for _, table in judged if table is not None]
-    return pa.concat_tables([VERDICTS.empty_table(), *verdicts]), [key for key, table in judged if table is None]
+    return judge(found_in(places, keys), model, budget, rows=rows)
 
 
 def found_in(places: list[Path], keys: dict[str, int]) -> list[OneKey]:

@@ -14,8 +14,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from checker import check_operations
 from checker.core.options import CheckOptions
+from checker.models.registry import model_named
+from checker.per_key import check_object
+from checker.turns import in_turns
 from history import KeyVerdict
 from history.columns.events import key_of, operations_of
 from history.columns.pairing import PLAIN_OPERATIONS
@@ -43,9 +45,9 @@ class Budget:
     def of(cls, deadline_s: float, keys: int, clock: Callable[[], float] = time.time) -> Budget:
         return cls(clock() + deadline_s, deadline_s / max(keys, 1), clock)
 
-    def left(self) -> float:
-        """Return the seconds that the next key may take."""
-        return max(self.until - self.clock(), self.share)
+    def left(self, keys: int) -> float:
+        """Return the seconds that the next ``keys`` may take together."""
+        return max(self.until - self.clock(), self.share * keys)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,34 +77,46 @@ def each_key(operations: pa.Table) -> list[OneKey]:
     return [OneKey(key, count, [partial(calls.slice, begin, count)]) for key, begin, count in rows]
 
 
-def judge(one: OneKey, model: str, budget: Budget, columnar: int = COLUMNAR, rows: float = inf) -> pa.Table | None:
-    """Return the verdict on the operations of one key.
+def judge(
+    keys: Sequence[OneKey], model: str, budget: Budget, columnar: int = COLUMNAR, rows: float = inf
+) -> tuple[pa.Table, list[str]]:
+    """Return the verdicts on keys, and the keys that are too large.
 
     A register with at least ``columnar`` rows is checked as columns, which takes a fraction of the time and memory.  If
-    the checker fails on the key, the verdict is unknown and names the failure; the verdicts on other keys stand.  None
-    if there are more than ``rows`` operations, too many to hold as values, and they do not fit into columns.
+    the checker fails on a key, its verdict is unknown and names the failure; the verdicts on other keys stand.  A key
+    is too large if it has more than ``rows`` operations, too many to hold as values, and they do not fit into columns.
     """
-    try:
-        found = _verdicts(one, model, budget, columnar, rows)
-    except OSError:
-        raise  # Reading a part failed, which is not a failure of the checker.
-    except Exception as error:  # noqa: BLE001 (any failure of the checker affects only this key)
-        found = [KeyVerdict.of_failure(key_of(one.key or None), one.count, error)]
-    return None if found is None else verdict_table(found)
+    options, too_large = CheckOptions(budget.left(len(keys))), set[int]()
+
+    def attempt(number: int, mine: CheckOptions) -> KeyVerdict:
+        one = keys[number]
+        try:
+            if (found := _verdict(one, model, mine, columnar, rows)) is not None:
+                return found
+        except OSError:
+            raise  # Reading a part failed, which is not a failure of the checker.
+        except Exception as error:  # noqa: BLE001 (any failure of the checker affects only this key)
+            return KeyVerdict.of_failure(key_of(one.key or None), one.count, error)
+        too_large.add(number)
+        return KeyVerdict(one.key, "unknown", "none", one.count, 0.0)
+
+    started = options.clock()
+    found = in_turns(range(len(keys)), options, attempt, size=lambda number: keys[number].count, started=started)
+    judged = [verdict for number, verdict in found.items() if number not in too_large]
+    return verdict_table(judged), [keys[number].key for number in sorted(too_large)]
 
 
-def _verdicts(one: OneKey, model: str, budget: Budget, columnar: int, rows: float) -> list[KeyVerdict] | None:
+def _verdict(one: OneKey, model: str, options: CheckOptions, columnar: int, rows: float) -> KeyVerdict | None:
     if one.count >= columnar and model in REGISTERS:
         columns = columns_of(one.parts, one.count, "operations")
         if columns is not None:
             from checker.columnar import check_columns
 
-            return list(check_columns(columns, model, CheckOptions(budget.left())).keys)
+            return check_columns(columns, model, options).keys[0]
     if one.count > rows:
         return None
     group = pa.concat_tables([part().cast(PLAIN_OPERATIONS) for part in one.parts])
-    operations = operations_of(group.sort_by("invoke_index"))
-    return [check_operations(operations, model, deadline_s=budget.left())]
+    return check_object(operations_of(group.sort_by("invoke_index")), model_named(model), options)
 
 
 def verdict_table(verdicts: list[KeyVerdict]) -> pa.Table:

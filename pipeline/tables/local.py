@@ -85,5 +85,4 @@ def _verdicts(operations: pa.Table, model: str | None, deadline_s: float) -> pa.
     if model is None:
         return VERDICTS.empty_table()
     keys = each_key(operations)
-    budget = Budget.of(deadline_s, len(keys))
-    return pa.concat_tables([VERDICTS.empty_table(), *(judge(one, model, budget) for one in keys)])
+    return judge(keys, model, Budget.of(deadline_s, len(keys)))[0]

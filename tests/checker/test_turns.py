@@ -7,30 +7,38 @@ from random import Random
 import pytest
 
 from checker import check
+from checker.core.engine import PLAIN_SEARCH_CALLS
 from checker.core.options import CheckOptions
 from checker.search import compiled
-from checker.turns import FIRST_MEMORY, in_turns
+from checker.turns import FIRST_MEMORY, LATE_MEMORY, in_turns
 from history import KeyVerdict, Operation
 
 
 class World:
     """Keys that cost so many seconds each, on a clock of their own; hard ones need more memory, too."""
 
-    def __init__(self, costs: list[float], hard: frozenset[int] = frozenset(), wrong: int | None = None) -> None:
-        self.now, self.costs, self.hard, self.wrong = 0.0, costs, hard, wrong
+    def __init__(
+        self,
+        costs: list[float],
+        hard: frozenset[int] = frozenset(),
+        wrong: int | None = None,
+        size: int = PLAIN_SEARCH_CALLS + 1,
+        least: int = FIRST_MEMORY,
+    ) -> None:
+        self.now, self.costs, self.hard, self.wrong, self.size, self.least = 0.0, costs, hard, wrong, size, least
         self.tried: list[int] = []
 
     def attempt(self, key: int, options: CheckOptions) -> KeyVerdict:
         self.tried.append(key)
         assert options.deadline_s is not None
-        enough = options.deadline_s >= self.costs[key] and (key not in self.hard or options.memory_cap > FIRST_MEMORY)
+        enough = options.deadline_s >= self.costs[key] and (key not in self.hard or options.memory_cap > self.least)
         self.now += min(self.costs[key], options.deadline_s)
         verdict = "unknown" if not enough else "invalid" if key == self.wrong else "valid"
         return KeyVerdict(key, verdict, "none", 1, 0.0)  # type: ignore[arg-type]
 
     def decide(self, deadline: float) -> list[str]:
         options = CheckOptions(deadline_s=deadline, clock=lambda: self.now)
-        found = in_turns(range(len(self.costs)), options, self.attempt, started=0.0)
+        found = in_turns(range(len(self.costs)), options, self.attempt, size=lambda _: self.size, started=0.0)
         return [found[key].verdict for key in range(len(self.costs))]
 
 
@@ -38,6 +46,26 @@ def test_a_pause_costs_no_key_of_thousands_its_verdict() -> None:
     costs = [0.001] * 20_000
     costs[7] = costs[15_000] = 0.4
     assert set(World(costs).decide(60.0)) == {"valid"}
+
+
+def test_small_keys_get_their_steps_after_the_deadline_and_large_ones_do_not() -> None:
+    costs = [0.01] * 10_000
+    assert set(World(costs, size=PLAIN_SEARCH_CALLS).decide(60.0)) == {"valid"}
+    assert World(costs).decide(60.0).count("valid") == 6_000
+
+
+def test_hard_small_keys_get_no_more_than_their_steps_after_the_deadline() -> None:
+    world = World([0.9] * 4, hard=frozenset({0, 1, 3}), size=PLAIN_SEARCH_CALLS, least=LATE_MEMORY)
+    assert world.decide(1.0) == ["valid", "valid", "valid", "unknown"]
+
+
+def test_steps_that_take_very_long_end_at_last() -> None:
+    assert World([0.9] * 20, size=PLAIN_SEARCH_CALLS).decide(1.0).count("valid") == 12
+
+
+def test_after_the_deadline_small_keys_end_with_the_first_invalid_one() -> None:
+    world = World([0.6] * 4, wrong=1, size=PLAIN_SEARCH_CALLS)
+    assert world.decide(1.0) == ["valid", "invalid", "unknown", "unknown"]
 
 
 def test_hard_keys_come_last_and_share_what_is_left() -> None:

@@ -7,9 +7,14 @@ from functools import partial
 import pyarrow as pa
 import pytest
 
+from checker.core.model import Model
+from checker.core.options import CheckOptions
+from checker.per_key import check_object
+from checker.turns import LATE_MEMORY, LEAST_S
 from history import KeyVerdict, Operation, pair, read_history
 from history.columns.pairing import CODED_OPERATIONS
 from history.tables.operations import operations_table
+from pipeline.tables import judging
 from pipeline.tables.judging import Budget, OneKey, each_key, judge, verdict_table, verdicts_of
 
 
@@ -18,19 +23,34 @@ def whole(table: pa.Table) -> OneKey:
     return one
 
 
-def verdict_on(table: pa.Table, rows: int) -> list[str] | None:
-    found = judge(whole(table), "register", Budget.of(30, 1, lambda: 0.0), 0, rows)
-    return None if found is None else found["verdict"].to_pylist()
+def verdict_on(table: pa.Table, rows: int) -> tuple[list[str], list[str]]:
+    found, too_large = judge([whole(table)], "register", Budget.of(30, 1, lambda: 0.0), 0, rows)
+    return found["verdict"].to_pylist(), too_large
 
 
-def test_a_key_gets_what_is_left_and_never_less_than_its_share() -> None:
+def test_keys_get_what_is_left_and_never_less_than_their_share() -> None:
     now = 100.0
     budget = Budget.of(20, 4, lambda: now)
-    assert (budget.until, budget.left()) == (120, 20)
+    assert (budget.until, budget.left(1), budget.left(3)) == (120, 20, 20)
     now = 112.0
-    assert budget.left() == 8
+    assert (budget.left(1), budget.left(2)) == (8, 10)
     now = 500.0
-    assert budget.left() == 5
+    assert (budget.left(1), budget.left(4)) == (5, 20)
+
+
+def test_small_keys_get_their_steps_after_the_deadline(monkeypatch: pytest.MonkeyPatch) -> None:
+    tried = []
+
+    def check(operations: list[Operation], model: Model, options: CheckOptions) -> KeyVerdict:
+        tried.append((operations[0].key, options.deadline_s, options.memory_cap))
+        return check_object(operations, model, options)
+
+    monkeypatch.setattr(judging, "check_object", check)
+    monkeypatch.setattr("checker.turns.GRACE", 10**9)
+    adds = (Operation(0, "add", f"k{n}", 1, None, "ok", n, n + 9, 10 * n, 10 * n + 5) for n in range(9))
+    found, _ = judge(each_key(operations_table([*adds])), "counter", Budget.of(1e-6, 9, lambda: 0.0))
+    assert tried == [(f"k{n}", LEAST_S, LATE_MEMORY) for n in range(9)]
+    assert found["verdict"].to_pylist() == ["valid"] * 9
 
 
 def test_no_keys() -> None:
@@ -42,7 +62,9 @@ def test_by_columns_the_verdict_is_the_same(make_random, seed: int) -> None:
     run = make_random(seed, operations=120, keys=("a",))
     table = operations_table(pair(read_history(run.history).events))
     budget = Budget.of(30, 1, lambda: 0.0)
-    (by_values,), (by_columns,) = (verdicts_of(judge(whole(table), "register", budget, rows)) for rows in (10**9, 0))
+    (by_values,), (by_columns,) = (
+        verdicts_of(judge([whole(table)], "register", budget, rows)[0]) for rows in (10**9, 0)
+    )
     assert (by_columns.key, by_columns.verdict, by_columns.operations) == ("a", by_values.verdict, by_values.operations)
     assert bool(by_columns.counterexamples) == bool(by_values.counterexamples)
 
@@ -56,10 +78,10 @@ def test_parts_in_any_order_are_judged_as_the_whole(make_random, seed: int) -> N
     budget = Budget.of(30, 1, lambda: 0.0)
     for columnar in (0, 10**9):
         judged = (
-            judge(one, "register", budget, columnar) for one in (whole(table), OneKey('"a"', table.num_rows, parts))
+            judge([one], "register", budget, columnar) for one in (whole(table), OneKey('"a"', table.num_rows, parts))
         )
         # How small a counterexample becomes is a matter of time.
-        at_once, in_parts = ((v.key, v.verdict, v.operations) for found in judged for v in verdicts_of(found))
+        at_once, in_parts = ((v.key, v.verdict, v.operations) for found, _ in judged for v in verdicts_of(found))
         assert at_once == in_parts
 
 
@@ -67,8 +89,8 @@ def test_a_key_whose_values_are_too_many_for_this_process_is_not_judged() -> Non
     def table(value: object) -> pa.Table:
         return operations_table([Operation(0, "write", "k", value, value, "ok", 0, 1, 0, 1)])
 
-    assert [verdict_on(table(1), rows) for rows in (1, 0)] == [["valid"], ["valid"]]
-    assert [verdict_on(table("text"), rows) for rows in (1, 0)] == [["valid"], None]
+    assert [verdict_on(table(1), rows) for rows in (1, 0)] == [(["valid"], []), (["valid"], [])]
+    assert [verdict_on(table("text"), rows) for rows in (1, 0)] == [(["valid"], []), ([], ['"k"'])]
 
 
 def test_verdicts_come_back_in_the_order_of_their_keys() -> None:
