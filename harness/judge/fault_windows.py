@@ -2,36 +2,41 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from itertools import pairwise
 from typing import Final, NamedTuple
 
 from harness.judge.recorded import Recorded
-from history import Receipt
+from history import Probe, Receipt
 from history.metrics.awake_clock import AwakeClock
+from history.records.probes import claim_of, leader_by
 from nemesis.core.errors import UnknownFaultError
 from nemesis.faults.registry import find, one_at_a_time
 
 #: A fault that is in effect for this long (s) is also judged by thirds.
 THIRDS_S: Final = 3.0
+#: A node's claim that it leads counts for this long (s).
+FRESH_S: Final = 2.0
 
 
 @dataclass(frozen=True, slots=True)
 class Third:
     """A third of the time (ns) during which a fault was in effect, and its length without standstills (s).
 
-    ``ready_s`` says for how much of it the system can be expected to serve.  That is where a quorum was left, and where
-    twice the time in which clients notice a fault had passed since any fault began or ended.  It is twice that time
-    because an election may fail once: even a good system may serve nobody until then, and that does not make a run
-    worthless.
+    ``quorum_s`` says for how much of it a quorum was left, and ``ready_s`` for how much of that the system can be
+    expected to serve: where the time in which clients notice a fault had passed since any fault began or ended, and
+    since the last change of leader that probes show.  Without such a leader it is twice that time, because an election
+    may fail once: even a good system may serve nobody until then, and that does not make a run worthless.
     """
 
     begin: int
     end: int
     seconds: float
+    quorum_s: float
     ready_s: float
 
 
@@ -71,8 +76,8 @@ def windows_of(recorded: Recorded) -> list[Window]:
     first = moments.get("main", 0)
     last = moments.get("main-end", max((op.ended for op in recorded.operations), default=first))
     clock = recorded.clock
-    stretches = _stretches(recorded, first, last)
     notices = recorded.plan.under_test.surface(recorded.plan.setup()).notices_s
+    stretches = _stretches(recorded, first, last, notices)
     found = []
     for receipt in recorded.receipts:
         if receipt.state != "installed" or receipt.stood is None:
@@ -83,7 +88,7 @@ def windows_of(recorded: Recorded) -> list[Window]:
             parts, stood = _within(stretches, begin, end), (clock.at(end) - clock.at(begin)) / 1e9
             answerable = _answerable_s(parts, clock)
             exempt = _exempt(answerable, stood, notices)
-            thirds = _thirds(parts, begin, end, clock, notices) if stood >= THIRDS_S else ()
+            thirds = _thirds(parts, begin, end, clock) if stood >= THIRDS_S else ()
             found.append(Window(receipt.id, receipt.fault, begin, end, exempt, answerable, thirds=thirds))
     short = [window for window in found if window.exempt and window.answerable_s]
     if sum(window.answerable_s for window in short) >= notices or not any(window.asked for window in found):
@@ -112,49 +117,85 @@ def _exempt(answerable: float, stood: float, notices: float) -> str:
 
 
 class Stretch(NamedTuple):
-    """A time in which no fault begins or ends, and whether a quorum was left in it."""
+    """A time in which no fault begins or ends, whether a quorum was left in it, and from when on it must serve."""
 
     low: int
     high: int
     answerable: bool
+    ready: int
 
 
-def _stretches(recorded: Recorded, first: int, last: int) -> list[Stretch]:
+def _stretches(recorded: Recorded, first: int, last: int, notices: float) -> list[Stretch]:
     """Cut a time wherever a fault begins or ends.
 
     Faults that each overlap a third one need not overlap each other.
     """
     edges = (edge for one in recorded.receipts for edge in (one.started, one.healed) if edge is not None)
-    return [
-        Stretch(low, high, quorum_left(recorded.members, _standing(recorded, low, high)))
-        for low, high in pairwise(sorted({first, last, *(edge for edge in edges if first < edge < last)}))
-    ]
+    clock, notice, found = recorded.clock, round(1e9 * notices), []
+    probes = sorted(recorded.probes, key=lambda probe: probe.time)
+    for low, high in pairwise(sorted({first, last, *(edge for edge in edges if first < edge < last)})):
+        able = with_quorum(recorded.members, _standing(recorded, low, high))
+        led = led_since(probes, recorded.members, able, low, high)
+        ready = clock.at(low) + 2 * notice
+        if led is not None:
+            ready = min(ready, clock.at(led) + notice)
+        found.append(Stretch(low, high, bool(able), ready))
+    return found
+
+
+def led_since(
+    probes: Sequence[Probe], members: Sequence[str], able: Collection[str], low: int, high: int
+) -> int | None:
+    """Return since when in a time one of the ``able`` nodes led until its end, as far as probes show; else None.
+
+    ``probes`` are in order.  A claim counts for :data:`FRESH_S`.
+    """
+    fresh = round(1e9 * FRESH_S)
+    claims: dict[str, Probe] = {}
+    since, leader = None, None
+    begin = bisect_left(probes, low - fresh, key=lambda probe: probe.time)
+    end = bisect_right(probes, high, key=lambda probe: probe.time)
+    for probe in probes[begin:end]:
+        claims.pop(probe.node, None)
+        if probe.answered:
+            claims[probe.node] = probe
+        recent = [one for one in claims.values() if one.time >= probe.time - fresh]
+        name = leader_by(map(claim_of, recent), members)
+        now = (name, claims[name].term) if name in able and name in claims else None
+        if now is None or now != leader:
+            since = None if now is None else max(low, probe.time)
+        leader = now
+    return since if leader is not None and claims[leader[0]].time >= high - fresh else None
 
 
 def _within(stretches: Sequence[Stretch], begin: int, end: int) -> list[Stretch]:
     """Return the parts of the stretches that are in a window."""
-    clipped = (Stretch(max(low, begin), min(high, end), answerable) for low, high, answerable in stretches)
+    clipped = (one._replace(low=max(one.low, begin), high=min(one.high, end)) for one in stretches)
     return [part for part in clipped if part.low < part.high]
 
 
 def _answerable_s(parts: Sequence[Stretch], clock: AwakeClock) -> float:
     """Return the longest uninterrupted time (s) in a window for which a quorum was left."""
     longest = lasted = 0.0
-    for low, high, answerable in parts:
+    for low, high, answerable, _ in parts:
         lasted = lasted + (clock.at(high) - clock.at(low)) / 1e9 if answerable else 0.0
         longest = max(longest, lasted)
     return longest
 
 
-def _thirds(parts: Sequence[Stretch], begin: int, end: int, clock: AwakeClock, notices: float) -> tuple[Third, ...]:
-    notice = round(2e9 * notices)
-    ready = [(clock.at(low) + notice, clock.at(high)) for low, high, answerable in parts if answerable]
+def _thirds(parts: Sequence[Stretch], begin: int, end: int, clock: AwakeClock) -> tuple[Third, ...]:
+    able = [part for part in parts if part.answerable]
+    quorum = [(clock.at(part.low), clock.at(part.high)) for part in able]
+    ready = [(max(clock.at(part.low), part.ready), clock.at(part.high)) for part in able]
     edges = [begin + (end - begin) * number // 3 for number in range(4)]
 
     def third(low: int, high: int) -> Third:
         since, until = clock.at(low), clock.at(high)
-        able = sum(max(0, min(until, stop) - max(since, start)) for start, stop in ready)
-        return Third(low, high, (until - since) / 1e9, able / 1e9)
+
+        def shared(spans: Sequence[tuple[int, int]]) -> float:
+            return sum(max(0, min(until, stop) - max(since, start)) for start, stop in spans) / 1e9
+
+        return Third(low, high, (until - since) / 1e9, shared(quorum), shared(ready))
 
     return tuple(third(low, high) for low, high in pairwise(edges))
 
@@ -168,8 +209,8 @@ def _standing(recorded: Recorded, low: int, high: int) -> list[Receipt]:
     ]
 
 
-def quorum_left(members: Sequence[str], receipts: Iterable[Receipt]) -> bool:
-    """Return whether, under these faults, some member was up and could exchange packets with a majority of members."""
+def with_quorum(members: Sequence[str], receipts: Iterable[Receipt]) -> set[str]:
+    """Return the members that were up under these faults and could exchange packets with a majority of members."""
     standing = list(receipts)
     # If a fault also killed a successor, only its witness names it.
     down = {
@@ -187,8 +228,10 @@ def quorum_left(members: Sequence[str], receipts: Iterable[Receipt]) -> bool:
     def exchange(one: str, other: str) -> bool:
         return other not in drops[one] and one not in drops[other]
 
-    reached = (1 + sum(exchange(node, other) for other in up if other != node) for node in up)
-    return max(reached, default=0) > len(members) // 2
+    def reached(node: str) -> int:
+        return 1 + sum(exchange(node, other) for other in up if other != node)
+
+    return {node for node in up if reached(node) > len(members) // 2}
 
 
 @cache

@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 import sys
 from bisect import bisect_left, bisect_right
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Sequence
 from itertools import accumulate
 from typing import Any, Final
@@ -22,7 +22,7 @@ from typing import Any, Final
 from msgspec import structs
 
 from checker.per_key import by_key
-from harness.judge.fault_windows import Window, windows_of
+from harness.judge.fault_windows import Third, Window, windows_of
 from harness.judge.recorded import Recorded
 from harness.judge.went_on import went_on
 from harness.workloads.transactions import called
@@ -189,7 +189,7 @@ def _under_fault(recorded: Recorded, windows: Sequence[Window]) -> Check:
         )
     kinds = _kinds_short(recorded, alone, inside)
     thirds = _empty_thirds(recorded, alone, inside)
-    parts += [*kinds, *thirds]
+    parts += [*kinds, *thirds, *_exempt_thirds(recorded, alone)]
     lacking = bool(bare or kinds or thirds)
     met = not lacking and any(window.asked for window in windows)
     before = {} if met or lacking else _acknowledged_before(recorded, windows)
@@ -210,8 +210,12 @@ def _under_fault(recorded: Recorded, windows: Sequence[Window]) -> Check:
         less = f" of at least {needed} asked for, so nothing was shown" if number < needed else ""
         parts.append(f"{counted(number, 'write')} acknowledged before #{best}{less}")
     under = tuple(
-        WindowCount(w.id, w.fault, counts[w.id], 0 if w.together else enough[w.id], w.exempt) for w in windows
-    )
+        WindowCount(
+            id=w.id, fault=w.fault, ok=counts[w.id], least=0 if w.together else enough[w.id], exempt=w.exempt,
+            thirds=tuple(_why_exempt(third, recorded.plan.rate) for third in w.thirds),
+        )
+        for w in windows
+    )  # fmt: skip
     finding = UnderFault(faults=under, before={fault: number for fault, (number, _) in before.items()})
     return _gate("under-fault", met, asked, "; ".join(parts), finding)
 
@@ -256,6 +260,33 @@ def _empty_thirds(recorded: Recorded, windows: Sequence[Window], inside: dict[in
             elif missing := [kind for kind in due if kind not in begun]:
                 parts.append(f"no {' and no '.join(missing)} was ok in the {name} third of {window.describe()}")
     return _few(parts)
+
+
+def _why_exempt(third: Third, rate: float) -> str:
+    """Return the reason to require no ok operation in a third, or an empty string."""
+    if rate * third.ready_s >= TELLING:
+        return ""
+    if rate * third.seconds < TELLING:
+        return "too few operations were due"
+    return "no quorum was left" if rate * third.quorum_s < TELLING else "an election may have lasted as long"
+
+
+def _exempt_thirds(recorded: Recorded, windows: Sequence[Window]) -> list[str]:
+    """Name the thirds in which no operation had to be ok, and why, except where too few operations were due anyway."""
+    found = defaultdict[tuple[str, tuple[str, ...]], list[str]](list)
+    for window in windows:
+        why = defaultdict[str, list[str]](list)
+        for name, third in zip(_THIRDS, window.thirds, strict=False):
+            if recorded.plan.rate * third.seconds >= TELLING and (reason := _why_exempt(third, recorded.plan.rate)):
+                why[reason].append(name)
+        for reason, names in why.items():
+            found[reason, tuple(names)].append(f"#{window.id}")
+    return [
+        f"not asked of the {' and '.join(names)} third of {', '.join(ids[:_LISTED])}"
+        + (f" and {len(ids) - _LISTED} more" if len(ids) > _LISTED else "")
+        + f": {why}"
+        for (why, names), ids in found.items()
+    ]
 
 
 def under_way_in(operations: Iterable[Operation]) -> Callable[[int, int], bool]:

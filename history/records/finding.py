@@ -399,7 +399,8 @@ class OkCounts(Finding, frozen=True, kw_only=True):
 class WindowCount(Struct, frozen=True):
     """Number of ``ok`` operations under one fault, which must be at least ``least``.
 
-    ``exempt`` says why no minimum applies; it is empty if one does.
+    ``exempt`` says why no minimum applies; it is empty if one does.  ``thirds`` say the same of each third of a fault
+    that stood long enough.
     """
 
     id: int
@@ -407,6 +408,7 @@ class WindowCount(Struct, frozen=True):
     ok: int
     least: int
     exempt: str
+    thirds: tuple[str, ...] = ()
 
 
 class UnderFault(Finding, frozen=True, kw_only=True):

@@ -15,7 +15,7 @@ import pytest
 
 from harness.judge import fault_windows
 from harness.judge.damage import NONE
-from harness.judge.fault_windows import quorum_left, windows_of
+from harness.judge.fault_windows import led_since, windows_of, with_quorum
 from harness.judge.gates import required_count
 from harness.judge.judge import planted_bug_prefix
 from harness.judge.logs.committed_prefix import check_committed_prefix, falls
@@ -27,7 +27,7 @@ from harness.runstate import RunState
 from harness.systems.dledger.alarms import ALARMS
 from harness.systems.dledger.options import OPTIONS
 from history import Check, Counterexample, KeyVerdict, Operation, Probe, Receipt, Results
-from history.records.finding import Comeback, EntriesDeleted, Fall, TermForgotten, TwoLeaders
+from history.records.finding import Comeback, EntriesDeleted, Fall, TermForgotten, TwoLeaders, UnderFault
 from history.records.operations import UNAPPLIED
 from reports.words.of_nodes import fall_text
 from tests.support.harness.findings import only
@@ -622,7 +622,10 @@ def test_gate_under_fault_is_not_met_by_operations_at_the_begin_of_a_fault_alone
     assert check.verdict == "unknown"
     assert "no operation was under way in the second third of #0 kill-one (stood 15.0 to 25.0 s)" in check.seen
     assert "no operation was under way in the last third of #0" in check.seen
-    assert "the first third" not in check.seen
+    assert "in the first third" not in check.seen
+    assert check.seen.endswith(
+        "not asked of the first and second third of #0, #1, #2: an election may have lasted as long"
+    )
     throughout = spread((0, 10, "read"), (0, 10, "write"))
     assert under_fault(*THREE, operations=(*OPERATIONS, *throughout), plan=FAST).verdict == "valid"
 
@@ -661,6 +664,50 @@ def test_gate_under_fault_lets_an_election_take_its_time_while_clients_ask() -> 
     assert under_fault(*THREE, operations=(*OPERATIONS, *waiting, *after), plan=FAST).verdict == "valid"
     unasked = under_fault(*THREE, operations=(*OPERATIONS, *after), plan=FAST)
     assert "no operation was under way in the first third of #0" in unasked.seen
+
+
+def leads(node: str, begin: float, end: float, term: int = 1) -> list[Probe]:
+    """A node's answers, four a second, in which it leads."""
+    count = round((end - begin) * 4)
+    return [Probe(round((begin + n / 4) * S), node, role="leader", term=term) for n in range(count)]
+
+
+@pytest.mark.parametrize(
+    ("probes", "since"),
+    [
+        (leads("n2", 0, 70), 15.0),
+        (leads("n2", 18, 70), 18.0),
+        (leads("n2", 0, 16) + leads("n3", 18, 70, 2), 18.0),
+        # The old leader does not know that it was replaced; without a fresh claim nobody leads.
+        (leads("n1", 0, 70) + leads("n3", 18.125, 70, 2), 18.125),
+        (leads("n2", 0, 22), None),
+        # The node that leads is down, or nobody says that it leads.
+        (leads("n1", 0, 70), None),
+        ([], None),
+    ],
+)
+def test_since_when_a_node_with_a_quorum_led(probes: list[Probe], since: float | None) -> None:
+    ordered = sorted(probes, key=lambda probe: probe.time)
+    found = led_since(ordered, ("n1", "n2", "n3"), {"n2", "n3"}, 15 * S, 25 * S)
+    assert found == (None if since is None else round(since * S))
+
+
+def test_gate_under_fault_asks_of_the_second_third_too_where_probes_show_that_no_election_lasted() -> None:
+    """Of ten seconds nothing is served in the second third; elections need four."""
+    gap = spread((0, 3.3, "read"), (0, 3.3, "write"), (8, 10, "read"), (8, 10, "write"))
+    asked = spread((3.3, 8, "write"), outcome="fail")
+
+    def seen(probes: list[Probe]) -> Check:
+        ordered = tuple(sorted(probes, key=lambda probe: probe.time))
+        return under_fault(*THREE, operations=(*OPERATIONS, *gap, *asked), plan=FAST, probes=ordered)
+
+    check = seen(leads("n2", 0, 60))
+    assert check.verdict == "unknown"
+    assert "no operation was ok in the second third of #0 kill-one (stood 15.0 to 25.0 s)" in check.seen
+    (under,) = (one for one in check.findings if isinstance(one, UnderFault))
+    assert under.faults[0].thirds == ("an election may have lasted as long", "", "")
+    elections = [probe for begin in (15, 30, 45) for probe in leads("n2", begin + 4, begin + 14, begin)]
+    assert seen(elections).verdict == seen([]).verdict == "valid"
 
 
 def short(number: int) -> Receipt:
@@ -738,11 +785,11 @@ def test_quorums_are_counted_once_for_each_stretch_however_many_faults_overlap(m
     """A received run may have any number of faults, each over all the others."""
     calls = count()
 
-    def counted(members: Sequence[str], receipts: Iterable[Receipt]) -> bool:
+    def counted(members: Sequence[str], receipts: Iterable[Receipt]) -> set[str]:
         next(calls)
-        return quorum_left(members, receipts)
+        return with_quorum(members, receipts)
 
-    monkeypatch.setattr(fault_windows, "quorum_left", counted)
+    monkeypatch.setattr(fault_windows, "with_quorum", counted)
     many = tuple(receipt(id=n, started=(5 + n) * S // 4, stood=(5 + n) * S // 4, healed=45 * S) for n in range(60))
     assert len(windows_of(replace(good(), receipts=many))) == 60
     assert next(calls) <= 2 * 60 + 1
@@ -758,7 +805,7 @@ def test_quorums_are_counted_once_for_each_stretch_however_many_faults_overlap(m
     ids=["one cut off", "one link, one way", "everybody alone"],
 )
 def test_whether_a_partition_leaves_a_quorum(grudge: dict[str, list[str]], left: bool) -> None:
-    assert quorum_left(NODES, [receipt("partition", nodes=NODES, targets={"grudge": grudge})]) is left
+    assert bool(with_quorum(NODES, [receipt("partition", nodes=NODES, targets={"grudge": grudge})])) is left
 
 
 def test_a_quorum_is_one_of_the_members_whatever_else_is_up() -> None:
@@ -766,30 +813,30 @@ def test_a_quorum_is_one_of_the_members_whatever_else_is_up() -> None:
     halves = {"n1": ["n4", "n5"], "n2": ["n4", "n5"], "n3": ["n4", "n5"]}
     cut = [receipt("partition", nodes=NODES, targets={"grudge": halves})]
     names = ("n1", "n2", "n3", "n4", "n5")
-    assert quorum_left(names, cut)
-    assert not quorum_left(names[1:], cut)
-    assert quorum_left(names[1:], [receipt("kill-random-processes", nodes=("n1", "n2"))])
-    assert not quorum_left(names[1:], [receipt("kill-all", nodes=names[1:])])
+    assert with_quorum(names, cut)
+    assert not with_quorum(names[1:], cut)
+    assert with_quorum(names[1:], [receipt("kill-random-processes", nodes=("n1", "n2"))])
+    assert not with_quorum(names[1:], [receipt("kill-all", nodes=names[1:])])
 
 
 def test_two_faults_at_once_may_leave_no_quorum_where_each_does() -> None:
     cut = receipt("partition", id=1, nodes=NODES, targets={"grudge": {"n2": ["n3"]}})
-    assert quorum_left(NODES, [receipt("kill-leader")])
-    assert not quorum_left(NODES, [receipt("kill-leader"), cut])
+    assert with_quorum(NODES, [receipt("kill-leader")])
+    assert not with_quorum(NODES, [receipt("kill-leader"), cut])
 
 
 def test_a_successor_that_was_killed_is_down_though_it_was_no_target() -> None:
     names = ("n1", "n2", "n3", "n4", "n5")
     both = receipt("kill-leader-then-successor", nodes=("n1",), witness={"pids_gone": {"n1": 4, "n2": 5}})
     cut = receipt("partition", id=1, nodes=names, targets={"grudge": {"n3": ["n4", "n5"]}})
-    assert quorum_left(names, [both])
-    assert not quorum_left(names, [both, cut])
+    assert with_quorum(names, [both])
+    assert not with_quorum(names, [both, cut])
 
 
 def test_a_restart_of_one_node_after_another_leaves_a_quorum() -> None:
-    assert quorum_left(NODES, [receipt("restart-rolling", nodes=NODES)])
-    assert quorum_left(NODES, [receipt("rolling-kill", nodes=NODES)])
-    assert not quorum_left(NODES, [receipt("kill-all", nodes=NODES)])
+    assert with_quorum(NODES, [receipt("restart-rolling", nodes=NODES)])
+    assert with_quorum(NODES, [receipt("rolling-kill", nodes=NODES)])
+    assert not with_quorum(NODES, [receipt("kill-all", nodes=NODES)])
 
 
 def test_gate_under_fault_asks_nothing_of_a_fault_that_stood_for_less_than_an_election() -> None:
