@@ -38,6 +38,10 @@ FINAL_READS_S: Final = 10.0
 #: Extra seconds for each object: enough for a read through the log on a slow disk, or one forwarded to another node.
 FINAL_READ_EACH_S: Final = 0.1
 ASK_AGAIN_S: Final = 0.1
+#: If a run has at most this many keys, each is asked for before the cluster counts as recovered, which takes at most
+#: this long (s).
+FEW_KEYS: Final = 10
+KEYS_S: Final = 5.0
 
 
 class FinalPhase:
@@ -79,20 +83,27 @@ class FinalPhase:
         members, logless = self._run.system.members, self._run.probes.logless
         caught_up = [waiting_for(system, probes, members, one, committed_before, logless) for one in since]
         wanted = {*wants_of(workload, load.asked, self._nodes if clients_decide(system, probes) else ())}
-        load.served.clear()
+        # A key that is asked for in vain keeps the load going; one that was never served has nothing to come back to.
+        once, few = set(load.served_keys), len(load.keys) <= FEW_KEYS
+        for known in (load.served, load.asked_of_keys, load.served_keys):
+            known.clear()
 
         def recovered() -> bool:
             try:
                 met = {want for call in load.served for want in met_by(workload, call)}
-                return wanted <= met and all(done() for done in caught_up)
+                vain = (load.asked_of_keys & once) - load.served_keys
+                return wanted <= met and not vain and all(done() for done in caught_up)
             except Exception as error:  # noqa: BLE001 (a third party's rule may fail in any way, also in the judge)
                 self._run.state.warn(f"the system's own rule of recovery failed: {type(error).__name__}: {error}")
                 return False
 
         late = self._run.standstills.deadline(self._plan.recovery_time)
+        asked_enough = self._run.standstills.deadline(min(KEYS_S, self._plan.recovery_time))
         stream, homes = Stream(self._plan.rng("final load")), [worker.client.home for worker in load.workers]
         light = light_load(self._reads(), self._operations, workload.reads, homes, stream)
-        left = await follow(load, light, lambda: recovered() or late())
+        left = await follow(
+            load, light, lambda: (recovered() and (not few or once <= load.served_keys or asked_enough())) or late()
+        )
         self._operations = left_of(left)
         if not self._run.stopped() and recovered():
             self._run.reach(moment)

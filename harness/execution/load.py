@@ -12,12 +12,13 @@ from harness.errors import HarnessError
 from harness.execution.histogram import Histogram
 from harness.execution.standstills import Standstills
 from harness.generators import Context, Invocation
-from harness.judge.service import Call, was_granted
+from harness.judge.service import Call, Want, on_key, was_granted
 from harness.systems.law import LOST, Outcome
 from harness.workloads.transactions import called
 from history import Event, HistoryWriter
 from history.readers.transactions.columns import TXN
 from history.records.events import Phase
+from history.records.operations import was_served
 from history.records.writer import UnwritableError
 
 if TYPE_CHECKING:
@@ -98,6 +99,8 @@ class Load:
         self.keys: dict[str | int, None] = {}
         #: The calls (kind of operation and node) that completed, and those that the system served.
         self.asked, self.served = set[Call](), set[Call]()
+        #: Reads and changes on a key that completed, and those that the system served.
+        self.asked_of_keys, self.served_keys = set[Want](), set[Want]()
         #: How late each operation of the main phase was issued although its worker was free.
         self.late = Histogram()
         #: Latency of the ok operations of the main phase, from their invocation and from their intended time.
@@ -158,6 +161,7 @@ class Load:
         tally.completions[phase, f, type_] += 1
         call = called(f, invocation.value), event.node or client.home
         self.asked.add(call)
+        self._note_key(event, call)
         if type_ == "info":
             worker.process += len(self.workers)
             self._processes = tuple([worker.process for worker in self.workers])
@@ -179,6 +183,12 @@ class Load:
         except UnwritableError as error:
             why = f"its client's answer cannot be written to a history: {error}"
             return record(self._plan.under_test.law.outcome(LOST, invocation, home, why))
+
+    def _note_key(self, event: Event, call: Call) -> None:
+        if (want := on_key(self._plan.load, call[0], event.key)) is not None:
+            self.asked_of_keys.add(want)
+            if was_served(event.type, event.error):
+                self.served_keys.add(want)
 
     def _count_ok(self, invoked: Event, event: Event, call: Call) -> None:
         if was_granted(event.f, event.type, event.error, event.value):

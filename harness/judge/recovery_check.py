@@ -36,7 +36,7 @@ from harness.judge.recovery import (
     rule_of,
     silent_before,
 )
-from harness.judge.service import Service, Want, services_since, wants_of, wants_text
+from harness.judge.service import Service, Want, services_of_keys, services_since, wants_of, wants_text
 from harness.workloads.transactions import called
 from history import SECOND, Check, Operation, Verdict
 from history.metrics.awake_clock import AwakeClock, gaps
@@ -61,6 +61,7 @@ NEVER: Final = "never succeeded, so that there is nothing to come back to"
 UNDECLARED: Final = (
     "not served again, and the system does not declare whether every node serves its own clients (every_node_serves)"
 )
+DAMAGED: Final = "not served again, perhaps because of the file that we damaged"
 BRIEFLY: Final = "asked for in vain, but not for the whole time to recover"
 #: A violation at most this long (ns) before a node's last answer counts as lasting to the end, because the last answer
 #: itself is not judged.
@@ -157,7 +158,7 @@ def _found(
         return assess(probes, nodes, moment, services, committed_before, recorded.state.logless)
 
     def followed(moment: int, among: Sequence[Operation], wants: Sequence[Want]) -> Recovery:
-        services, unproven = _services(recorded, wants, moment, among)
+        services, unproven = _services(recorded, wants, moment, among, bool(refused))
         found = replace(assessed(moment, services), unproven=unproven, event=event, epoch_bits=system.epoch_bits)
         silent = silent_before(probes, nodes, moment) if event != RESTART else {}
         return replace(found, silent={node: clock.maybe_back(last) for node, last in silent.items()})
@@ -180,9 +181,12 @@ def _found(
 
 
 def _services(
-    recorded: Recorded, wants: Sequence[Want], moment: int, operations: Sequence[Operation]
+    recorded: Recorded, wants: Sequence[Want], moment: int, operations: Sequence[Operation], refused: bool
 ) -> tuple[dict[Want, Service], str]:
-    """Return how clients were served since a moment, and what cannot be held against the system, in words."""
+    """Return how clients were served since a moment, and what cannot be held against the system, in words.
+
+    If some node ``refused`` to start on a file that we damaged, that node alone may have served a key.
+    """
     load, system, limit = recorded.plan.load, recorded.plan.under_test, recorded.plan.recovery_time
     pause_s = min(PAUSE_S, limit / 4)
     found = services_since(moment, operations, load, round(pause_s * SECOND))
@@ -205,7 +209,35 @@ def _services(
             why.setdefault(BRIEFLY, []).append(want)
         else:
             services[want] = service
+    lost = _lost_keys(recorded, moment, operations, pause_s)
+    if lost and refused:
+        why[DAMAGED] = [*lost]
+    else:
+        services |= lost
     return services, "; ".join(f"{wants_text(left)} {reason}" for reason, left in why.items())
+
+
+def _lost_keys(recorded: Recorded, moment: int, operations: Sequence[Operation], pause_s: float) -> dict[Want, Service]:
+    """Return the reads and changes of registers that were served before a moment, and asked for in vain since then.
+
+    A register counts only if others are served.
+    """
+    load, enough = recorded.plan.load, round((recorded.plan.recovery_time - pause_s) * SECOND)
+    had = services_of_keys(0, recorded.operations, load)
+    found = services_of_keys(moment, operations, load, round(pause_s * SECOND))
+    sides_served = {_side_of(want) for want, one in found.items() if one.granted is not None}
+    return {
+        want: service
+        for want, service in found.items()
+        if service.granted is None
+        and had[want].granted is not None
+        and service.waited >= enough
+        and _side_of(want) in sides_served
+    }
+
+
+def _side_of(want: Want) -> str:
+    return want[0].partition(" ")[0]
 
 
 def _refusal_lines(refused: dict[str, Damage]) -> dict[str, str]:

@@ -1,9 +1,10 @@
 """Decide whether clients are served: what they must be served with, and from what time on they are.
 
 Availability is judged for each kind of operation, because a server that answers reads but refuses every write has not
-come back.  Two conditions are added to the workload's kinds.  Some change of any kind must succeed, because if nothing
-can be created, no add is ever requested without success.  And if nothing else shows that a node takes part, its own
-clients decide, separately for reads and for changes.
+come back.  Three conditions are added to the workload's kinds.  Some change of any kind must succeed, because if
+nothing can be created, no add is ever requested without success.  If nothing else shows that a node takes part, its own
+clients decide, separately for reads and for changes.  And each register must be served, because one of many may be
+lost.
 """
 
 from __future__ import annotations
@@ -19,12 +20,14 @@ from history import Operation
 from history.records.operations import is_refusal, was_served
 from history.records.text import and_listed
 
-#: Something to be served: operations of a kind (or "changes", of any kind) with no node, or "reads" or "changes" with
-#: the node whose own clients ask for them.
+#: Something to be served: operations of a kind (or "changes", of any kind, or "reads on k3") with no node, or "reads"
+#: or "changes" with the node whose own clients ask for them.
 Want: TypeAlias = tuple[str, str | None]
 #: The name of an operation (see :func:`called`), and the node that answered it or was asked.
 Call: TypeAlias = tuple[str, str | None]
 
+#: The models of objects that last as long as a run, each under a key of its own.
+LASTING: Final = ("register", "cas-register")
 CHANGES: Final = "changes"
 READS: Final = "reads"
 #: The first words of ok answers to operations on a lock that changed nothing.
@@ -69,6 +72,11 @@ def met_by(workload: Workload, call: Call) -> tuple[Want, ...]:
     return ((f, None), (side, None), (side, node))
 
 
+def on_key(workload: Workload, f: str, key: str | int | None) -> Want | None:
+    """Return what an operation on an object of its own asks for: reads or changes on its key; None for any other."""
+    return (f"{_side(workload, f)} on {key}", None) if key is not None and workload.model in LASTING else None
+
+
 def _side(workload: Workload, f: str) -> str:
     return READS if f in workload.reads else CHANGES
 
@@ -81,17 +89,45 @@ def services_since(
     Wants that nobody asked for are left out.  Clients that ask again within ``pause`` (ns) of an answer count as asking
     all the time; a longer gap does not count.
     """
+    return _fared(
+        (
+            (op, want, was_granted(op.f, op.outcome, op.error, op.result))
+            for op in operations
+            if op.invoked >= moment
+            for want in met_by(workload, (called(op.f, op.value), op.node))
+        ),
+        max((op.ended for op in operations), default=moment),
+        pause,
+    )
+
+
+def services_of_keys(
+    moment: int, operations: Sequence[Operation], workload: Workload, pause: int = 0
+) -> dict[Want, Service]:
+    """Return how the requests on each register fared, as ``services_since`` does.
+
+    An answer that refuses a change also shows that the register is served.
+    """
+    return _fared(
+        (
+            (op, want, was_served(op.outcome, op.error))
+            for op in operations
+            if op.invoked >= moment and (want := on_key(workload, called(op.f, op.value), op.key)) is not None
+        ),
+        max((op.ended for op in operations), default=moment),
+        pause,
+    )
+
+
+def _fared(found: Iterable[tuple[Operation, Want, bool]], end: int, pause: int) -> dict[Want, Service]:
+    """Return how each want fared, given the operations that asked for it and whether each succeeded."""
     asked: dict[Want, list[tuple[int, int]]] = {}
     granted: dict[Want, int] = {}
-    end = max((op.ended for op in operations), default=moment)
-    for op in operations:
-        if op.invoked < moment:
-            continue
+    for op, want, success in found:
         until = end if op.returned is None else op.returned
-        for want in met_by(workload, (called(op.f, op.value), op.node)):
-            asked.setdefault(want, []).append((op.invoked, until))
-            if was_granted(op.f, op.outcome, op.error, op.result):
-                granted[want] = min(granted.get(want, until), until)
+        asked.setdefault(want, []).append((op.invoked, until))
+        if success:
+            granted[want] = min(granted.get(want, until), until)
     return {
         want: Service(_covered(spans, granted.get(want, end), pause), granted.get(want))
         for want, spans in asked.items()

@@ -122,11 +122,11 @@ class Elements(Finding, frozen=True, kw_only=True):
 class Comeback(Finding, frozen=True, kw_only=True):
     """How the cluster recovered after its last heal; ``nodes`` are those at fault if it did not.
 
-    ``unserved`` are the kinds of operations (or "changes") that clients requested without success, and ``behind`` the
-    nodes that did not catch up.  With ``by_clients``, only clients show that the cluster is back: every kind of
-    operation was served again at ``served_ns``.  Otherwise each node must apply ``target``, the commit index of
-    ``leader_at_heal``: ``reached_ns`` is when it did, and ``applied`` the last index that it applied.  Times are in ns
-    since the run's start, and None if never or unknown.  ``seconds`` is how long the whole recovery took.
+    ``unserved`` are the kinds of operations (or "changes", or "reads on k3") that clients requested without success,
+    and ``behind`` the nodes that did not catch up.  With ``by_clients``, only clients show that the cluster is back:
+    every kind of operation was served again at ``served_ns``.  Otherwise each node must apply ``target``, the commit
+    index of ``leader_at_heal``: ``reached_ns`` is when it did, and ``applied`` the last index that it applied.  Times
+    are in ns since the run's start, and None if never or unknown.  ``seconds`` is how long the whole recovery took.
     ``last_commit_ns``, ``last_served_ns`` and ``end_ns`` (the end of the record) distinguish an outage from a replica
     that is behind.
     """

@@ -194,6 +194,21 @@ def test_a_node_that_never_catches_up_does_not_keep_the_run_from_its_end(tmp_pat
     assert scene.state.failures == []
 
 
+@pytest.mark.parametrize("dead", [True, False])
+def test_a_key_that_is_not_served_after_the_heal_is_asked_for_as_long_as_the_cluster_may_take(
+    tmp_path: Path, register: ToyRegister, dead: bool
+) -> None:
+    scene = Scene(tmp_path, register, replace(PLAN, recovery_time=1.0, client_timeout=0.1))
+    scene.state.on_reach = lambda moment: register.silent_keys.update({"k1"} if dead and moment == "healed" else ())
+    moments = scene.run().state.moments
+    asked = [
+        op for op in scene.operations if op.key == "k1" and moments["healed"] < op.invoked < moments["final-reads"]
+    ]
+    assert asked
+    assert ("recovered" in moments) is not dead
+    assert (asked[-1].invoked > moments["healed"] + 0.7e9) is dead
+
+
 def test_a_register_that_answers_nothing_gives_a_history_without_any_ok(
     tmp_path: Path, register: ToyRegister, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any, overload
 
@@ -319,6 +320,23 @@ def test_an_acknowledgement_of_what_was_never_applied_is_no_commit() -> None:
     swept = [replace(op, outcome="ok", error=UNAPPLIED) if op.phase == "final" else op for op in (*OPERATIONS, *vain)]
     check = check_of(replace(recorded(), operations=swept))
     assert (check.verdict, check.seen) == ("invalid", "no read and no write succeeded after the heal")
+
+
+def test_a_register_that_alone_is_not_served_has_not_come_back() -> None:
+    def on_k1(seconds: Iterable[int], before: str = "ok") -> Recorded:
+        vain = asked_in_vain(range(61, 122), "read")
+        kept = [replace(op, key="k1") for op in vain if op.invoked // S in seconds]
+        others = [operation(at + 0.5, f, phase="final") for at in range(65, 120, 5) for f in ("read", "write")]
+        had = operation(6, "read", key="k1", outcome=before)
+        return replace(recorded(), operations=(*OPERATIONS, had, *kept, *others))
+
+    lost = check_of(on_k1(range(61, 122)))
+    assert (lost.verdict, lost.seen) == ("invalid", "no reads on k1 succeeded after the heal")
+    assert check_of(on_k1(range(61, 70))).verdict == "valid"
+    assert check_of(on_k1([*range(61, 70), *range(90, 122)])).verdict == "valid"
+    assert check_of(on_k1(range(61, 122), before="fail")).verdict == "valid"
+    counter = on_k1(range(61, 122))
+    assert check_of(replace(counter, plan=replace(counter.plan, workload="set"))).verdict != "invalid"
 
 
 def test_a_time_in_which_clients_did_not_ask_is_not_held_against_the_system() -> None:
