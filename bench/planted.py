@@ -2,9 +2,9 @@
 
     python -m bench.planted [--runs 20] [--bugs skip-entry,vote-twice] [--cluster netns] [--store DIR]
 
-Every run is added to ``results.json`` in the store when it ends, and a later call continues from there.  Then the table
-in docs/planted-bugs.md is rewritten, or only printed if some bugs were left out.  A run in which the harness failed
-does not count and is repeated.  Runs that caught their bug are removed; the others stay in the store.
+Every run is added to ``bench/counts`` when it ends, and a later call continues from there.  Then the table in
+docs/planted-bugs.md is rewritten.  A run in which the harness failed does not count and is repeated.  Runs that caught
+their bug are removed; the others stay in the store.
 
 A series is named after its bug and, unless that is ``register``, its workload: ``apply-twice:set``.  The series
 ``none`` has no planted bug: it shows what 0.4.0's own defects look like in such runs.
@@ -13,13 +13,12 @@ A series is named after its bug and, unless that is ``register``, its workload: 
 from __future__ import annotations
 
 import argparse
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from bench.series import MAX_FAILURES, ROOT, Row, add_run, counts, known, options, write_table
+from bench.series import ROOT, Row, Series, extend, options, read_series, write_table
 from harness.systems.dledger import SYSTEM
 
 #: Each bug that the server can be made to have, and the checks that look for it.
@@ -90,23 +89,21 @@ def caught(bug: str, row: Row) -> bool:
     return bool(set(PLANTED_BUGS.get(bug, ())) & set(row.get("invalid", ())))
 
 
-def table(results: Mapping[str, Sequence[Row]]) -> str:
+def table(series: Mapping[str, Series]) -> str:
     """Return the table of docs/planted-bugs.md."""
     lines = [
         "| bug | version, workload | nemesis, seconds | check that must report it | caught | by which checks |",
         "| --- | --- | --- | --- | --- | --- |",
     ]
     for trial in TRIALS:
-        rows = [row for row in results.get(trial.name, ()) if counts(row)]
-        hits = sum(caught(trial.bug, row) for row in rows)
-        named = Counter(name for row in rows for name in row["invalid"])
-        by = ", ".join(f"`{name}` {count}" for name, count in named.most_common()) or "none"
+        mine = series.get(trial.name, Series())
+        by = mine.named_text() or "none"
         more = " ".join(trial.more)
         lines.append(
             f"| `{trial.bug}` | {trial.version}, {trial.workload}{f', `{more}`' if more else ''} "
             f"| {f'`{trial.nemesis}`' if trial.nemesis else 'none'}, {trial.seconds:g} s "
-            f"| {must_name(trial.bug)} | {f'{hits} of {len(rows)}' if rows else 'not run'} "
-            f"| {by if rows else ''} |"
+            f"| {must_name(trial.bug)} | {f'{mine.hits} of {mine.runs}' if mine.runs else 'not run'} "
+            f"| {by if mine.runs else ''} |"
         )
     return "\n".join(lines)
 
@@ -116,25 +113,24 @@ def must_name(bug: str) -> str:
     return " or ".join(f"`{name}`" for name in PLANTED_BUGS.get(bug, ())) or "no check"
 
 
-def make(trial: Trial, asked: argparse.Namespace, results: dict[str, list[Row]]) -> None:
-    """Run one bug until there are as many runs as requested, or too many runs failed."""
-    rows = results.setdefault(trial.name, [])
-    failures = 0
-    while sum(map(counts, rows)) < asked.runs and failures < MAX_FAILURES:
-        name, words = trial.name.replace(":", "-"), trial.words(asked.cluster)
-        row = add_run(rows, name, words, lambda row: caught(trial.bug, row), asked, results)
-        failures += not counts(row)
-        what = "harness failure" if not counts(row) else "caught" if caught(trial.bug, row) else "not caught"
-        print(f"{trial.name} seed {row['seed']}: {what}, {row.get('invalid')}, {row['seconds']} s", flush=True)
-
-
 def main() -> None:
     asked = options(__doc__, "bugs", [trial.name for trial in TRIALS], runs=20, of=Path(__file__), page=PAGE)
-    results: dict[str, list[Row]] = known(asked.results)
-    for trial in TRIALS:
-        if trial.name in asked.chosen:
-            make(trial, asked, results)
-    write_table(asked.page, COMMAND, table(results), complete=len(asked.chosen) == len(TRIALS))
+    series = read_series(asked.counts)
+    for trial in (one for one in TRIALS if one.name in asked.chosen):
+        make(trial, asked, series)
+    write_table(asked.page, COMMAND, table(series))
+
+
+def make(trial: Trial, asked: argparse.Namespace, series: dict[str, Series]) -> None:
+    """Run one bug until there are as many runs as requested, or too many runs failed."""
+    extend(
+        series,
+        trial.name,
+        lambda _: trial.words(asked.cluster),
+        asked,
+        intended=lambda row: caught(trial.bug, row),
+        names=lambda row: row["invalid"],
+    )
 
 
 if __name__ == "__main__":

@@ -4,23 +4,21 @@
 
 The programs are TOML files of ``examples``, in Python, Go and Node.  ``objects.toml`` is wrong with each of its planted
 bugs: it runs ``--runs`` times for a minute with the default options and one nemesis.  The right programs have no bug:
-they run twice as often, shorter, with a different nemesis each time.  Every run is added to ``results.json`` in the
-store when it ends, and a later call continues from there.  Then the tables in docs/planted-bugs.md are rewritten, or
-only printed if some programs were left out.  A wrong program is caught by a finding of the right kind; a right one is
-blamed by any run that is invalid.
+they run twice as often, shorter, with a different nemesis each time.  Every run is added to ``bench/counts`` when it
+ends, and a later call continues from there.  Then the tables in docs/planted-bugs.md are rewritten.  A wrong program is
+caught by a finding of the right kind; a right one is blamed by any run that is invalid.
 """
 
 from __future__ import annotations
 
 import argparse
 import subprocess
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from bench.series import MAX_FAILURES, ROOT, Row, add_run, counts, known, options, write_table
+from bench.series import ROOT, Row, Series, extend, options, read_series, write_table
 
 EXAMPLES: Final = ROOT / "examples"
 PAGE: Final = ROOT / "docs" / "planted-bugs.md"
@@ -98,58 +96,50 @@ RIGHT: Final = (
 )
 
 
-def table(results: Mapping[str, Sequence[Row]]) -> str:
+def table(series: Mapping[str, Series]) -> str:
     """Return the tables of docs/planted-bugs.md."""
     lines = [
         "| bug | workload | nemesis | must be reported | caught | findings and checks |",
         "| --- | --- | --- | --- | --- | --- |",
     ]
     for wrong in WRONG:
-        rows = [row for row in results.get(wrong.name, ()) if counts(row)]
-        hits = sum(map(wrong.is_as_intended, rows))
-        named = Counter(name for row in rows for name in {*row.get("kinds", ()), *row["invalid"]})
-        by = ", ".join(f"`{name}` {count}" for name, count in named.most_common())
+        mine = series.get(wrong.name, Series())
         must = " or ".join(f"`{name}`" for name in wrong.named_by)
-        caught = f"{hits} of {len(rows)}" if rows else "not run"
-        lines.append(f"| `{wrong.name}` | {wrong.workload} | `{wrong.nemesis}` | {must} | {caught} | {by} |")
+        caught = f"{mine.hits} of {mine.runs}" if mine.runs else "not run"
+        lines.append(
+            f"| `{wrong.name}` | {wrong.workload} | `{wrong.nemesis}` | {must} | {caught} | {mine.named_text()} |"
+        )
     lines += [
         "",
         "| correct program | nemeses | runs | valid | unknown | invalid |",
         "| --- | --- | --- | --- | --- | --- |",
     ]
     for right in RIGHT:
-        rows = [row for row in results.get(right.name, ()) if counts(row)]
-        verdicts = Counter(row["exit"] for row in rows)
+        mine = series.get(right.name, Series())
         few = (
             " and ".join(f"`{name}`" for name in right.nemeses) if right.nemeses == DAMAGE else str(len(right.nemeses))
         )
-        lines.append(f"| {right.name} | {few} | {len(rows)} | {verdicts[0]} | {verdicts[2]} | {verdicts[1]} |")
+        verdicts = " | ".join(str(mine.exits[code]) for code in "021")
+        lines.append(f"| {right.name} | {few} | {mine.runs} | {verdicts} |")
     return "\n".join(lines)
-
-
-def make(program: Wrong | Right, runs: int, asked: argparse.Namespace, results: dict[str, list[Row]]) -> None:
-    """Run one program until there are as many runs as requested, or too many runs failed."""
-    rows = results.setdefault(program.name, [])
-    failures = 0
-    while (done := sum(map(counts, rows))) < runs and failures < MAX_FAILURES:
-        words = [*program.words(done), "--no-spark", "--cluster", asked.cluster]
-        row = add_run(rows, program.name, words, program.is_as_intended, asked, results)
-        failures += not counts(row)
-        intended = "as intended" if counts(row) and program.is_as_intended(row) else "NOT AS INTENDED"
-        said = f"exit {row['exit']}, {intended}, {row.get('kinds')}, {row['seconds']} s"
-        print(f"{program.name} seed {row['seed']}: {said}", flush=True)
 
 
 def main() -> None:
     programs: tuple[Wrong | Right, ...] = (*WRONG, *RIGHT)
     asked = options(__doc__, "programs", [one.name for one in programs], runs=10, of=Path(__file__), page=PAGE)
-    results: dict[str, list[Row]] = known(asked.results)
+    series = read_series(asked.counts)
     HOLDER.parent.mkdir(parents=True, exist_ok=True)
     subprocess.run(["go", "build", "-o", HOLDER, EXAMPLES / "holder" / "server.go"], check=True)
-    for program in programs:
-        if program.name in asked.chosen:
-            make(program, asked.runs * (2 if isinstance(program, Right) else 1), asked, results)
-    write_table(asked.page, COMMAND, table(results), complete=len(asked.chosen) == len(programs))
+    for program in (one for one in programs if one.name in asked.chosen):
+        extend(
+            series,
+            program.name,
+            lambda run, program=program: [*program.words(run), "--no-spark", "--cluster", asked.cluster],
+            argparse.Namespace(**{**vars(asked), "runs": asked.runs * (2 if isinstance(program, Right) else 1)}),
+            intended=program.is_as_intended,
+            names=lambda row: {*row.get("kinds", ()), *row["invalid"]},
+        )
+    write_table(asked.page, COMMAND, table(series))
 
 
 if __name__ == "__main__":

@@ -1,4 +1,7 @@
-"""Run series of real runs whose results make a table of the docs.  A later call continues."""
+"""Run series of real runs whose results make a table of the docs.  A later call continues.
+
+What the runs of a series amount to is kept in ``bench/counts``, so that the tables can be made again without the runs.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,9 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
@@ -23,6 +28,69 @@ MAX_FAILURES: Final = 5
 
 #: The facts about one run that the table needs.
 Row = dict[str, Any]
+
+
+@dataclass
+class Series:
+    """What the runs of a series amount to: how often each exit code came, and each name of a finding or check.
+
+    ``hits`` counts the runs that went as intended.  Codes of the earliest runs may be missing.
+    """
+
+    runs: int = 0
+    hits: int = 0
+    exits: Counter[str] = field(default_factory=Counter)
+    named: Counter[str] = field(default_factory=Counter)
+
+    @classmethod
+    def of(cls, runs: int, hits: int, exits: Mapping[str, int], named: Mapping[str, int]) -> Series:
+        return cls(runs, hits, Counter(exits), Counter(named))
+
+    def add(self, row: Row, names: Iterable[str], *, hit: bool) -> None:
+        self.runs += 1
+        self.hits += hit
+        self.exits[str(row["exit"])] += 1
+        self.named.update(names)
+
+    def named_text(self) -> str:
+        return ", ".join(f"`{name}` {count}" for name, count in self.named.most_common())
+
+
+def read_series(path: Path) -> dict[str, Series]:
+    """Return the series in a file; none if there is no such file."""
+    return {name: Series.of(**one) for name, one in known(path).items()}
+
+
+def write_series(path: Path, series: Mapping[str, Series]) -> None:
+    """Write series, one a line."""
+    lines = (f"{json.dumps(name)}: {json.dumps(vars(one))}" for name, one in sorted(series.items()))
+    _replace(path, "{\n" + ",\n".join(lines) + "\n}\n")
+
+
+def extend(
+    series: dict[str, Series],
+    name: str,
+    words: Callable[[int], Sequence[str]],
+    asked: argparse.Namespace,
+    *,
+    intended: Callable[[Row], bool],
+    names: Callable[[Row], Iterable[str]],
+) -> None:
+    """Make runs of a series until there are as many as ``asked``, or too many fail; save the series after each run.
+
+    ``words`` returns the command line of a run by its number.  A run in which the harness failed does not count.
+    """
+    mine, failures = series.setdefault(name, Series()), 0
+    while mine.runs < asked.runs and failures < MAX_FAILURES:
+        seed = asked.seed + mine.runs + failures
+        row = run_once(words(mine.runs), seed, asked.store / f"{name.replace(':', '-')}-{seed}", intended)
+        if counts(row):
+            mine.add(row, names(row), hit=intended(row))
+            write_series(asked.counts, series)
+        else:
+            failures += 1
+        said = "harness failure" if not counts(row) else "as intended" if intended(row) else "NOT AS INTENDED"
+        print(f"{name} seed {seed}: exit {row['exit']}, {said}, {row.get('kinds')}, {row['seconds']} s", flush=True)
 
 
 def run_once(words: Sequence[str], seed: int, store: Path, as_expected: Callable[[Row], bool]) -> Row:
@@ -79,9 +147,13 @@ def counts(row: Row) -> bool:
 
 def save(path: Path, results: Mapping[str, Any] | Sequence[Row]) -> None:
     """Write the results atomically."""
+    _replace(path, json.dumps(results, indent=1, ensure_ascii=False) + "\n")
+
+
+def _replace(path: Path, text: str) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     part = path.with_suffix(".part")
-    part.write_text(json.dumps(results, indent=1, ensure_ascii=False) + "\n")
+    part.write_text(text)
     part.replace(path)
 
 
@@ -108,6 +180,7 @@ def options(doc: str | None, kind: str, names: Sequence[str], *, runs: int, of: 
     asked = parser.parse_args()
     asked.chosen = asked.chosen.split(",")
     asked.results = asked.store / "results.json"
+    asked.counts = ROOT / "bench" / "counts" / f"{of.stem}.json"
     if unknown := sorted(set(asked.chosen) - set(names)):
         parser.error(f"--{kind}: {', '.join(unknown)} is not among {', '.join(names)}")
     return asked
