@@ -28,6 +28,8 @@ A mark is a line that a healthy run never writes.  If every run writes such line
 - ``unless`` matches a line that must not exist; ``{group}`` in it stands for the text of a group.
 - ``workloads`` names the only workloads in which the defect shows.
 
+Where the date of a line decides, lines of a node whose clock a fault set are no marks.
+
 Lines of the cluster's own start, before the run's first operation, are not marks.  A line without a date is as old as
 the dated line before it in its file, or else as the first one after it; in a file without any dates, every line counts.
 """
@@ -47,6 +49,7 @@ from typing import Annotated, Any, Final, TypeAlias
 from msgspec import Meta, Struct
 
 from harness.errors import UsageError
+from harness.judge.clock_faults import sets_clock
 from history import RunFiles
 from history.node_logs import seconds_of
 from history.recording import Recording
@@ -102,19 +105,28 @@ class Defect(Struct, frozen=True, forbid_unknown_fields=True):
         if not self.lines:
             return True
         healed = max((receipt.get("healed") or 0 for receipt in receipts), default=0) / 1e9
+        astray = {
+            node
+            for receipt in receipts
+            if receipt.get("state") != "skipped" and sets_clock(str(receipt.get("fault")))
+            for node in receipt.get("nodes", ())
+        }
         objects = violation.objects if any(_OBJECT in one for one in self.lines) else ("",)
         return bool(objects) and all(
-            self._marks(one, violation, run, healed + self.after_heal_s) >= self.times for one in objects
+            self._marks(one, violation, run, healed + self.after_heal_s, astray) >= self.times for one in objects
         )
 
     def _struck(self, receipt: Mapping[str, Any], violation: Violation) -> bool:
         hit = receipt.get("state") == "installed" and receipt.get("fault") in self.faults
         return hit and (not violation.nodes or not {*violation.nodes}.isdisjoint(receipt.get("nodes", ())))
 
-    def _marks(self, an_object: str, violation: Violation, run: Recording, since: float) -> int:
+    def _marks(
+        self, an_object: str, violation: Violation, run: Recording, since: float, astray: Collection[str]
+    ) -> int:
         """Count the marks in the logs of the named nodes, or of all nodes if the expression itself contains the node.
 
-        If only marks after the heal count, count those from ``since`` on (s since the run's start).
+        If only marks after the heal count, count those from ``since`` on (s since the run's start).  The dates of the
+        nodes ``astray`` may be wrong.
         """
         every_node = sorted(path.name for path in run.files.nodes.glob("*") if path.is_dir())
         named = list(violation.nodes) or every_node
@@ -124,9 +136,8 @@ class Defect(Struct, frozen=True, forbid_unknown_fields=True):
         recorded = _Recorded(run)
 
         def counts(path: Path, number: int, line: str, groups: Mapping[str, str]) -> bool:
-            logged = seconds_of(line, recorded.started)
-            if logged is None:
-                dated = self.after_heal_s or LOG_END in groups
+            logged, dated = seconds_of(line, recorded.started), self.after_heal_s or LOG_END in groups
+            if logged is None or (dated and path.parent.name in astray):
                 return not dated and number >= recorded.lines_of_start(path)
             if logged < (since if self.after_heal_s else 0):
                 return False

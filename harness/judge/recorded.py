@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import logging
+import math
 import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
@@ -15,6 +16,7 @@ import msgspec
 
 from harness.clusters import netns_names
 from harness.errors import CheckError
+from harness.judge.clock_faults import sets_clock
 from harness.judge.damage import Damages, damages_of
 from harness.plan import Plan
 from harness.runstate import RunState
@@ -128,7 +130,7 @@ def read_recorded(run: RunFiles | Recording) -> Recorded:
         members=tuple(history.header.extra.get("members") or names),
         log_hits=log_hits(recording, names, alarms),
         files=files.nodes,
-        early_hits=early_hits(recording, damages_of(receipts, plan), alarms, history.header.started),
+        early_hits=early_hits(recording, damages_of(receipts, plan), alarms, history.header.started, receipts),
     )
 
 
@@ -174,13 +176,20 @@ def log_hits(run: Recording, nodes: tuple[str, ...], alarms: Iterable[Alarm]) ->
     return hits
 
 
-def early_hits(run: Recording, damages: Damages, alarms: Iterable[Alarm], started: str) -> dict[str, dict[str, int]]:
-    """Count the alarms that nodes logged before we damaged their files, by the dates of the lines."""
-    hits, known = dict[str, dict[str, int]](), tuple(alarms)
-    for node in damages.nodes:
-        until = min(damage.begin for damage in damages.of(node)) / 1e9
+def early_hits(
+    run: Recording, damages: Damages, alarms: Iterable[Alarm], started: str, receipts: Iterable[Receipt] = ()
+) -> dict[str, dict[str, int]]:
+    """Count the alarms that nodes logged before we damaged their files, by the dates of the lines.
 
-        def early(line: str, until: float = until) -> bool:
+    If a fault set a node's clock later, its dates show nothing.
+    """
+    hits, known = dict[str, dict[str, int]](), tuple(alarms)
+    clocks = [one for one in receipts if one.state != "skipped" and sets_clock(one.fault)]
+    for node in damages.nodes:
+        damaged = min(damage.begin for damage in damages.of(node))
+        dated = not any(node in one.nodes and (one.healed is None or one.healed > damaged) for one in clocks)
+
+        def early(line: str, until: float = damaged / 1e9 if dated else -math.inf) -> bool:
             logged = seconds_of(line, started)
             return logged is not None and logged < until
 

@@ -132,6 +132,11 @@ def test_a_line_that_counts_only_some_time_after_the_last_heal(
         {"fault": "kill-leader", "state": "installed", "healed": 10**9},
     ]
     assert one_a_second.explains(N3, read(run), receipts, ()) is known
+    # A node whose clock we set may have logged them before the heal.
+    clock = {"fault": "clock-skew", "state": "installed", "nodes": ["n1"], "healed": 10**9}
+    assert not one_a_second.explains(N3, read(run), [*receipts, clock], ())
+    skipped = {**clock, "state": "skipped"}
+    assert one_a_second.explains(N3, read(run), [*receipts, skipped], ()) is known
 
 
 def truncated(run: RunFiles, node: str, second: int, log_end: int) -> None:

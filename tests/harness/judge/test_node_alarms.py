@@ -253,3 +253,16 @@ def test_a_violation_that_stood_in_the_log_before_our_damage_is_not_excused_by_i
     assert check.seen == f"2 times {DESTROYED!r} on n2 (a data file was destroyed while truncating)"
     assert only(check, Alarms).notes[0].startswith(f"2 times {DESTROYED!r} on n2")
     assert check_of(replace(run, log_hits=hits)).verdict == "valid", "all of it may be of the damage"
+
+
+@pytest.mark.parametrize(("node", "healed", "early"), [("n2", 30, 0), ("n2", None, 0), ("n2", 15, 2), ("n1", 30, 2)])
+def test_dates_by_a_clock_that_we_set_do_not_show_that_a_line_stood_before_our_damage(
+    tmp_path: Path, node: str, healed: int | None, early: int
+) -> None:
+    lines = [f"2026-11-25 10:00:{second:02d},000 ERROR {DESTROYED}\n" for second in (5, 19, 21)]
+    (tmp_path / "nodes" / "n2").mkdir(parents=True)
+    (tmp_path / "nodes" / "n2" / "register.log").write_text("".join(lines))
+    run = replace(with_probes(probe(1)), receipts=(receipt(), damaged("n2", 20)))
+    clock = receipt("clock-skew", nodes=(node,), healed=healed and healed * S)
+    found = early_hits(Recording(tmp_path), damages_of(run.receipts, run.plan), run.alarms, STARTED, [clock])
+    assert found == {"n2": {DESTROYED: early} if early else {}}
