@@ -124,6 +124,19 @@ def table(series: Mapping[str, Series]) -> str:
     return "\n".join(lines)
 
 
+def make(program: Wrong | Right, asked: argparse.Namespace, series: dict[str, Series]) -> None:
+    """Run one program until there are as many runs as requested, or too many runs failed."""
+    runs = asked.runs * (2 if isinstance(program, Right) else 1)
+    extend(
+        series,
+        program.name,
+        lambda run: [*program.words(run), "--no-spark", "--cluster", asked.cluster],
+        argparse.Namespace(**{**vars(asked), "runs": runs}),
+        intended=program.is_as_intended,
+        names=lambda row: {*row.get("kinds", ()), *row["invalid"]},
+    )
+
+
 def main() -> None:
     programs: tuple[Wrong | Right, ...] = (*WRONG, *RIGHT)
     asked = options(__doc__, "programs", [one.name for one in programs], runs=10, of=Path(__file__), page=PAGE)
@@ -131,14 +144,7 @@ def main() -> None:
     HOLDER.parent.mkdir(parents=True, exist_ok=True)
     subprocess.run(["go", "build", "-o", HOLDER, EXAMPLES / "holder" / "server.go"], check=True)
     for program in (one for one in programs if one.name in asked.chosen):
-        extend(
-            series,
-            program.name,
-            lambda run, program=program: [*program.words(run), "--no-spark", "--cluster", asked.cluster],
-            argparse.Namespace(**{**vars(asked), "runs": asked.runs * (2 if isinstance(program, Right) else 1)}),
-            intended=program.is_as_intended,
-            names=lambda row: {*row.get("kinds", ()), *row["invalid"]},
-        )
+        make(program, asked, series)
     write_table(asked.page, COMMAND, table(series))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from time import process_time
 from typing import Final
 
 from checker.core.engine import PLAIN_SEARCH_CALLS
@@ -14,7 +15,8 @@ from history import KeyVerdict
 FIRST_MEMORY: Final = 8 << 20
 #: What they may hold in a small key after the deadline: about a thousand steps.
 LATE_MEMORY: Final = 256 << 10
-#: Small keys get no steps after this many times the deadline, because the steps of a user's model may take any time.
+#: Small keys get no steps after this many times the deadline in processor time, because the steps of a user's model
+#: may take any time.
 GRACE: Final = 10
 #: A key gets this long in the first round, however many keys there are.  Of ten thousand keys the even share is a few
 #: milliseconds, which is less than a busy machine may take away at any moment.
@@ -36,10 +38,10 @@ def in_turns(
 
     The deadline counts from ``started``, on the clock of the options.  A single key gets everything at once.
     """
+    began = process_time()
 
-    def left(times: int = 1) -> float | None:
-        used = options.clock() - started
-        return None if options.deadline_s is None else max(0.0, times * options.deadline_s - used)
+    def left() -> float | None:
+        return None if options.deadline_s is None else max(0.0, options.deadline_s - (options.clock() - started))
 
     def within(seconds: float | None) -> CheckOptions:
         return replace(options, deadline_s=seconds)
@@ -53,7 +55,8 @@ def in_turns(
         if seconds is not None and options.deadline_s is not None:
             share = max(LEAST_S, options.deadline_s / (2 * len(keys)))
             # One invalid key decides the whole, and its counterexamples may take longer than thousands of verdicts.
-            if size(key) <= PLAIN_SEARCH_CALLS and not invalid and left(GRACE):
+            steps = process_time() - began < GRACE * options.deadline_s
+            if size(key) <= PLAIN_SEARCH_CALLS and not invalid and steps:
                 seconds, memory = share, memory if seconds else LATE_MEMORY
             seconds = min(seconds, share)
         verdicts[key] = attempt(key, replace(within(seconds), memory_cap=min(options.memory_cap, memory)))

@@ -61,7 +61,7 @@ def text_operation(number: int) -> Operation:
     return Operation(0, f, None, asked, answered, "ok", 2 * number, 2 * number + 1, 2 * number, 2 * number + 1)
 
 
-def test_long_after_the_time_of_all_keys_is_over_the_next_key_gets_none() -> None:
+def test_long_after_the_time_of_all_keys_is_over_the_next_key_gets_none(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = Clock(2)
 
     class Slow(Model):
@@ -73,6 +73,7 @@ def test_long_after_the_time_of_all_keys_is_over_the_next_key_gets_none() -> Non
         Operation(0, "add", key, key, None, "ok", 2 * key, 2 * key + 1, 2 * key, 2 * key + 1) for key in (0, 1)
     ]
     clock.looks = 10**6
+    monkeypatch.setattr("checker.turns.process_time", clock)
     report = check([*operations], Slow(), deadline_s=1.9 / GRACE, clock=clock, proofs=False)
     assert [key.verdict for key in report.keys] == ["valid", "unknown"]
 

@@ -59,8 +59,15 @@ def test_hard_small_keys_get_no_more_than_their_steps_after_the_deadline() -> No
     assert world.decide(1.0) == ["valid", "valid", "valid", "unknown"]
 
 
-def test_steps_that_take_very_long_end_at_last() -> None:
-    assert World([0.9] * 20, size=PLAIN_SEARCH_CALLS).decide(1.0).count("valid") == 12
+def test_steps_that_take_very_long_end_at_last(monkeypatch: pytest.MonkeyPatch) -> None:
+    world = World([0.9] * 20, size=PLAIN_SEARCH_CALLS)
+    monkeypatch.setattr("checker.turns.process_time", lambda: world.now)
+    assert world.decide(1.0).count("valid") == 12
+
+
+def test_a_busy_machine_does_not_end_them() -> None:
+    """By a clock that runs fast; the processor has hardly been used."""
+    assert set(World([0.9] * 2000, size=PLAIN_SEARCH_CALLS).decide(60.0)) == {"valid"}
 
 
 def test_after_the_deadline_small_keys_end_with_the_first_invalid_one() -> None:
