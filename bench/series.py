@@ -50,7 +50,7 @@ class Series:
         self.runs += 1
         self.hits += hit
         self.exits[str(row["exit"])] += 1
-        self.named.update(names)
+        self.named.update(sorted(names))
 
     def named_text(self) -> str:
         return ", ".join(f"`{name}` {count}" for name, count in self.named.most_common())
