@@ -18,7 +18,8 @@ write that line or nothing is logged.  Defects are defined once, in TOML, and su
 A mark is a line that a healthy run never writes.  If every run writes such lines, their content decides:
 
 - A group ``(?P<log_end>…)`` says where a node's log ends after the event of the line.  The line counts only if this is
-  below what the same node had reported as committed before.  A log may be cut at any election, but never there.
+  below what the same node had reported as committed before, and since a fault last damaged its disk.  A log may be cut
+  at any election, but never there.
 - ``log`` may be several expressions, each for its own line.  They count together if groups of the same name have the
   same text in all lines.  Each line is prefixed with its node, as in ``n1: …``, so they can require the same node.
 - The group ``above`` must be a greater number than the group ``below``.
@@ -50,6 +51,7 @@ from msgspec import Meta, Struct
 
 from harness.errors import UsageError
 from harness.judge.clock_faults import sets_clock
+from harness.judge.damage import FAULTS
 from history import RunFiles
 from history.node_logs import seconds_of
 from history.recording import Recording
@@ -63,6 +65,8 @@ _PACKAGED: Final = Path(__file__).resolve().parents[1] / "files" / "suites"
 _TREE: Final = Path(__file__).resolve().parents[2] / "suites"
 #: The group of a mark that says where a log ends.
 LOG_END: Final = "log_end"
+#: The faults that may cut off the end of a node's log.
+CUTS: Final = (*FAULTS, "crash-random-nodes", "crash-all", "disk-error")
 _NODE: Final = "{node}"
 _OBJECT: Final = "{object}"
 Text: TypeAlias = Annotated[str, Meta(min_length=1)]
@@ -105,39 +109,31 @@ class Defect(Struct, frozen=True, forbid_unknown_fields=True):
         if not self.lines:
             return True
         healed = max((receipt.get("healed") or 0 for receipt in receipts), default=0) / 1e9
-        astray = {
-            node
-            for receipt in receipts
-            if receipt.get("state") != "skipped" and sets_clock(str(receipt.get("fault")))
-            for node in receipt.get("nodes", ())
-        }
+        recorded = _Recorded(run, receipts)
         objects = violation.objects if any(_OBJECT in one for one in self.lines) else ("",)
         return bool(objects) and all(
-            self._marks(one, violation, run, healed + self.after_heal_s, astray) >= self.times for one in objects
+            self._marks(one, violation, recorded, healed + self.after_heal_s) >= self.times for one in objects
         )
 
     def _struck(self, receipt: Mapping[str, Any], violation: Violation) -> bool:
         hit = receipt.get("state") == "installed" and receipt.get("fault") in self.faults
         return hit and (not violation.nodes or not {*violation.nodes}.isdisjoint(receipt.get("nodes", ())))
 
-    def _marks(
-        self, an_object: str, violation: Violation, run: Recording, since: float, astray: Collection[str]
-    ) -> int:
+    def _marks(self, an_object: str, violation: Violation, recorded: _Recorded, since: float) -> int:
         """Count the marks in the logs of the named nodes, or of all nodes if the expression itself contains the node.
 
-        If only marks after the heal count, count those from ``since`` on (s since the run's start).  The dates of the
-        nodes ``astray`` may be wrong.
+        If only marks after the heal count, count those from ``since`` on (s since the run's start).
         """
+        run = recorded.run
         every_node = sorted(path.name for path in run.files.nodes.glob("*") if path.is_dir())
         named = list(violation.nodes) or every_node
         searched = every_node if any(_NODE in one for one in self.lines) else [n for n in named if n in every_node]
         words = {_NODE: f"(?:{'|'.join(map(re.escape, named))})", _OBJECT: re.escape(an_object)}
         patterns = [re.compile(_filled(one, words)) for one in self.lines]
-        recorded = _Recorded(run)
 
         def counts(path: Path, number: int, line: str, groups: Mapping[str, str]) -> bool:
             logged, dated = seconds_of(line, recorded.started), self.after_heal_s or LOG_END in groups
-            if logged is None or (dated and path.parent.name in astray):
+            if logged is None or (dated and path.parent.name in recorded.astray):
                 return not dated and number >= recorded.lines_of_start(path)
             if logged < (since if self.after_heal_s else 0):
                 return False
@@ -173,17 +169,21 @@ class Defects(Struct, forbid_unknown_fields=True):
 class _Recorded:
     """The start of a run, and what its nodes had reported as committed by a given time."""
 
-    def __init__(self, run: Recording) -> None:
+    def __init__(self, run: Recording, receipts: Sequence[Mapping[str, Any]]) -> None:
         """Read when the run started.  Raises OSError, or FormatError for files that cannot be read."""
         self.started = run.header.started
-        self._run = run
+        stood = [one for one in receipts if one.get("state") != "skipped"]
+        self._cuts = [one for one in stood if one.get("fault") in CUTS]
+        #: The nodes whose clocks a fault set, so that the dates of their lines may be wrong.
+        self.astray = {node for one in stood if sets_clock(str(one.get("fault"))) for node in one.get("nodes", ())}
+        self.run = run
         self._lines_of_start: dict[Path, float] = {}
 
     def lines_of_start(self, path: Path) -> float:
         """Return how many lines at the head of a log belong to the cluster's own start, as far as dates show."""
         if path not in self._lines_of_start:
             early, lines = False, 0.0
-            for number, line in enumerate(self._run.lines_of(path)):
+            for number, line in enumerate(self.run.lines_of(path)):
                 logged = seconds_of(line, self.started)
                 if logged is not None and logged >= 0:
                     lines = number if early else 0
@@ -197,14 +197,23 @@ class _Recorded:
     @cached_property
     def _probes(self) -> dict[str, list[tuple[float, int]]]:
         found: dict[str, list[tuple[float, int]]] = {}
-        for probe in self._run.probes:
+        for probe in self.run.probes:
             if probe.answered:
                 found.setdefault(probe.node, []).append((probe.time / 1e9, probe.committed))
         return found
 
     def committed_above(self, node: str, logged: float, log_end: int) -> bool:
-        """Return whether the node had reported a commit index above ``log_end`` before the time ``logged`` (s)."""
-        return any(committed > log_end for time, committed in self._probes.get(node, ()) if time < logged)
+        """Return whether the node had reported a commit index above ``log_end`` before the time ``logged`` (s).
+
+        A report before a fault that may have cut off the end of its log does not count.
+        """
+        healed = [
+            math.inf if one.get("healed") is None else one["healed"] / 1e9
+            for one in self._cuts
+            if node in one.get("nodes", ()) and (one.get("started") or 0) / 1e9 <= logged
+        ]
+        since = max(healed, default=-math.inf)
+        return any(committed > log_end for time, committed in self._probes.get(node, ()) if since <= time < logged)
 
 
 #: A line that matches one expression of a mark: its file and number, and its groups.

@@ -175,6 +175,28 @@ def test_a_truncation_of_what_was_not_committed_there_is_an_election_like_any_ot
     assert not deleted_logs.explains(DELETED, read(run), (), {DELETED.kind})
 
 
+@pytest.mark.parametrize(
+    ("fault", "nodes", "started", "healed", "known"),
+    [
+        ("file-truncate", ["n3"], 10, 18, True),
+        ("file-truncate", ["n3"], 10, 19.5, False),
+        ("crash-random-nodes", ["n3"], 10, None, False),
+        ("crash-random-nodes", ["n3"], 21, 30, True),
+        ("crash-random-nodes", ["n2"], 10, 19.5, True),
+        ("kill-random-processes", ["n3"], 10, 19.5, True),
+    ],
+)
+def test_what_a_node_had_committed_before_a_fault_cut_its_log_is_nothing_that_a_defect_deleted(
+    run: RunFiles, fault: str, nodes: list[str], started: int, healed: float | None, known: bool
+) -> None:
+    deleted_logs = read_defects(SUITES / "defects" / "dledger.toml")["deleted-logs"]
+    truncated(run, "n3", 20, 40)
+    committed(run, "n3", 19, 90)
+    cut = {"fault": fault, "state": "installed", "nodes": nodes, "started": started * 10**9}
+    receipts = [{**cut, "healed": healed and round(healed * 10**9)}]
+    assert deleted_logs.explains(DELETED, read(run), receipts, {DELETED.kind}) is known
+
+
 def test_where_no_node_was_probed_no_truncation_is_known_to_cut_off_what_was_committed(run: RunFiles) -> None:
     deleted_logs = read_defects(SUITES / "defects" / "dledger.toml")["deleted-logs"]
     truncated(run, "n3", 20, 40)
