@@ -10,6 +10,7 @@
 ``service``             the kinds of operations that clients must be served, and when they were
 ``node_alarms``         alarms in the nodes' logs and answers
 ``system_checks``       the checks that a system brings with it
+``clock_faults``        faults that set the clocks by which nodes date their logs
 ``damage``              what our faults destroyed, and what that excuses
 ``answers_by_process``  answers of a node that come from one process
 ``fault_figures``       what each fault cost
