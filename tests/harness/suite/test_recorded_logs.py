@@ -2,7 +2,8 @@
 
 ``recorded_logs`` has extracts of runs of 26 to 28 November 2026: of each node's logs the lines that an expression of a
 defect might be about, shortened, and of bookies those of some ledgers.  Those of ``bookkeeper-…-healthy`` are ledgers
-that were fenced while adds were in flight, and closed where a recovery settled.
+that were fenced while adds were in flight, and closed where a recovery settled.  ``dledger-0.3.2-disks-healthy`` has
+bit flips, a power cut and disk errors, without n1: its disk was full while it led, which it never got over.
 """
 
 from __future__ import annotations
