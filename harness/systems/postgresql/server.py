@@ -52,8 +52,12 @@ def settings(node: Machine, setup: Setup) -> dict[str, str]:
     """
     wait_for = int(setup.options["synchronous_standbys"])
     names = ", ".join(f'"{one.name}"' for one in servers(setup))
+    # Before it recovers, the server syncs its thousand files one by one, which took up to 7 s on a busy disk.  From 14
+    # on it can sync the file system instead, which is the node's own.
+    once = {"recovery_init_sync_method": "syncfs"} if int(setup.version.partition(".")[0]) >= 14 else {}
     return {
         **_SETTINGS,
+        **once,
         "listen_addresses": node.address,
         "port": str(PORT),
         "hba_file": f"{node.home}/pg_hba.conf",
