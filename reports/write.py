@@ -18,9 +18,8 @@ from reports.story.diagnosis import diagnosis_of
 from reports.story.planted_bug import grouped, led_by
 from reports.style.wording import Wording, by_values
 from reports.text import brief, junit, terminal
-from reports.text.summary import render_summary
 
-__all__ = ["Story", "prepared", "render_brief", "render_run", "render_summary", "story_of", "write_all", "write_report"]
+__all__ = ["Story", "prepared", "render_brief", "render_run", "story_of", "write_all", "write_report"]
 
 
 #: A run, given by its files, its recording, or the result of :func:`prepared`.
@@ -69,9 +68,11 @@ def story_of(run: Source, wording: Wording = by_values) -> Story:
     return Story(tuple(headlines), found.step if found else "")
 
 
-def render_run(run: Source, columns: int = 80, *, colour: bool = False, wording: Wording = by_values) -> str:
-    """Render the essentials of a run for a terminal with ``columns`` columns.  Needs no results."""
-    return terminal.render(prepared(run, wording), columns, colour=colour)
+def render_run(
+    run: Source, columns: int = 80, *, colour: bool = False, page: bool = True, wording: Wording = by_values
+) -> str:
+    """Render all texts and tables of a run in ``columns`` columns; with ``page``, name its page.  Needs no results."""
+    return terminal.render(prepared(run, wording), columns, colour=colour, page=page)
 
 
 def render_brief(

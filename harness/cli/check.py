@@ -133,13 +133,12 @@ def _check_run(files: RunFiles, store: Path, start: dict[str, Any], *, spark: bo
             if session is not None:
                 session.stop()
         results = conclusion.results
-        text, prepared = screen_of(recording, conclusion, progress.columns, colour=progress.coloured)
-        progress.result(text)
+        progress.result(screen_of(conclusion, progress.columns, colour=progress.coloured))
         if conclusion.unwritten is not None:
             progress.say(f"harness failure: not written: {conclusion.unwritten}")
         else:
             with progress.step("drawing the page"):
-                drawn = draw(recording, prepared)
+                drawn = draw(recording, conclusion.drawn)
             progress.warn(drawn.warnings)
             if files.report in drawn.paths:
                 progress.result(f"report: {files.report}")
@@ -182,7 +181,7 @@ def _check_files(paths: Sequence[str], asked: FileCheckOptions, *, as_json: bool
     if as_json:
         _print_json(answers)
     else:
-        from reports.text.summary import table
+        from reports.text.parts import table
 
         click.echo(table(rows, right=(1, 3), indent=""))
     return worst_code(codes)

@@ -292,15 +292,12 @@ class Run:
             self.results = results = conclusion.results
             verdict = results.verdict
             verdict_s = self._since_the_end()
-            columns, coloured = self._progress.columns, self._progress.coloured
-            with self._progress.step("summing up"):
-                text, prepared = screen_of(recording, conclusion, columns, colour=coloured)
-            self._progress.result(text)
+            self._progress.result(screen_of(conclusion, self._progress.columns, colour=self._progress.coloured))
             if conclusion.unwritten is not None:
                 self._fail(conclusion.unwritten)
                 return exit_code(verdict, results.harness_failure)
             with self._progress.step("drawing the page"):
-                drawn = draw(recording, prepared)
+                drawn = draw(recording, conclusion.drawn)
             self._progress.warn(drawn.warnings)
             add_to_index(recording, self._store)
             report_s = self._since_the_end()

@@ -49,6 +49,8 @@ log = logging.getLogger("harness.judge.conclude")
 
 #: The beginning of the warning that Spark was requested but did not judge.
 WITHOUT_SPARK: Final = "judged without Spark, by the same functions"
+#: Width of ``summary.txt``.
+FILE_COLUMNS: Final = 120
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,8 +58,8 @@ class Conclusion:
     """The results of a run and how they were obtained.
 
     ``unwritten`` is why not everything could be written into the run's directory.  ``spark`` says that Spark made the
-    tables; if Spark failed on the way, this process made them.  ``drawn`` is the input of the headlines, for
-    :func:`draw`; None if there are no headlines.
+    tables; if Spark failed on the way, this process made them.  ``drawn`` is the input of the texts, for :func:`draw`;
+    None if it could not be prepared.
     """
 
     results: Results
@@ -85,6 +87,7 @@ def conclude(run: Recording, session: Callable[[], SparkSession] | None) -> Conc
         raise CheckError(f"{run.files.root} is not a complete run: {error.filename} is missing") from None
     log.info("seconds: %s", timings)
     results = _with_failure(judge(recorded, tables.key_verdicts, tables.faults, timings), unwritten)
+    warnings: list[str] = []
     drawn = None
     if any(check.verdict == "invalid" for check in results.checks):
         run.conclude(results.to_json())
@@ -92,19 +95,21 @@ def conclude(run: Recording, session: Callable[[], SparkSession] | None) -> Conc
         if known is not None:
             results = replace(results, known_defects=known[0], not_known=known[1])
             run.conclude(results.to_json())
-        drawn = _try("the headlines", lambda: _prepared(run), [])
+        drawn = _try("the headlines", lambda: _prepared(run), warnings)
         results = replace(results, **_headlines(drawn))
     content = json_bytes(results.to_json())
     run.conclude(results.to_json(), content)
     try:
         with replacing(run.files.root, run.files.results, sync=True) as file:
             file.write(content)
-        write_below(
-            run.files.root, run.files.summary, f"{_summary_of(run, results)}\n".encode(errors="backslashreplace")
-        )
     except (OSError, UnsafeFileError) as error:
-        unwritten = unwritten or error
-        results = _with_failure(results, error)
+        unwritten, results = unwritten or error, _with_failure(results, error)
+    drawn = drawn or _try("summary.txt", lambda: _prepared(run), warnings)
+    text = _text_of(drawn, results, warnings, FILE_COLUMNS)
+    try:
+        write_below(run.files.root, run.files.summary, f"{text}\n".encode(errors="backslashreplace"))
+    except (OSError, UnsafeFileError) as error:
+        unwritten, results = unwritten or error, _with_failure(results, error)
     return Conclusion(results, unwritten, by_spark, drawn)
 
 
@@ -137,31 +142,28 @@ def _headlines(drawn: Drawn | None) -> dict[str, Any]:
     return {} if found is None else found._asdict()
 
 
-def screen_of(run: Recording, conclusion: Conclusion, columns: int | None, *, colour: bool) -> tuple[str, Drawn | None]:
-    """Return one screen of text about a judged run, and the data computed for it, from which its page can be drawn."""
-    warnings: list[str] = []
-    drawn = conclusion.drawn or _try("the summary", lambda: _prepared(run), warnings)
-
-    def render() -> str:
-        import reports
-
-        return reports.render_brief(drawn or run, columns or 80, colour=colour, page=False).rstrip()
-
-    text = _try("the summary", render, warnings)
-    return _or_sentence(text, conclusion.results, warnings), drawn
+def screen_of(conclusion: Conclusion, columns: int | None, *, colour: bool) -> str:
+    """Return one screen of text about a judged run."""
+    drawn, results = conclusion.drawn, conclusion.results
+    return _text_of(drawn, results, [], columns or 80, colour=colour, brief=True)
 
 
-def _summary_of(run: Recording, results: Results) -> str:
-    """Return the text of ``summary.txt``."""
-    warnings: list[str] = []
-    text = _try("summary.txt", lambda: _render_summary(run, results), warnings)
-    return _or_sentence(text, results, warnings)
+def _text_of(
+    drawn: Drawn | None,
+    results: Results,
+    warnings: list[str],
+    columns: int,
+    *,
+    colour: bool = False,
+    brief: bool = False,
+) -> str:
+    """Return a text about a run; if it cannot be rendered, the verdict's sentence and why."""
+    import reports
 
-
-def _or_sentence(text: str | None, results: Results, warnings: list[str]) -> str:
-    if text is None:
-        text = f"{results.verdict}: {results.sentence}\n" + "".join(f"warning: {warning}\n" for warning in warnings)
-    return str(text).rstrip()
+    render = reports.render_brief if brief else reports.render_run
+    text = drawn and _try("the summary", lambda: render(drawn, columns, colour=colour, page=False), warnings)
+    sentence = f"{results.verdict}: {results.sentence}\n" + "".join(f"warning: {warning}\n" for warning in warnings)
+    return str(text or sentence).rstrip()
 
 
 def draw(run: Recording, drawn: Drawn | None = None, *, plots: bool = False) -> ReportOutcome:
@@ -250,12 +252,6 @@ def _timed(timings: dict[str, float], name: str) -> Iterator[None]:
         yield
     finally:
         timings[name] = round(time.monotonic() - started, 3)
-
-
-def _render_summary(run: Recording, results: Results) -> str:
-    import reports
-
-    return reports.render_summary(results.to_json(), None, run.plan, wording_of(run), run.state)
 
 
 def _try(what: str, action: Callable[[], Any], warnings: list[str]) -> Any:

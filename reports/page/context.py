@@ -6,7 +6,7 @@ A part that cannot be made is left out and named in the run's notes.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from typing import Any, Final, TypeAlias
 from urllib.parse import quote, urlencode
@@ -58,7 +58,7 @@ from reports.story.planted_bug import (
 from reports.story.scope import scope_of
 from reports.style.format import compact, lead, leaves, one_line, short
 from reports.text import recovery as recovery_text
-from reports.text.summary import known_text
+from reports.text.parts import known_text
 
 _Part: TypeAlias = Callable[[str, Callable[[], Any], Any], Any]
 
@@ -179,7 +179,7 @@ def charts_context(drawn: Drawn) -> dict[str, Any]:
         "slower": part("outages", lambda: slower_of(drawn), {}),
         "calm_s": CALM_S,
         "back": {w.id: recovery_text.way_back(asdict(w), asked=bool(w.asked)) for w in drawn.windows},
-        "costs": part("recovery figures", lambda: costs_of(drawn), []),
+        "costs": part("recovery figures", lambda: recovery_text.costs_of(drawn), []),
         "topologies": part("topology", lambda: topologies_of(drawn), []),
         "does": summaries_of(drawn.windows),
     }
@@ -263,30 +263,6 @@ def facts_of(run: Run) -> list[tuple[str, str]]:
         ("length", f"{run.end / 1e9:.1f} s" if run.recorded else ""),
     ]
     return [(title, compact(value) if isinstance(value, list | dict) else str(value)) for title, value in rows if value]
-
-
-def costs_of(drawn: Drawn) -> list[tuple[str, list[tuple[str, ...]]]]:
-    """Return what faults cost, by kind of operation, by node and by fault: (title, rows including a head)."""
-    run = drawn.run
-    windows = [window for window in run.results.get("windows", ()) if "fault" in window]
-    own = [asdict(window) for window in drawn.windows]
-    found = [
-        ("By kind of operation", recovery_text.kinds_of(own)),
-        (
-            "Caught up with what the leader had committed at the heal, ms after it",
-            recovery_text.nodes_of(windows, run.epoch_bits),
-        ),
-        (
-            "By fault, over its windows: least / median / most",
-            [] if is_cut(run) else recovery_text.faults_of(_mapping(run, "fault_figures")),
-        ),
-    ]
-    return [(title, rows) for title, rows in found if rows]
-
-
-def _mapping(run: Run, name: str) -> Mapping[str, Any]:
-    found = run.results.get(name)
-    return found if isinstance(found, Mapping) else {}
 
 
 def marked_text(drawn: Drawn) -> str:

@@ -15,7 +15,7 @@ from reports.story.diagnosis import diagnosis_of
 from reports.story.planted_bug import failed_beside, grouped, longer, meaning_of, try_again, verdict_shown, word_of
 from reports.story.scope import scope_of
 from reports.style.format import lead, one_line, printable
-from reports.text.summary import MARKS, Paint, known_text, wrapped
+from reports.text.parts import MARKS, Paint, known_text, wrapped
 from reports.text.terminal import columns_of, painted, sparklines
 
 #: Maximum number of lines; on a narrow terminal, wrapping may add more.

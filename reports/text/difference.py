@@ -16,7 +16,7 @@ from reports.errors import Notes
 from reports.load.run import tidy
 from reports.load.run_row import RunRow, row_of
 from reports.style.format import leaves, number, one_line, printable
-from reports.text.summary import table
+from reports.text.parts import table
 
 Pair: TypeAlias = tuple[Any, Any]
 

@@ -3,15 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from typing import Any, Final
 
 from history.metrics.recovery import never_recovered, too_few
+from reports.analysis.findings import Drawn
+from reports.load.cut_record import is_cut
 from reports.style.format import index, milliseconds, number, one_line, seconds
 
 Rows = list[tuple[str, ...]]
 
 NEVER: Final = "never"
 TOO_FEW: Final = "too few to tell"
+
+
+def costs_of(drawn: Drawn) -> list[tuple[str, Rows]]:
+    """Return what faults cost, by kind of operation, by node and by fault: (title, rows including a head)."""
+    run = drawn.run
+    windows = [window for window in run.results.get("windows", ()) if "fault" in window]
+    figures = run.results.get("fault_figures")
+    known = {} if is_cut(run) or not isinstance(figures, Mapping) else figures
+    tables = [
+        ("By kind of operation", kinds_of([asdict(window) for window in drawn.windows])),
+        ("Caught up with what the leader had committed at the heal, ms after it", nodes_of(windows, run.epoch_bits)),
+        ("By fault, over its windows: least / median / most", faults_of(known)),
+    ]
+    return [(title, rows) for title, rows in tables if rows]
 
 
 def way_back(row: Mapping[str, Any], *, asked: bool | None = None) -> tuple[str, str]:

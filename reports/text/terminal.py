@@ -42,12 +42,11 @@ from reports.style.format import number, one_line, printable, seconds
 from reports.style.wording import Wording
 from reports.text import recovery as recovery_text
 from reports.text import text_diagram
-from reports.text.summary import MIN_COLUMNS, Paint, check_lines, figures_text, known_text, spark, table, wrapped
+from reports.text.parts import MIN_COLUMNS, Paint, check_lines, figures_text, known_text, spark, table, wrapped
 
 MAX_COLUMNS: Final = 160
-MAX_EXAMPLES: Final = 2
+MAX_EXAMPLES: Final = 3
 MAX_MOMENTS: Final = 4
-MAX_FAULTS: Final = 20
 #: Explains the words that tables, gates and sentences use for the moments of a fault.
 STANDS: Final = (
     "begun: its first command; it stands from when all of it is in place until its healing begins; healed: all undone; "
@@ -60,8 +59,11 @@ _CODES: Final = {
 }  # fmt: skip
 
 
-def render(drawn: Drawn, columns: int = 80, *, colour: bool = False) -> str:
-    """Render in at most ``columns`` (kept between 60 and 160) characters per line; only commands may be longer."""
+def render(drawn: Drawn, columns: int = 80, *, colour: bool = False, page: bool = True) -> str:
+    """Render in at most ``columns`` (kept between 60 and 160) characters per line; only commands may be longer.
+
+    With ``page``, name the run's page, if it has one.
+    """
     columns, paint, run = columns_of(columns), painted(colour=colour), drawn.run
     parts: list[tuple[str, Callable[[], str]]] = [
         ("verdict", lambda: _verdict(drawn, columns, paint)),
@@ -70,11 +72,12 @@ def render(drawn: Drawn, columns: int = 80, *, colour: bool = False) -> str:
         ("findings about nodes", lambda: _invariant_violations(drawn, columns, paint)),
         ("recovery", lambda: _recovery(drawn, columns, paint)),
         ("faults", lambda: _faults(drawn, columns, paint)),
+        ("recovery figures", lambda: _costs(drawn, columns, paint)),
         ("outages", lambda: _outages(run, columns, paint)),
         ("sparklines", lambda: sparklines(drawn, columns, paint)),
         ("operations", lambda: _counts(run)),
         ("seconds spent", lambda: figures_text(run.results.get("timings") or {})),
-        ("commands", lambda: _commands(run, paint)),
+        ("commands", lambda: _commands(run, paint, page=page)),
     ]
     texts = [run.notes.attempt(name, make, "") for name, make in parts]
     warnings = [*run.notes.warnings, *run.results.get("warnings", ())]
@@ -206,31 +209,38 @@ def _nodes(window: FaultWindow) -> str:
 def _faults(drawn: Drawn, columns: int, paint: Paint) -> str:
     if not drawn.windows:
         return ""
-    head = ("#", "fault", "leader", "begun s", "healed s", "before", "during", "after", "gap s", "back ms")
-    rows = [_fault(window) for window in drawn.windows[:MAX_FAULTS]]
-    text = _fault_table(head, rows, columns)
-    left = len(drawn.windows) - len(rows)
-    more = f"\n {left} more" if left else ""
-    said = [*late_of(drawn.run).items(), *_measured(drawn.windows[:MAX_FAULTS])]
-    more += "".join(f"\n #{number} {one_line(text, columns - 8)}" for number, text in sorted(said))
+    times = ("leader", "begun s", "healed s", "before", "during", "after", "gap s", "first ok ms", "rate back ms")
+    rows = [_fault(window) for window in drawn.windows]
+    text = _fault_table(("#", "fault", *times), rows, columns)
+    said = [*late_of(drawn.run).items(), *_measured(drawn.windows)]
+    more = "".join(f"\n #{number} {one_line(text, columns - 8)}" for number, text in sorted(said))
     more += "\n" + wrapped(STANDS, columns, " ")
     return paint("Faults (rates are ok operations a second)", "strong") + "\n" + text + more
 
 
+def _costs(drawn: Drawn, columns: int, paint: Paint) -> str:
+    parts = []
+    for title, rows in recovery_text.costs_of(drawn):
+        text = table(rows, right=range(3, len(rows[0])), indent=" ", columns=columns)
+        parts.append(f"{paint(wrapped(title, columns), 'strong')}\n{text}")
+    return "\n\n".join(parts)
+
+
 def _fault_table(head: tuple[str, ...], rows: Sequence[tuple[str, ...]], columns: int) -> str:
-    """Write a line for each fault; if that is too wide, its last two figures go on a second line."""
+    """Write a line for each fault; if that is too wide, its last three figures go on a second line."""
 
     def room(kept: int) -> int:
         widths = [max(len(row[column]) for row in [head, *rows]) for column in range(kept)]
         return columns - sum(widths) + widths[1] - kept
 
-    kept = len(head) if room(len(head)) >= _LEAST_NAME else len(head) - 2
+    kept = len(head) if room(len(head)) >= _LEAST_NAME else len(head) - 3
     name = max(room(kept), 8)
     short = [head[:kept], *((row[0], one_line(row[1], name), *row[2:kept]) for row in rows)]
-    lines = table(short, right=(0, 3, 4, 5, 6, 7, 8, 9), indent=" ", between=" ", columns=columns).splitlines()
+    lines = table(short, right=(0, *range(3, kept)), indent=" ", between=" ", columns=columns).splitlines()
     if kept == len(head):
         return "\n".join(lines)
-    below = [f"     longest gap {row[8]} s, rate back ms: {row[9]}" for row in rows]
+    said = (f"longest gap {row[8]} s, first ok ms: {row[9]}, rate back ms: {row[10]}" for row in rows)
+    below = [wrapped(text, columns, "     ") for text in said]
     return "\n".join([lines[0], *(f"{line}\n{more}" for line, more in zip(lines[1:], below, strict=True))])
 
 
@@ -253,7 +263,7 @@ def _fault(window: FaultWindow) -> tuple[str, ...]:
         number(window.rate_during),
         number(window.rate_after),
         seconds(gap / 1000 if gap is not None else None),
-        recovery_text.way_back(asdict(window), asked=bool(window.asked))[1],
+        *recovery_text.way_back(asdict(window), asked=bool(window.asked)),
     )
 
 
@@ -323,11 +333,11 @@ def _counts(run: Run) -> str:
     return table([("phase", "kind", "ok", "info", "fail"), *rows], right=(2, 3, 4)) if rows else ""
 
 
-def _commands(run: Run, paint: Paint) -> str:
+def _commands(run: Run, paint: Paint, *, page: bool) -> str:
     """List the run's commands, each on one line so that it can be copied."""
     named = commands_of(run.plan, faults=bool(run.receipts))
     lines = [f"{paint(title + ':', 'quiet')} {one_line(command, 2000)}" for title, command in named]
-    if run.files.report.is_file():
+    if page and run.files.report.is_file():
         stale = f" ({STALE})" if is_stale(run.files, run.results) else ""
         lines.append(f"{paint('report:', 'quiet')} {printable(run.files.report)}{stale}")
     return "\n".join(lines)

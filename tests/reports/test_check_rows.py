@@ -43,14 +43,15 @@ def test_recovery_is_no_check_mark_where_what_nodes_hold_differs(name: str, tmp_
     row = RunFiles(root).report.read_text().partition('<details class="chip contents-differ"')[2].partition("</dl>")[0]
     assert "≠</span> recovery" in row
     assert "that contents are equal is not asked here, and they differ: elements" in row
-    text = reports.render_summary(json.loads((root / "results.json").read_text()))
+    text = reports.render_run(RunFiles(root))
     assert next(line.split()[:2] for line in text.splitlines() if " recovery " in line) == ["≠", "recovery"]
 
 
 @pytest.mark.parametrize("name", RUNS)
 def test_the_summary_lists_what_failed_first(name: str, tmp_path: Path) -> None:
-    results = json.loads((recorded_run(name, tmp_path) / "results.json").read_text())
-    checks = reports.render_summary(results).split("\n\n")[1].splitlines()
+    root = recorded_run(name, tmp_path)
+    results = json.loads((root / "results.json").read_text())
+    checks = reports.render_run(RunFiles(root)).split("\n\n")[1].splitlines()
     marks = [line[2] for line in checks if line[2] != " "]
     assert len(marks) == len(results["checks"])
     assert marks == sorted(marks, key="✕?≠–✓".index)

@@ -98,9 +98,8 @@ def test_what_failed_before_the_harness_did_is_a_finding_all_the_same(fresh: Mak
     beside = "The harness failed as well (no SSH). What was recorded was judged, and a check failed: that is a finding"
     results = {**drawn.run.results, **reports.story_of(files)._asdict()}
     files.results.write_text(json.dumps(results))
-    for shown in (text, reports.render_summary(results, 80, drawn.run.plan)):
-        assert shown.startswith(f"INVALID\n{led}"), "what is proven leads"
-        assert beside in " ".join(shown.split())
+    assert text.startswith(f"INVALID\n{led}"), "what is proven leads"
+    assert beside in " ".join(text.split())
     reports.write_report(files)
     page = files.report.read_text()
     assert '<h1 id="verdict-word">Invalid</h1>' in page

@@ -58,11 +58,6 @@ def test_what_a_verdict_means_when_the_bug_is_planted(fresh: Maker, kind: str, w
     reports.write_report(files)
     assert f'<h1 id="verdict-word">{word}</h1>' in files.report.read_text()
     assert reports.render_run(files).splitlines()[0] == word.upper()
-    if kind == "harness-failure":
-        return  # not judged
-    text = reports.render_summary(planted.results, plan=planted.plan)
-    assert text.splitlines()[0] == word.upper()
-    assert "PLANTED" not in reports.render_summary(plain.results, plan=plain.plan).splitlines()[0]
 
 
 def test_every_text_begins_with_what_the_planted_bug_alone_does_not_explain(fresh: Maker) -> None:
@@ -92,7 +87,6 @@ def test_every_text_begins_with_what_the_planted_bug_alone_does_not_explain(fres
     assert row.finding == "as intended, and more was found: data lost: committed-entries-deleted"
     assert "more was found: data lost" in site.list_page([row])
     assert reports.render_run(files).splitlines()[0] == words.upper()
-    assert reports.render_summary(run.results, plan=run.plan).splitlines()[0] == words.upper()
     found = diagnosed(files)
     assert (found.place, found.breaks[0].place) == ("invariant-1", "counterexample")
     junit.write(read_run(files), files.junit)

@@ -90,7 +90,7 @@ def test_the_list_the_page_and_the_sentence_count_the_same(tmp_path: Path, drawn
     assert row_of(lost).violations == violation_count(drawn.run) == 3
     reports.write_report(lost)
     assert "3 violations: 3 drawn; earliest first" in lost.report.read_text()
-    text = reports.render_summary(drawn.run.results, plan=drawn.run.plan)
+    text = reports.render_run(drawn)
     assert text.startswith("INVALID, AS INTENDED\n")
     assert "Counterexamples: 3 violations, 3 shown" in text
     results = json.loads(lost.results.read_text())
@@ -149,7 +149,7 @@ def test_the_page_holds_what_each_operation_has_to_do_with_it(lost: RunFiles) ->
 
 
 def test_the_texts_draw_it_too(lost: RunFiles) -> None:
-    text = reports.render_summary(json.loads(lost.results.read_text()))
+    text = reports.render_run(lost)
     assert "Counterexamples: 3 violations, 3 shown" in text
     assert "window: 1 acknowledged with id 1, 0.17" in text
 

@@ -328,5 +328,5 @@ def test_what_there_was_nothing_to_judge_of_is_grey_and_says_why(fresh: Maker) -
         state = "skipped" if skipped else "valid"
         chip = files.report.read_text().partition(f'<details class="chip {state}"')[2].partition("</details>")[0]
         assert f'aria-hidden="true">{mark}</span> read-back' in chip
-        for text in (reports.render_summary(results), reports.render_run(files)):
-            assert re.search(rf"{mark} +read-back \(gate\) .*nothing to read", text), text
+        text = reports.render_run(files)
+        assert re.search(rf"{mark} +read-back \(gate\) .*nothing to read", text), text

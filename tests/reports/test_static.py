@@ -1,4 +1,4 @@
-"""Plots, JUnit and the summary."""
+"""Plots and JUnit."""
 
 from __future__ import annotations
 
@@ -67,39 +67,3 @@ def test_junit_holds_hostile_text(fresh: Maker, tmp_path: Path) -> None:
     junit.write(read_run(files), tmp_path / "junit.xml")
     root = ET.parse(tmp_path / "junit.xml").getroot()
     assert HOSTILE.split("\x1b")[0] in "".join(root.itertext())
-
-
-def test_summary_shows_the_essentials(made: Maker) -> None:
-    text = reports.render_summary(json.loads(made("invalid").results.read_text()))
-    assert text.startswith("INVALID\nprocess ")
-    for piece in ("stale read of k", "✕ linearizability", "├", "●", "✕", "it holds", "faults installed (gate)"):
-        assert piece in text
-    assert max(len(line) for line in text.splitlines() if not line.startswith(("process", "stale"))) < 150
-
-
-def test_summary_of_nothing_and_of_odd_results() -> None:
-    assert reports.render_summary({}).startswith("UNKNOWN")
-    text = reports.render_summary(
-        {"verdict": "valid", "checks": "x", "windows": [1], "harness_failure": "no \x1b[2J disk"}
-    )
-    assert text.startswith("HARNESS FAILURE\nno \ufffd[2J disk")
-    assert "\x1b" not in text
-
-
-def test_summary_draws_the_rate_and_the_faults() -> None:
-    windows = [
-        {"second": second, "f": "read", "outcome": "ok", "count": count} for second, count in enumerate((9, 9, 0, 5))
-    ]
-    fault = {
-        "id": 0,
-        "fault": "bridge",
-        "state": "installed",
-        "started": 10**9,
-        "healed": 3 * 10**9,
-        "rate_before": 9.0,
-        "rate_after": 1.0,
-    }
-    text = reports.render_summary({"verdict": "valid", "windows": [*windows, fault]})
-    assert "██·▅" in text
-    assert "bridge" in text
-    assert "never" in text

@@ -27,18 +27,13 @@ def with_story(name: str, below: Path) -> RunFiles:
     return files
 
 
-def test_the_list_and_the_summary_lead_with_what_broke(tmp_path: Path) -> None:
+def test_the_list_and_the_comparison_lead_with_what_broke(tmp_path: Path) -> None:
     files = with_story("replica-behind", tmp_path)
     led = "replica behind: 2 of 5 replicas stopped applying at 29.3 s, 0.2 s after #1 kill-followers was healed"
     assert row_of(files).sentence.startswith(led)
-    results, plan = json.loads(files.results.read_text()), json.loads(files.plan.read_text())
-    for columns in (None, 80):
-        verdict = reports.render_summary(results, columns, plan).partition("\n\n")[0]
-        words = " ".join(verdict.split())
-        assert led in words
-        assert SYMPTOM not in words, "the row of the check says it"
-        assert words.endswith(f" Next: {results['next_step']}.")
-    assert results["next_step"].startswith("Look at replica progress in the charts around 29.3 s, n3, n5 first")
+    assert json.loads(files.results.read_text())["next_step"].startswith(
+        "Look at replica progress in the charts around 29.3 s, n3, n5 first"
+    )
     other = RunFiles(recorded_run("stale-reads", tmp_path))
     assert difference(files, other).outcome["sentence"][0].startswith(led)
     reports.write_report(files)
@@ -51,13 +46,8 @@ def test_a_planted_bug_is_reported_first(tmp_path: Path) -> None:
     results, plan = json.loads(planted.results.read_text()), json.loads(planted.plan.read_text())
     assert plan["planted_bug"]
     assert results["headlines"]
-    said = reports.render_summary(results, None, plan)
-    for sentence in (row_of(planted).sentence, said.partition("\n")[2]):
-        words = " ".join(sentence.split())
-        assert words.startswith(
-            "The planted bug stale-reads was found, as intended. Intended: inconsistent: stale-read"
-        )
-    assert "Also found: log truncated: Committed entries were deleted from logs; first on n3 by 9.3 s" in said
+    led = "The planted bug stale-reads was found, as intended. Intended: inconsistent: stale-read"
+    assert row_of(planted).sentence.startswith(led)
     older = RunFiles(recorded_run("replica-behind", tmp_path))
     assert SYMPTOM in row_of(older).sentence
 

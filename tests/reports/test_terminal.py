@@ -22,7 +22,7 @@ from reports.page.series import data_of
 from reports.plots.plots import quantiles
 from reports.story.diagnosis import diagnosis_of
 from reports.text import terminal, text_diagram
-from reports.text.summary import spark
+from reports.text.parts import spark
 from tests.support.reports.made import Maker
 from tests.support.reports.recorded_runs import recorded_run
 from tests.support.reports.shapes import KINDS
