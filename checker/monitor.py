@@ -33,6 +33,10 @@ class Violation:
     key: str | int | None
     counterexample: Counterexample
 
+    @property
+    def text(self) -> str:
+        return f"event {self.index}, {self.key}: {self.counterexample.kind}: {self.counterexample.sentence}"
+
 
 @dataclass(slots=True)
 class _Value:

@@ -369,8 +369,8 @@ def _validate_turns(plan: Plan) -> Plan:
 
 def require_watchable(plan: Plan) -> None:
     """Check that the monitor can follow the workload.  Raises UsageError."""
-    if not _watchable(plan.load):
-        others = [one.name for one in plan.under_test.workloads if _watchable(one)]
+    if not watchable(plan.load):
+        others = [one.name for one in plan.under_test.workloads if watchable(one)]
         mend = f"use --workload {' or '.join(others)}, or drop the option" if others else "drop the option"
         raise UsageError(
             f"--stop-on-violation needs registers whose values are each written only once, unlike --workload "
@@ -378,7 +378,8 @@ def require_watchable(plan: Plan) -> None:
         )
 
 
-def _watchable(workload: Workload) -> bool:
+def watchable(workload: Workload) -> bool:
+    """Return whether the monitor can follow the workload's events."""
     return workload.written_once and workload.model == "register"
 
 

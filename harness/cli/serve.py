@@ -13,7 +13,8 @@ from pathlib import Path
 import click
 
 from harness.cli.shared_options import store_option
-from harness.errors import UsageError
+from harness.errors import CheckError, UsageError
+from history import Event, FormatError
 
 
 @click.command("serve")
@@ -25,7 +26,7 @@ def serve(store: Path, host: str, port: int) -> int:
     from reports.site.serve import make
 
     try:
-        server = make(store, host, port)
+        server = make(store, host, port, watch_of)
     except (OSError, ValueError, OverflowError) as error:
         why = getattr(error, "strerror", None) or error
         mend = "; --port 0 picks a free one" if getattr(error, "errno", None) == errno.EADDRINUSE else ""
@@ -34,6 +35,27 @@ def serve(store: Path, host: str, port: int) -> int:
         click.echo(f"http://{host}:{server.server_port}/  (Ctrl-C ends it)")
         server.serve_forever()
     return 0
+
+
+def watch_of(root: Path) -> Callable[[Event], str | None] | None:
+    """Return a monitor for the run in a directory; None if it cannot follow the run's workload."""
+    from checker.monitor import Monitor
+    from harness.judge.recorded import plan_of
+    from harness.plan import watchable
+    from history.recording import Recording
+
+    try:
+        if not watchable(plan_of(Recording(root)).load):
+            return None
+    except (CheckError, FormatError, OSError):  # an odd plan costs the page its monitor and nothing else
+        return None
+    monitor = Monitor()
+
+    def see(event: Event) -> str | None:
+        violation = monitor.feed(event)
+        return None if violation is None else violation.text
+
+    return see
 
 
 @contextmanager

@@ -46,8 +46,7 @@ class Watch:
             self._left_alone.add(key)
             self._state.warn(f"--stop-on-violation: {key} is not watched any more, a value was written to it twice")
         if violation is not None:
-            example = violation.counterexample
-            text = f"event {violation.index}, {violation.key}: {example.kind}: {example.sentence}"
+            text = violation.text
             log.warning("stopped at the first violation: %s", text)
             self._state.stopped = text
             self._monitor = None

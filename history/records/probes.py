@@ -172,16 +172,29 @@ def _probe(record: dict[str, Any]) -> Probe:
     return convert(record, Probe)
 
 
+def read_probe(line: bytes, path: Path, number: int) -> Probe:
+    """Parse the probe in a line of the file ``path``.  Raises FormatError."""
+    try:
+        return _probe(load_object(line))
+    except (ValueError, TypeError) as error:
+        raise _no_probe(path, number, error) from None
+
+
 def probes_in(lines: Iterable[bytes], path: Path) -> Iterator[Probe]:
     """Yield the probes in the lines of the file ``path``, ignoring a torn last line.  Raises FormatError."""
     for number, line in enumerate(lines, start=1):
         if not line.endswith(b"\n"):
             return
+        if number > 1:
+            yield read_probe(line, path, number)
+            continue
         try:
-            record = load_object(line)
-            if number > 1:
-                yield _probe(record)
-            elif record["format"] != PROBES_FORMAT or record["version"] != PROBES_VERSION:
+            header = load_object(line)
+            if header["format"] != PROBES_FORMAT or header["version"] != PROBES_VERSION:
                 raise ValueError(f"expected {PROBES_FORMAT} version {PROBES_VERSION}")
         except (ValueError, TypeError, KeyError) as error:
-            raise FormatError(str(path), f"line {number}", f"not a probe: {error}") from None
+            raise _no_probe(path, number, error) from None
+
+
+def _no_probe(path: Path, number: int, error: Exception) -> FormatError:
+    return FormatError(str(path), f"line {number}", f"not a probe: {error}")

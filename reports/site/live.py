@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, NamedTuple
 
-import msgspec
-
 from history import FormatError, RunFiles
 from history.recording import Recording
-from history.records.events import Event, read_event
-from history.records.probes import Probe, claim_of, leader_by, probes_header, probes_in
+from history.records.events import NEMESIS, Event, read_event
+from history.records.probes import Probe, claim_of, leader_by, read_probe
 from history.records.receipts import receipts_of
 from history.safe_open import open_below
 
@@ -24,9 +22,8 @@ MAX_READ: Final = 8 << 20
 OUTCOMES: Final = ("ok", "fail", "info")
 
 
-class _Completion(msgspec.Struct):
-    type: str
-    time: int
+#: Takes each event of a run in order; returns a sentence at the event that completes the first violation.
+Watch = Callable[[Event], str | None]
 
 
 class Second(NamedTuple):
@@ -50,8 +47,10 @@ class Band(NamedTuple):
 class Overview:
     """A run at one moment: its age in seconds, its latest seconds, faults, leaders and nodes.
 
-    ``leaders`` are the time (s) from which each leader led, and its node.  ``stopped`` is the violation at which the
-    monitor stopped the run; empty if it did not.
+    - ``leaders``: the time (s) from which each leader led, and its node.
+    - ``violation``: the first violation that the monitor found, and when (s); None if there is none so far.
+    - ``stopped``: the violation at which the monitor stopped the run; empty if it did not.
+    - ``unreadable``: how many lines could not be read and are left out, and the error of the first.
     """
 
     place: str
@@ -60,7 +59,9 @@ class Overview:
     bands: list[Band]
     leaders: list[tuple[float, str]]
     nodes: list[Probe]
+    violation: tuple[float, str] | None
     stopped: str
+    unreadable: tuple[int, str]
 
     @property
     def start(self) -> int:
@@ -83,10 +84,16 @@ def first_shown(age_s: float) -> int:
 
 
 class LiveRun:
-    """The records of one run; each :meth:`look` reads only what was appended since the last one."""
+    """The records of one run; each :meth:`look` reads only what was appended since the last one.
 
-    def __init__(self, root: Path) -> None:
+    ``watch`` is shown every event, until its first violation.
+    """
+
+    def __init__(self, root: Path, watch: Watch | None = None) -> None:
         self._files = RunFiles(root)
+        self._watch = watch
+        self._violation: tuple[float, str] | None = None
+        self._unreadable = (0, "")
         self._lock = threading.Lock()
         self._read: dict[Path, tuple[int, int]] = {}
         self._seconds: dict[int, list[int]] = {}
@@ -96,13 +103,15 @@ class LiveRun:
         self._last = 0
 
     def look(self) -> Overview:
-        """Return the run as it is now.  Raises FormatError and OSError."""
+        """Return the run as it is now.  Raises OSError, and FormatError for links and the like."""
         with self._lock:
-            for number, line in self._new_lines(self._files.history):
-                self._see_event(number, line)
-            probes = [line for _, line in self._new_lines(self._files.probes)]
-            for probe in probes_in([f"{probes_header()}\n".encode(), *probes], self._files.probes):
-                self._see_probe(probe)
+            for see, path in ((self._see_event, self._files.history), (self._see_probe, self._files.probes)):
+                for number, line in self._new_lines(path):
+                    try:
+                        see(number, line)
+                    except FormatError as error:  # one bad line must not cost those after it
+                        count, first = self._unreadable
+                        self._unreadable = count + 1, first or str(error)
             age = self._last / 1e9
             shown = sorted(second for second in self._seconds if second >= first_shown(age))
             return Overview(
@@ -116,7 +125,9 @@ class LiveRun:
                 ],
                 leaders=list(self._leaders),
                 nodes=[self._newest[node] for node in sorted(self._newest)],
+                violation=self._violation,
                 stopped=str(Recording(self._files.root).lenient("state").get("stopped") or ""),
+                unreadable=self._unreadable,
             )
 
     def _new_lines(self, path: Path) -> Iterator[tuple[int, bytes]]:
@@ -137,22 +148,19 @@ class LiveRun:
                 yield place, line
 
     def _see_event(self, number: int, line: bytes) -> None:
-        if b'"nemesis"' in line:
-            event = read_event(line, self._files.history, number)
-            self._last = max(self._last, event.time)
-            if event.process == "nemesis":
-                self._nemesis.append(event)
-            return
-        try:
-            found = msgspec.json.decode(line, type=_Completion)
-        except msgspec.DecodeError as error:
-            raise FormatError(str(self._files.history), f"line {number}", str(error)) from None
-        self._last = max(self._last, found.time)
-        if found.type in OUTCOMES:
-            counts = self._seconds.setdefault(found.time // 10**9, [0, 0, 0])
-            counts[OUTCOMES.index(found.type)] += 1
+        event = read_event(line, self._files.history, number)
+        self._last = max(self._last, event.time)
+        if event.process == NEMESIS:
+            self._nemesis.append(event)
+        elif event.type in OUTCOMES:
+            counts = self._seconds.setdefault(event.time // 10**9, [0, 0, 0])
+            counts[OUTCOMES.index(event.type)] += 1
+        if self._watch is not None and (text := self._watch(event)) is not None:
+            self._violation = event.time / 1e9, text
+            self._watch = None
 
-    def _see_probe(self, probe: Probe) -> None:
+    def _see_probe(self, number: int, line: bytes) -> None:
+        probe = read_probe(line, self._files.probes, number)
         self._newest[probe.node] = probe
         self._last = max(self._last, probe.time)
         leader = leader_by((claim_of(one) for one in self._newest.values() if one.answered), self._newest.keys())

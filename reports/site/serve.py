@@ -31,7 +31,7 @@ from reports.analysis import trends
 from reports.load.run_row import RunRow
 from reports.load.store_index import StoreIndex
 from reports.site import site
-from reports.site.live import LiveRun
+from reports.site.live import LiveRun, Watch
 from reports.site.subjects import subjects_of
 
 HEADERS: Final = (
@@ -59,6 +59,8 @@ MOST_CONNECTIONS: Final = 200
 _RANGE: Final = re.compile(r"bytes=(\d{0,18})-(\d{0,18})")
 
 StartResponse = Callable[..., Any]
+#: Returns what watches the run in a directory for violations while it is under way, or None.
+MakeWatch = Callable[[Path], Watch | None]
 
 
 class NotServedError(Exception):
@@ -68,11 +70,17 @@ class NotServedError(Exception):
 class Site:
     """WSGI application over one store; ``hosts`` are the names that a request's Host may have (empty: any)."""
 
-    def __init__(self, store: Path, hosts: Iterable[str] = ("127.0.0.1", "localhost", "[::1]")) -> None:
+    def __init__(
+        self,
+        store: Path,
+        hosts: Iterable[str] = ("127.0.0.1", "localhost", "[::1]"),
+        watch: MakeWatch = lambda _root: None,
+    ) -> None:
         self._index = StoreIndex(store)
         self._store = store
         self._hosts = frozenset(hosts)
         self._lock = threading.Lock()
+        self._watch = watch
         self._live: tuple[str, LiveRun] | None = None
 
     def __call__(self, environ: dict[str, Any], start_response: StartResponse) -> Iterable[bytes]:
@@ -147,7 +155,8 @@ class Site:
             return site.live_page(None, rows[0] if rows else None)
         with self._lock:
             if self._live is None or self._live[0] != row.place:
-                self._live = row.place, LiveRun(self._store / row.test / row.run)
+                root = self._store / row.test / row.run
+                self._live = row.place, LiveRun(root, self._watch(root))
             live = self._live[1]
         return site.live_page(live.look(), None)
 
@@ -314,7 +323,7 @@ class _Quiet(WSGIRequestHandler):
         """Log nothing: the terminal belongs to the command."""
 
 
-def make(store: Path, host: str = "127.0.0.1", port: int = 0) -> WSGIServer:
+def make(store: Path, host: str = "127.0.0.1", port: int = 0, watch: MakeWatch = lambda _root: None) -> WSGIServer:
     """Create a server that listens but does not answer yet; call ``serve_forever``.  ``port`` 0 means any free port.
 
     Raises OSError if the address cannot be taken or the store is not a directory.
@@ -322,5 +331,6 @@ def make(store: Path, host: str = "127.0.0.1", port: int = 0) -> WSGIServer:
     if not store.is_dir():
         raise NotADirectoryError(20, "not a run store", str(store))
     local = host == "localhost" or ipaddress.ip_address(host).is_loopback
-    application = Site(store, ("127.0.0.1", "localhost", "[::1]", host)) if local else Site(store, ())
+    hosts = ("127.0.0.1", "localhost", "[::1]", host) if local else ()
+    application = Site(store, hosts, watch)
     return make_server(host, port, application, server_class=_Server, handler_class=_Quiet)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from history import Event, read_history
 from history.recording import Recording
 from history.under_way import under_way
 from reports.site import live, site
@@ -51,6 +53,30 @@ def test_a_fault_stands_until_it_is_healed(root: Path) -> None:
     assert LiveRun(root).look().standing == ["partition-majorities-ring"]
 
 
+def test_a_bad_line_costs_no_other_line(root: Path) -> None:
+    whole = LiveRun(root).look()
+    for path in (root / "history.jsonl", root / "probes.jsonl"):
+        lines = path.read_bytes().splitlines(keepends=True)
+        path.write_bytes(b"".join([*lines[:3], b'{"time": "<b>"}\n', *lines[3:]]))
+    found = LiveRun(root).look()
+    assert found.unreadable[0] == 2
+    assert "history.jsonl: line 4" in found.unreadable[1]
+    assert replace(found, unreadable=(0, "")) == whole
+    assert "2 lines not readable" in site.live_page(found, None)
+
+
+def test_a_violation_is_shown_from_when_it_is_complete(root: Path) -> None:
+    def watch(event: Event) -> str | None:
+        fed.append(event.index)
+        return "<b>broken" if event.index == 100 else None
+
+    fed = list[int]()
+    found = LiveRun(root, watch).look()
+    assert fed == list(range(101))
+    assert found.violation == (read_history(root / "history.jsonl").events[100].time / 1e9, "<b>broken")
+    assert "&lt;b&gt;broken" in site.live_page(found, None)
+
+
 def test_the_site_shows_the_run_under_way_and_then_leads_to_its_page(root: Path) -> None:
     server = Site(root.parents[1])
     with under_way(root):
@@ -78,7 +104,8 @@ def test_what_a_run_says_is_text(root: Path) -> None:
     (root / "probes.jsonl").write_text('{"format":"harness-probes","version":3}\n' + json.dumps(probe) + "\n")
     found = LiveRun(root).look()
     assert (found.leaders, found.stopped) == ([(1e-9, hostile)], hostile)
-    shown = Overview(hostile, 3, [], [Band(hostile, 1, None)], [(1, hostile)], found.nodes, hostile)
-    page = site.live_page(shown, None)
+    bands, leaders = [Band(hostile, 1, None)], [(1.0, hostile)]
+    shown = Overview(hostile, 3, [], bands, leaders, found.nodes, (1, hostile), "", (1, hostile))
+    page = site.live_page(shown, None) + site.live_page(replace(shown, stopped=hostile), None)
     assert hostile not in page
-    assert page.count("&lt;img") >= 6
+    assert page.count("&lt;img") >= 14

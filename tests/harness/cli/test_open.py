@@ -9,7 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from harness.cli.serve import live_page
+from harness.cli.serve import live_page, watch_of
+from history import read_history
+from tests.support.reports.recorded_runs import recorded_run
 
 
 def test_the_live_page_is_served_and_opened_while_the_block_lasts(
@@ -25,6 +27,19 @@ def test_the_live_page_is_served_and_opened_while_the_block_lasts(
     assert address in said[0]
     with pytest.raises(urllib.error.URLError):
         urllib.request.urlopen(address)
+
+
+def test_the_monitor_follows_registers_and_nothing_that_it_cannot(tmp_path: Path) -> None:
+    root = recorded_run("stale-reads", tmp_path)
+    watch = watch_of(root)
+    assert watch is not None
+    events = read_history(root / "history.jsonl").events
+    found = next((event.index for event in events if watch(event)), None)
+    assert found is not None
+    watch = watch_of(recorded_run("element-lost", tmp_path))
+    assert watch is None
+    (root / "plan.json").write_text("{}")
+    assert watch_of(root) is None
 
 
 def test_without_a_desktop_no_browser_takes_the_terminal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
