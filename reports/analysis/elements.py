@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any, Final
 
 import msgspec
@@ -29,22 +30,34 @@ def lacking_of(operations: Operations, nodes: list[str]) -> list[list[list[float
     place = {_plain(operations.value[int(row)].as_py()): at for at, row in enumerate(adds)}
     if len(place) != len(adds):  # a counter, whose adds are not elements
         return None
+
+    def lacks(row: int) -> float:
+        """Return how many elements that were due a read lacks; -1 if it is no list."""
+        held = msgspec.json.decode(str(operations.result[int(row)].as_py() or "null"))
+        if not isinstance(held, list):
+            return -1.0
+        due = int(np.searchsorted(acknowledged, operations.invoked[row]))
+        known = (place.get(_plain(msgspec.json.encode(one).decode())) for one in held)
+        return float(due - len({at for at in known if at is not None and at < due}))
+
     found: list[list[list[float]]] = []
     for node in nodes:
         own = reads[operations.node.codes[reads] == operations.node.code(node)]
         own = own[np.argsort(operations.returned[own], kind="stable")]
         most = max(MAX_ELEMENTS // (len(adds) * len(nodes)), 2)
-        own = own[np.unique(np.linspace(0, len(own) - 1, min(len(own), most)).astype(np.int64))] if len(own) else own
-        times, lacking = [], []
-        for row in own.tolist():
-            held = msgspec.json.decode(str(operations.result[row].as_py() or "null"))
-            if not isinstance(held, list):
-                return None
-            due = int(np.searchsorted(acknowledged, operations.invoked[row]))
-            known = (place.get(_plain(msgspec.json.encode(one).decode())) for one in held)
-            times.append(operations.returned[row] / 1e9)
-            lacking.append(float(due - len({at for at in known if at is not None and at < due})))
-        found.append([times, lacking])
+        lacking = {
+            at: lacks(own[at]) for at in np.linspace(0, len(own) - 1, min(len(own), most)).astype(np.int64).tolist()
+        }
+        if -1.0 in lacking.values():
+            return None
+        for before, after in pairwise(sorted(lacking)):  # the reads between date what changed between these two
+            same, changed = before, after
+            while lacking[after] != lacking[before] and changed - same > 1:
+                middle = (same + changed) // 2
+                lacking[middle] = lacks(own[middle])
+                same, changed = (middle, changed) if lacking[middle] == lacking[before] else (same, middle)
+        shown = sorted(lacking)
+        found.append([[operations.returned[own[at]] / 1e9 for at in shown], [lacking[at] for at in shown]])
     return found
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from history import RunFiles
+from reports.analysis import elements
 from reports.analysis.elements import lacking_of
 from reports.load.run import read_run
 from reports.style.format import HEADLINE, lead
@@ -41,6 +42,19 @@ def test_reads_lack_what_was_acknowledged_before_they_began(name: str, lost: dic
         assert dict(zip(times, lacking, strict=True)) == {time: by_hand[time] for time in times}
         assert times[-1] == max(by_hand), "what it lacks at the end is shown however many reads are left out"
         assert lacking[-1] == lost.get(node, lacking[-1])
+
+
+def test_a_loss_is_dated_by_the_first_read_that_shows_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    operations = read_run(RunFiles(recorded_run("three-losses", tmp_path))).operations
+    whole = lacking_of(operations, NODES)
+    monkeypatch.setattr(elements, "MAX_ELEMENTS", 100_000)
+    found = lacking_of(operations, NODES)
+    assert whole is not None
+    assert found is not None
+    for (times, lacking), (all_times, all_lacking) in zip(found, whole, strict=True):
+        assert len(times) < len(all_times)
+        onset = next((time for time, count in zip(times, lacking, strict=True) if count > 100), None)
+        assert onset == next((time for time, count in zip(all_times, all_lacking, strict=True) if count > 100), None)
 
 
 def test_registers_and_ledgers_have_no_elements(tmp_path: Path) -> None:
