@@ -86,7 +86,7 @@ def _reads_after(drawn: Drawn) -> str:
     found = []
     for window in drawn.windows:
         if window.installed and window.healed is not None:
-            later = [one.started for one in drawn.windows if one.started > window.healed]
+            later = [one.started for one in drawn.windows if one.state != "skipped" and one.started > window.healed]
             until = min(later, default=drawn.run.end / 1e9)
             found.append((int(((invoked > window.healed) & (invoked < until)).sum()), window.name))
     if not found:

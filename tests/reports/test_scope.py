@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -43,6 +44,17 @@ def test_operations_under_faults_are_counted_by_the_history(tmp_path: Path) -> N
         f"{number(len(under))} of {number(len(operations))}, {number(ok)} of them ok"
     )
     assert f"over {len(under) / len(operations):.0%} of them" in found.sentence
+
+
+def test_a_skipped_fault_ends_no_reads_after_a_heal(tmp_path: Path) -> None:
+    drawn = prepare(read_run(RunFiles(recorded_run("stuck-in-ring", tmp_path))))
+    reads = dict(scope_of(drawn).rows)["reads after each heal"]
+    last = drawn.windows[-1]
+    assert last.healed is not None
+    drawn.windows.append(replace(last, id=99, started=last.healed + 0.001, state="skipped"))
+    assert dict(scope_of(drawn).rows)["reads after each heal"] == reads
+    drawn.windows[-1] = replace(drawn.windows[-1], state="indeterminate")
+    assert dict(scope_of(drawn).rows)["reads after each heal"].startswith("0 after")
 
 
 def test_a_run_without_a_fault_shows_only_that(fresh: Maker) -> None:
