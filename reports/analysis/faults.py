@@ -132,7 +132,7 @@ def when(seconds: float, windows: Sequence[FaultWindow], node: str | None = None
         last = max(standing, key=lambda window: window.started)
         if last.heal_started is not None and last.heal_started <= seconds:
             # During healing, restarts and recoveries happen because of the heal, not because of the fault.
-            return f"{text}, {seconds - last.heal_started:.1f} s after the healing of {last.name} began"
+            return f"{text}, {seconds - last.heal_started:.1f} s after {last.name}'s healing began"
         return f"{text}, {seconds - last.started:.1f} s into {last.name}"
     if begun:
         last = max(begun, key=lambda window: window.healed or 0.0)

@@ -44,6 +44,8 @@ class Break:
     detail: str = ""
     #: Indexes of the invocations of its counterexample's operations.
     answers: frozenset[int] = frozenset()
+    #: Whether no simpler kind of violation is known than that no order explains the answers.
+    generic: bool = False
     #: Whether it follows from the last break before it that is not itself below another.
     below: bool = False
     #: Where the lasting damage shows, if not in ``place``; see :class:`Evidence`.

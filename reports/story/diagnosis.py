@@ -27,6 +27,7 @@ from history.records.finding import (
     first_of,
 )
 from history.records.text import and_listed
+from history.records.verdicts import WITHOUT_KIND
 from history.records.violations import (
     LINEARIZABLE,
     OF_KEYS,
@@ -172,21 +173,28 @@ def _contradiction(drawn: Drawn, check: str, row: Mapping[str, Any]) -> Break:
         found = severities.get(kind, "inconsistent")
         return "data lost" if found == "missing on nodes" and kind in LOST else found
 
-    number_drawn, first = min(mine, key=lambda pair: SEVERITIES.index(severity(pair[1].example.kind)))
+    def rank(drawn_one: tuple[int, Violation]) -> tuple[int, bool]:
+        """Order by severity, and kinds that say what broke before those that only say that no order fits."""
+        kind = drawn_one[1].example.kind
+        return SEVERITIES.index(severity(kind)), kind == WITHOUT_KIND
+
+    number_drawn, first = min(mine, key=rank)
     count = counts_of(drawn.run.results)[check]
     onset = min(one.example.completed_at for one in examples_of(drawn.run) if one.check == check) / 1e9
     some = violations_text(count, least=check == OF_KEYS and is_least(drawn.run.results))
     which = "this the first" if first.since == onset else f"the first answered at {when(onset, drawn.windows)}"
+    earlier = "" if first.since == onset else f"; the first violation at {onset:.1f} s"
     others = compare_other_reads(drawn, first.example)
     detail = " ".join(filter(None, (f"{first.example.sentence.rstrip('.')}.{others.text}", first.unapplied)))
     return Break(
         _of_nodes(severity(first.example.kind), others.lost_on),
-        f"{headline_of(first, when(first.since, drawn.windows))}.",
+        f"{headline_of(first, when(first.since, drawn.windows))}{earlier}.",
         onset,
         _drawn_at(number_drawn),
         (row["name"],),
         lost_on=others.lost_on,
         answers=frozenset(one.invoke_index for one in first.example.operations),
+        generic=first.example.kind == WITHOUT_KIND,
         detail=detail if some == "1 violation" else f"{detail} {some[:1].upper()}{some[1:]}, {which}.",
     )
 

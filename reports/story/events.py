@@ -68,7 +68,7 @@ def _said_once(breaks: Sequence[Break], looking: AbstractSet[str]) -> list[Break
     """Merge the findings of several checks about the same nodes or the same answer.
 
     Breaks are about the same nodes if reads there lack elements that other nodes hold.  Findings that reveal the
-    planted bug are never merged with others.
+    planted bug are never merged with others.  The sentence is that of the first, or of one with a simpler kind.
     """
     found: list[Break] = []
     for one in breaks:
@@ -81,10 +81,14 @@ def _said_once(breaks: Sequence[Break], looking: AbstractSet[str]) -> list[Break
         if (place := next(same, None)) is None:
             found.append(one)
             continue
-        other = found[place]
-        joined = "One of them" if one.lost_on else f"The check {and_listed(one.checks)} found it too"
-        detail = f"{other.detail} {joined}: {one.detail}".strip()
-        found[place] = replace(other, checks=(*other.checks, *one.checks), detail=detail)
+        told, also = found[place], one
+        if told.generic and not also.generic:
+            told, also = also, told
+        joined = "One of them" if also.lost_on else f"The check {and_listed(also.checks)} found it too"
+        detail = f"{told.detail} {joined}: {also.detail}".strip()
+        found[place] = replace(
+            told, checks=(*told.checks, *also.checks), detail=detail, answers=told.answers | also.answers
+        )
     return found
 
 

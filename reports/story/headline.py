@@ -13,11 +13,17 @@ def headline_of(violation: Violation, answered: str) -> str:
     on = "" if violation.key is None else f" on {one_line(violation.key, 40)}"
     kind = violation.example.kind
     said = [f"{node or 'a node'} answered “{label}”" for node, label in _labels(violation)]
+    if violation.cycles and (refuted := violation.example.refutes):
+        levels = f"{and_listed(refuted)} and every stronger level"
+        return (
+            f"a cycle of {len(violation.cycles[0].cards)} transactions ({kind}) breaks {levels}, complete at {answered}"
+        )
     if not said:
         return f"{kind}{on}, answered at {answered}"
     whole = f"{and_listed(said)} at {answered}"
     if kind == WITHOUT_KIND:
-        return f"no order of the operations{on} explains that {whole}"
+        answers = and_listed(f"{node or 'a node'}'s “{label.partition(': ')[0]}”" for node, label in _labels(violation))
+        return f"no order explains {answers}{on} at {answered}"
     return f"{kind}{on}: {whole}{', which contradict each other' if len(said) > 1 else ''}"
 
 

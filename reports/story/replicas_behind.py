@@ -96,7 +96,7 @@ def _caught_up(drawn: Drawn, nodes: Sequence[Behind]) -> list[str]:
 
 
 def _moving(drawn: Drawn, nodes: Sequence[Behind]) -> list[str]:
-    was, target = "was" if len(nodes) == 1 else "were", _writer(drawn)(_target(drawn))
+    was, target = "was" if len(nodes) == 1 else "were", _writer(drawn)(_farthest(drawn))
     return [f"At the end {_stand(drawn, nodes)} {was} behind {target}, still applying"]
 
 
@@ -153,6 +153,12 @@ def _target(drawn: Drawn) -> int:
     return max(int(one.committed.max(initial=-1)) for one in drawn.timelines)
 
 
+def _farthest(drawn: Drawn) -> int:
+    """Return the highest index known to be committed, or that a node had applied if none says what is committed."""
+    target = _target(drawn)
+    return target if target >= 0 else max(int(one.applied.max(initial=-1)) for one in drawn.timelines)
+
+
 def _logs_end(drawn: Drawn) -> int:
     """Return the end of the longest log in the last answers; -1 if no node reports one."""
     answered = [(one, one.role != SILENT) for one in drawn.timelines]
@@ -160,7 +166,8 @@ def _logs_end(drawn: Drawn) -> int:
 
 
 def _of_all(drawn: Drawn) -> str:
-    return f"of {_writer(drawn)(_target(drawn))} that were committed by the end"
+    reached = "were committed by the end" if _target(drawn) >= 0 else "another node had applied"
+    return f"of {_writer(drawn)(_farthest(drawn))} that {reached}"
 
 
 def starts_text(starts: Sequence[FailedStart], windows: Sequence[FaultWindow], end: float) -> str:

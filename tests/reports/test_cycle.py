@@ -117,3 +117,5 @@ def test_the_page_of_a_file_has_the_cycle_the_level_and_what_holds(tmp_path: Pat
     assert 'id="check-isolation"' in text
     for level in ("repeatable-read", "strong-snapshot-isolation"):
         assert f"<strong>{level}" in text or f"and {level}" in text
+    head = text.partition('<p class="sentence">')[2].partition("</p>")[0]
+    assert "a cycle of 2 transactions (G2-item) breaks repeatable-read" in head

@@ -238,7 +238,7 @@ def test_what_comes_while_a_fault_is_healed_is_not_said_to_come_into_it() -> Non
     )
     windows = faults.fault_windows(run, [])  # type: ignore[arg-type]
     assert faults.when(15.9, windows) == "15.9 s, 7.9 s into #0 kill"
-    assert faults.when(16.3, windows) == "16.3 s, 0.3 s after the healing of #0 kill began"
+    assert faults.when(16.3, windows) == "16.3 s, 0.3 s after #0 kill's healing began"
     assert faults.when(20.4, windows) == "20.4 s, 0.4 s after #0 kill was healed"
 
 

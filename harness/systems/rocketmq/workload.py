@@ -276,7 +276,7 @@ def _skipped(operations: Sequence[Operation], answered: _Shown) -> list[_Wrong]:
                 text = (
                     f"epoch {epoch} was seen by process {op.process}, and no change that expects {since} was asked for"
                 )
-                saw = (epochs[before], f"epoch {before}"), (op, f"epoch {epoch}")
+                saw = (epochs[before], f"epoch {before}"), (op, f"epoch {epoch}, though no change expected {since}")
                 found.append((text, saw))
     return found
 
