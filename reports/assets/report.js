@@ -295,8 +295,7 @@ for(let id of["b-keys","b-close-keys"])document.getElementById(id).addEventListe
 addEventListener("click",async()=>{let text=button2.parentElement.querySelector("code").textContent;try{await navigator.clipboard.writeText(text),button2.textContent=
 "Copied"}catch{getSelection().selectAllChildren(button2.parentElement.querySelector("code"))}});for(let button2 of document.querySelectorAll("button.go"))button2.
 addEventListener("click",()=>go(button2));for(let row of document.querySelectorAll(".faults tbody tr"))row.addEventListener("click",event=>{!event.target.closest(
-"button, a, summary, details")&&!String(getSelection())&&row.querySelector("button.go").click()})}function wireWords(){for(let link of document.querySelectorAll(
-'a[href="#words"]'))link.addEventListener("click",()=>{document.querySelector("#words details").open=!0})}function go(button2){let{from,to,violation,chart,index}=button2.
+"button, a, summary, details")&&!String(getSelection())&&row.querySelector("button.go").click()})}function go(button2){let{from,to,violation,chart,index}=button2.
 dataset,kind=document.getElementById("progress-kind");if(violation!==void 0&&Timeline.data){showViolation(Number(violation));return}View.set(Number(from),Number(
 to)),index&&kind&&(kind.value=index,kind.dispatchEvent(new Event("input")));let shown=chart&&document.getElementById(chart);(shown&&!shown.hidden?shown:document.
 getElementById("charts")).scrollIntoView()}function showKeys(){let keys=document.getElementById("keys");keys.open?keys.close():keys.showModal()}var Keys={n:()=>step(
@@ -323,12 +322,14 @@ querySelectorAll(".invariant")].find(({dataset})=>dataset.check===finding.check)
 let article=document.querySelectorAll("article.violation")[violation];article?show(article):Timeline.data&&showViolation(violation)}function wireNext(){for(let link of document.
 querySelectorAll(".next a, .headlines a"))link.addEventListener("click",event=>{let place=document.getElementById(link.hash.slice(1)),folds=link.dataset.at===void 0?
 []:[...place?.querySelectorAll("details[data-at]")??[]],target=nearest(folds,Number(link.dataset.at))??place?.closest(".violation");target&&(event.preventDefault(),
-target.tagName==="DETAILS"&&(target.open=!0),show(target,"start"))})}function nearest(elements,at){return elements.reduce((a,b)=>a&&Math.abs(a.dataset.at-at)<=Math.
-abs(b.dataset.at-at)?a:b,void 0)}function wireDrawings(){document.querySelectorAll("article.violation").forEach((article,violation)=>{for(let bar of article.querySelectorAll(
-".proof .op")){let i=placeOfIndex(Number(bar.dataset.index));i<0||(bar.classList.add("known"),bar.addEventListener("pointermove",({clientX,clientY})=>showCard(describe(
-i),clientX,clientY)),bar.addEventListener("pointerleave",hideCard),bar.addEventListener("click",()=>{hideCard(),showViolation(violation),reveal(i)}))}})}function show(element,block="\
-center"){if(element){for(let fold=element.closest("details");fold;fold=fold.parentElement.closest("details"))fold.open=!0;for(let other of document.querySelectorAll(
-".shown"))other.classList.remove("shown");element.classList.add("shown"),element.scrollIntoView({block})}}function wireFaults(data){let live=document.getElementById("live"),hot=null;live&&(live.calm=live.querySelector(".links").cloneNode(!0)),View.cursorListeners.push(
+target.tagName==="DETAILS"&&(target.open=!0),show(target,"start"))})}function wireFolds(){for(let link of document.querySelectorAll('a[href^="#"]'))link.addEventListener(
+"click",()=>{let fold=document.querySelector(`#${CSS.escape(link.hash.slice(1))} > details.body`);fold&&(fold.open=!0)})}function nearest(elements,at){return elements.
+reduce((a,b)=>a&&Math.abs(a.dataset.at-at)<=Math.abs(b.dataset.at-at)?a:b,void 0)}function wireDrawings(){document.querySelectorAll("article.violation").forEach(
+(article,violation)=>{for(let bar of article.querySelectorAll(".proof .op")){let i=placeOfIndex(Number(bar.dataset.index));i<0||(bar.classList.add("known"),bar.
+addEventListener("pointermove",({clientX,clientY})=>showCard(describe(i),clientX,clientY)),bar.addEventListener("pointerleave",hideCard),bar.addEventListener("c\
+lick",()=>{hideCard(),showViolation(violation),reveal(i)}))}})}function show(element,block="center"){if(element){for(let fold=element.closest("details");fold;fold=
+fold.parentElement.closest("details"))fold.open=!0;for(let other of document.querySelectorAll(".shown"))other.classList.remove("shown");element.classList.add("s\
+hown"),element.scrollIntoView({block})}}function wireFaults(data){let live=document.getElementById("live"),hot=null;live&&(live.calm=live.querySelector(".links").cloneNode(!0)),View.cursorListeners.push(
 seconds=>{let fault=seconds===null?void 0:data.faults.find(f=>f.state==="installed"&&f.start<=seconds&&seconds<=f.end),id=fault?fault.id:null;if(live&&seconds!==
 null&&showMoment(data,live,seconds,fault),id!==hot){hot=id;for(let element of document.querySelectorAll(".network[data-fault], .faults tbody tr"))element.classList.
 toggle("hot",id!==null&&(element.dataset.fault===String(id)||element.id===`fault-${id}`))}})}function showMoment(data,live,seconds,fault){let shown=fault&&document.
@@ -347,7 +348,7 @@ textBaseline="middle";for(let{fault,squeezed}of row){let a=Math.max(toX(fault.st
 if(b<=a)continue;context.fillStyle=Ink.paper,context.fillRect(a,y+1,b-a,FAULT_ROW-3),context.globalAlpha=fault.state==="installed"?1:.4,context.fillStyle=data.faultColours[fault.
 family],context.fillRect(a,y+1,b-a,FAULT_ROW-3),context.globalAlpha=1;let text=faultText(context,fault,a,b,area.right),cut=!text.inside&&(squeezed||text.x<area.
 left);context.fillStyle=fault.state==="installed"&&(text.inside||cut)?"#10151a":Ink.ink,context.fillText(cut?clip(context,text.name,b-a-6):text.name,cut?a+3:text.
-x,y+FAULT_ROW/2)}}var CAPTION=18,RATE=64,LEADERS=20,LACKING=68,LABEL=13,AXIS=22,MOMENT=22,MOST_FAULT_ROWS=4,ROOM=3;function initOverview(data){let figure2=document.getElementById(
+x,y+FAULT_ROW/2)}}var CAPTION=18,RATE=64,LEADERS=20,LACKING=68,LABEL=13,AXIS=22,MOMENT=22,MOST_FAULT_ROWS=4,NARROW=600,ROOM=3;function initOverview(data){let figure2=document.getElementById(
 "overview");if(!figure2)return;let canvas=figure2.querySelector("canvas"),draw=()=>drawOverview(data,figure2,canvas),secondsAt=event=>{let box=canvas.getBoundingClientRect();
 return(event.clientX-box.left-GUTTER)/(box.width-GUTTER-MARGIN)*data.end};canvas.addEventListener("pointermove",event=>{let seconds=secondsAt(event),inside=seconds>=
 0&&seconds<=data.end;Timeline.data&&showCard(inside?describeMoment(data,seconds):null,event.clientX,event.clientY)}),canvas.addEventListener("pointerleave",hideCard),
@@ -361,38 +362,38 @@ faults.filter(f=>f.state==="installed"&&f.start<=seconds&&seconds<=f.end),lackin
 row,seconds)]).filter(([,value])=>value);return[["at",`${seconds.toFixed(1)} s`],...rates?OUTCOMES.map((name,row)=>[`${name}, per second`,figure(rates.rows[row][bin],
 0)]):[],...data.roles?[["leader",led?`${led.node}${termText(led.term)}`:"none"]]:[],...lacking?[["lacking",behind.map(([name,value])=>`${name} ${figure(value,0)}`).
 join(", ")||"none"]]:[],["fault",faults.map(f=>`#${f.id} ${f.fault}`).join(", ")||"none"]]}function drawOverview(data,host,canvas){let width=host.clientWidth,toX=scaleX(
-{left:GUTTER,right:width-MARGIN},0,data.end),moments=placeMoments(host,width,toX),faults=layFaults(data,canvas.getContext("2d"),width,MOST_FAULT_ROWS),lacking=lackingOf(
-data),top=moments*MOMENT,panels=top+faults.length*FAULT_ROW+2,bottom=panels+(data.rates?CAPTION+RATE:0)+(data.led?.length?CAPTION+LEADERS:0)+(lacking?CAPTION+LACKING:
-0),area=prepareCanvas(canvas,bottom+AXIS+4),{context}=area;faults.forEach((row,place)=>{drawFaultRow(data,area,toX,row,top+place*FAULT_ROW)}),drawBands(context,
-data,toX,area.left,area.right,panels,bottom-panels),drawPhases(context,data,toX,area.left,area.right,panels,bottom-panels,1);let y=panels;data.rates&&(y=drawRates(
-data,area,toX,y)),data.led?.length&&(y=drawLeaders(data,area,toX,y)),lacking&&(y=drawLacking(data,lacking,area,toX,y)),drawAxis(area,toX,bottom,data.end),context.
-strokeStyle=Ink.mark;for(let mark2 of host.querySelectorAll(".moment")){let x=Math.round(toX(Number(mark2.dataset.at)))+.5;line2(context,x,mark2.offsetTop+mark2.
-offsetHeight,x,bottom)}}function line2(context,fromX,fromY,toX,toY){context.beginPath(),context.moveTo(fromX,fromY),context.lineTo(toX,toY),context.stroke()}function placeMoments(host,width,toX){
-let ends=[],marks=[...host.querySelectorAll(".moment")].sort((a,b)=>a.dataset.at-b.dataset.at);for(let mark2 of marks){let wide=mark2.offsetWidth,x=toX(Number(mark2.
-dataset.at)),left=x+wide<=width?x:Math.max(x-wide,0),row=ends.findIndex(end=>end<=left);row<0&&(row=ends.length),ends[row]=left+wide+4,Object.assign(mark2.style,
-{left:`${left}px`,top:`${row*MOMENT}px`})}return ends.length}function caption(area,text,y){let{context}=area;context.textAlign="left",context.textBaseline="midd\
-le",context.strokeStyle=Ink.paper,context.lineWidth=3,context.fillStyle=Ink.quiet;let shown=clip(context,text,area.right-area.left);context.strokeText(shown,area.
-left,y+CAPTION/2),context.fillText(shown,area.left,y+CAPTION/2),context.lineWidth=1}function axisOf(area,most,y,height){let{context}=area;rowLabel(area,figure(most,
-0),y+5),rowLabel(area,"0",y+height-5),context.strokeStyle=Ink.rule,line2(context,area.left,y+height+.5,area.right,y+height+.5)}function drawRates({rates},area,toX,y){
-let{context}=area,from=rates.time.map(time=>toX(time-rates.width/2)),sums=rates.time.map((_,i)=>rates.rows.reduce((sum,row)=>sum+row[i],0)),most=Math.max(highest(
-sums),1),wide=Math.max(toX(rates.width)-toX(0),1),seen=OUTCOMES.filter((_,row)=>rates.rows[row].some(v=>v>0));caption(area,`completions a second: ${seen.join(",\
- ")}`,y);let base=y+CAPTION+RATE,below=sums.map(()=>0);return OUTCOMES.forEach((name,row)=>{context.fillStyle=name==="ok"?Ink.ok:Ink[`${name}-ink`],rates.rows[row].
-forEach((value,i)=>{let height=value/most*RATE;height>0&&context.fillRect(from[i],base-below[i]-height,Math.min(wide,area.right-from[i]),height),below[i]+=height})}),
-axisOf(area,most,y+CAPTION,RATE),base}function drawLeaders(data,area,toX,y){let{context}=area;caption(area,data.led.some(([,term])=>term>=0)?"leader and term":"\
-leader",y);for(let[place,term,from,to]of data.led){let{name,colour}=data.nodes[place],a=toX(from),b=Math.min(Math.max(toX(to),a+1.5),area.right);context.fillStyle=
-colour,context.fillRect(a,y+CAPTION,b-a,LEADERS-4),context.fillStyle=luminance(colour)>.5?"#000":"#fff",context.textAlign="left",context.textBaseline="middle";let text=[
-`${name}${termText(term)}`,name].find(one=>context.measureText(one).width<=b-a-8);text&&context.fillText(text,a+4,y+CAPTION+LEADERS/2-2)}return y+CAPTION+LEADERS}
-function drawLacking(data,{name,rows,most},area,toX,y){let{context}=area,top=y+CAPTION,toY=value=>top+LACKING-value/Math.max(most,1)*(LACKING-4);caption(area,name,
-y),axisOf(area,most,top,LACKING);let ends=[];rows.forEach(([times,values],i)=>{context.strokeStyle=context.fillStyle=data.nodes[i].colour,context.lineWidth=2,context.
-beginPath();let last=null;times.forEach((time,at)=>{let[x,value]=[toX(time),values[at]];last!==null&&context.lineTo(x,toY(last)),value===null?last=null:(last===
-null?context.moveTo(x,toY(value)):context.lineTo(x,toY(value)),last=value)}),context.stroke(),times.length&&last&&(context.fillRect(toX(times.at(-1))-3,toY(last)-
-3,6,6),ends.push({text:`${data.nodes[i].name} ${figure(last,0)}`,x:toX(times.at(-1))-8,y:toY(last)+8}))}),context.lineWidth=3,context.textAlign="right",context.
-textBaseline="middle",context.strokeStyle=Ink.paper,context.fillStyle=Ink.ink;let named=ends.sort((a,b)=>a.y-b.y).slice(0,Math.floor(LACKING/LABEL));return named.
-forEach((end,place)=>{let lowest=top+LACKING-LABEL/2-(named.length-1-place)*LABEL;end.y=Math.min(Math.max(end.y,place?named[place-1].y+LABEL:top),lowest),context.
-strokeText(end.text,end.x,end.y),context.fillText(end.text,end.x,end.y)}),context.lineWidth=1,top+LACKING}function drawAxis(area,toX,y,end){let{context}=area,rough=end/
-Math.max(2,(area.right-area.left)/90),power=10**Math.floor(Math.log10(rough)),step2=[1,2,2.5,5,10].map(factor=>factor*power).find(one=>one>=rough);context.fillStyle=
-Ink.quiet,context.textAlign="center",context.textBaseline="top";for(let tick=0;tick<=end*1.000001;tick+=step2)context.fillText(`${Number(tick.toFixed(3))}${tick===
-0?" s":""}`,toX(tick),y+6)}var LEVELS=["logged","warned","logged an error","its dispatcher"],ARROWS=["election","lost entries","cut its log"],[ELECTION,LOST]=[0,1],MOST_ARROWS=40,REACH2=5,
+{left:GUTTER,right:width-MARGIN},0,data.end),moments=placeMoments(host,width,toX),faults=layFaults(data,canvas.getContext("2d"),width,width<NARROW?2*MOST_FAULT_ROWS:
+MOST_FAULT_ROWS),lacking=lackingOf(data),top=moments*MOMENT,panels=top+faults.length*FAULT_ROW+2,bottom=panels+(data.rates?CAPTION+RATE:0)+(data.led?.length?CAPTION+
+LEADERS:0)+(lacking?CAPTION+LACKING:0),area=prepareCanvas(canvas,bottom+AXIS+4),{context}=area;faults.forEach((row,place)=>{drawFaultRow(data,area,toX,row,top+place*
+FAULT_ROW)}),drawBands(context,data,toX,area.left,area.right,panels,bottom-panels),drawPhases(context,data,toX,area.left,area.right,panels,bottom-panels,1);let y=panels;
+data.rates&&(y=drawRates(data,area,toX,y)),data.led?.length&&(y=drawLeaders(data,area,toX,y)),lacking&&(y=drawLacking(data,lacking,area,toX,y)),drawAxis(area,toX,
+bottom,data.end),context.strokeStyle=Ink.mark;for(let mark2 of host.querySelectorAll(".moment")){let x=Math.round(toX(Number(mark2.dataset.at)))+.5;line2(context,
+x,mark2.offsetTop+mark2.offsetHeight,x,bottom)}}function line2(context,fromX,fromY,toX,toY){context.beginPath(),context.moveTo(fromX,fromY),context.lineTo(toX,toY),
+context.stroke()}function placeMoments(host,width,toX){let ends=[],marks=[...host.querySelectorAll(".moment")].sort((a,b)=>a.dataset.at-b.dataset.at);for(let mark2 of marks){
+let wide=mark2.offsetWidth,x=toX(Number(mark2.dataset.at)),left=x+wide<=width?x:Math.max(x-wide,0),row=ends.findIndex(end=>end<=left);row<0&&(row=ends.length),ends[row]=
+left+wide+4,Object.assign(mark2.style,{left:`${left}px`,top:`${row*MOMENT}px`})}return ends.length}function caption(area,text,y){let{context}=area;context.textAlign=
+"left",context.textBaseline="middle",context.strokeStyle=Ink.paper,context.lineWidth=3,context.fillStyle=Ink.quiet;let shown=clip(context,text,area.right-area.left);
+context.strokeText(shown,area.left,y+CAPTION/2),context.fillText(shown,area.left,y+CAPTION/2),context.lineWidth=1}function axisOf(area,most,y,height){let{context}=area;
+rowLabel(area,figure(most,0),y+5),rowLabel(area,"0",y+height-5),context.strokeStyle=Ink.rule,line2(context,area.left,y+height+.5,area.right,y+height+.5)}function drawRates({
+rates},area,toX,y){let{context}=area,from=rates.time.map(time=>toX(time-rates.width/2)),sums=rates.time.map((_,i)=>rates.rows.reduce((sum,row)=>sum+row[i],0)),most=Math.
+max(highest(sums),1),wide=Math.max(toX(rates.width)-toX(0),1),seen=OUTCOMES.filter((_,row)=>rates.rows[row].some(v=>v>0));caption(area,`completions a second: ${seen.
+join(", ")}`,y);let base=y+CAPTION+RATE,below=sums.map(()=>0);return OUTCOMES.forEach((name,row)=>{context.fillStyle=name==="ok"?Ink.ok:Ink[`${name}-ink`],rates.
+rows[row].forEach((value,i)=>{let height=value/most*RATE;height>0&&context.fillRect(from[i],base-below[i]-height,Math.min(wide,area.right-from[i]),height),below[i]+=
+height})}),axisOf(area,most,y+CAPTION,RATE),base}function drawLeaders(data,area,toX,y){let{context}=area;caption(area,data.led.some(([,term])=>term>=0)?"leader \
+and term":"leader",y);for(let[place,term,from,to]of data.led){let{name,colour}=data.nodes[place],a=toX(from),b=Math.min(Math.max(toX(to),a+1.5),area.right);context.
+fillStyle=colour,context.fillRect(a,y+CAPTION,b-a,LEADERS-4),context.fillStyle=luminance(colour)>.5?"#000":"#fff",context.textAlign="left",context.textBaseline=
+"middle";let text=[`${name}${termText(term)}`,name].find(one=>context.measureText(one).width<=b-a-8);text&&context.fillText(text,a+4,y+CAPTION+LEADERS/2-2)}return y+
+CAPTION+LEADERS}function drawLacking(data,{name,rows,most},area,toX,y){let{context}=area,top=y+CAPTION,toY=value=>top+LACKING-value/Math.max(most,1)*(LACKING-4);
+caption(area,name,y),axisOf(area,most,top,LACKING);let ends=[];rows.forEach(([times,values],i)=>{context.strokeStyle=context.fillStyle=data.nodes[i].colour,context.
+lineWidth=2,context.beginPath();let last=null;times.forEach((time,at)=>{let[x,value]=[toX(time),values[at]];last!==null&&context.lineTo(x,toY(last)),value===null?
+last=null:(last===null?context.moveTo(x,toY(value)):context.lineTo(x,toY(value)),last=value)}),context.stroke(),times.length&&last&&(context.fillRect(toX(times.
+at(-1))-3,toY(last)-3,6,6),ends.push({text:`${data.nodes[i].name} ${figure(last,0)}`,x:toX(times.at(-1))-8,y:toY(last)+8}))}),context.lineWidth=3,context.textAlign=
+"right",context.textBaseline="middle",context.strokeStyle=Ink.paper,context.fillStyle=Ink.ink;let named=ends.sort((a,b)=>a.y-b.y).slice(0,Math.floor(LACKING/LABEL));
+return named.forEach((end,place)=>{let lowest=top+LACKING-LABEL/2-(named.length-1-place)*LABEL;end.y=Math.min(Math.max(end.y,place?named[place-1].y+LABEL:top),lowest),
+context.strokeText(end.text,end.x,end.y),context.fillText(end.text,end.x,end.y)}),context.lineWidth=1,top+LACKING}function drawAxis(area,toX,y,end){let{context}=area,
+rough=end/Math.max(2,(area.right-area.left)/90),power=10**Math.floor(Math.log10(rough)),step2=[1,2,2.5,5,10].map(factor=>factor*power).find(one=>one>=rough);context.
+fillStyle=Ink.quiet,context.textAlign="center",context.textBaseline="top";for(let tick=0;tick<=end*1.000001;tick+=step2)context.fillText(`${Number(tick.toFixed(
+3))}${tick===0?" s":""}`,toX(tick),y+6)}var LEVELS=["logged","warned","logged an error","its dispatcher"],ARROWS=["election","lost entries","cut its log"],[ELECTION,LOST]=[0,1],MOST_ARROWS=40,REACH2=5,
 rowOf=(data,place)=>place<0?data.nodes.length:place;function hasHarnessLines(data){return!!data.track?.lines.some(([,place])=>place<0)}function drawTrack(data,area,toX,step2){
 if(!data.track)return;let{context}=area,inks=[Ink.quiet,Ink["info-ink"],Ink.mark,Ink.link];for(let level of[0,3,1,2]){context.fillStyle=inks[level];for(let[seconds,
 place,what]of data.track.lines){let x=toX(seconds);if(what!==level||x<area.left||x>area.right)continue;let tall=level===2?7:4;context.fillRect(x-.5,(rowOf(data,
@@ -549,7 +550,7 @@ i=operationAt(event.clientX-box.left,event.clientY-box.top);i>=0?pin(i):select(n
 addEventListener("pointerleave",hideCard)}function redrawAll(){readInk(),resizeCharts(),Timeline.data&&View.changed()}function nothingToDraw(){let waiting=document.getElementById("waiting"),timeline=document.
 getElementById("timeline");waiting&&(waiting.textContent="There is nothing to draw."),timeline&&(timeline.hidden=!0),document.documentElement.dataset.ready="yes"}
 function redrawWhenResized(element){let width=element.clientWidth;new ResizeObserver(()=>{element.clientWidth!==width&&(width=element.clientWidth,redrawAll())}).
-observe(element)}async function start(){wireTheme(redrawAll),wireButtons(),wireWords(),wireNext(),wireBackLinks(),readInk();let packed=document.getElementById("\
+observe(element)}async function start(){wireTheme(redrawAll),wireButtons(),wireNext(),wireFolds(),wireBackLinks(),readInk();let packed=document.getElementById("\
 packed").textContent;if(!packed.trim()){nothingToDraw();return}let data=await unpack(packed);document.getElementById("packed").remove(),View.reset(data.end),document.
 getElementById("waiting").hidden=!0;for(let id of["charts-body","beside"])document.getElementById(id)?.removeAttribute("hidden");initOverview(data),initTimeline(
 data),initCharts(data),initStrips(data),Charts.onMark=(seconds,perPixel)=>{let mark2=markNear(data,seconds,perPixel);mark2&&openEvidence(mark2)},Timeline.data&&

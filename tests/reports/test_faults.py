@@ -330,10 +330,10 @@ def test_every_rate_of_the_table_of_faults_says_over_which_span_it_was_taken(tmp
     files = RunFiles(recorded_run("stale-reads", tmp_path))
     reports.write_report(files)
     page = files.report.read_text()
-    table, span = page.index('<table class="faults">'), page.index('id="rates-span"')
-    assert table < span < page.index('id="charts"')
-    assert f"<em>before</em> over the {CALM_S} s before the fault" in page
-    assert "<em>after</em> from when it was healed until the next fault or the end of the load" in page
+    assert '<a href="#words">' in page.partition('<table class="faults">')[0].rpartition('<section id="faults"')[2]
+    words = page.partition('<section id="words"')[2]
+    assert f"<em>before</em>: over the {CALM_S} s before the fault" in words
+    assert "<em>after</em>: from when it was healed until the next fault or the end of the load" in words
     calm = RunFiles(tmp_path / "calm")
     shutil.copytree(files.root, calm.root)
     lines = [line for line in calm.history.read_text().splitlines(keepends=True) if '"process":"nemesis"' not in line]

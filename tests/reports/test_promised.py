@@ -51,7 +51,7 @@ def test_beside_a_read_that_fits_nowhere_stands_what_is_promised_of_reads_and_no
     """A read of ZooKeeper alone is not linearizable: this one follows a write of its own session."""
     page = page_of(recorded_run("element-lost", tmp_path))
     row, shown = row_of(page, "linearizable"), part_of(page, "violation-1")
-    assert "why it is a violation: what ZooKeeper 3.9.3 promises" in row
+    assert "what ZooKeeper 3.9.3 promises" in row
     assert '<a href="#check-linearizable">what ZooKeeper 3.9.3 promises</a>' in shown
     (claim,) = claims_in(row)
     assert claim.startswith("of read: requests of one session take effect in their order, and a read here is a write")
@@ -97,10 +97,10 @@ def test_a_promise_that_names_neither_operations_nor_checks_is_behind_what_clien
 
 def test_sections_of_nodes_and_of_the_recovery_lead_to_it(tmp_path: Path) -> None:
     page = page_of(recorded_run("data-lost", tmp_path))
-    assert '<a href="#check-leader-complete">' in part_of(page, "invariant-1")
+    assert 'href="#check-leader-complete"' in part_of(page, "invariant-1")
     (claim,) = claims_in(row_of(page, "leader-complete"))
     assert claim.startswith("Leader Completeness: an entry that is committed is in the logs of all leaders")
-    assert '<a href="#check-recovery">' in part_of(page, "recovery")
+    assert 'href="#check-recovery"' in part_of(page, "recovery")
     (claim,) = claims_in(row_of(page, "recovery"))
     assert "how long that may take is not promised: this harness asks for it within a time" in claim
 
@@ -152,11 +152,11 @@ def test_of_a_system_that_promises_nothing_nothing_is_said(tmp_path: Path) -> No
     (root / "results.json").write_text(json.dumps(results))
     page = page_of(root)
     assert "why it is a violation" not in page.lower()
-    assert "why that is asked" not in page
+    assert ">what ZooKeeper 3.9.3 promises<" not in page
 
 
 def test_a_planted_bug_promises_nothing(tmp_path: Path) -> None:
     page = page_of(recorded_run("stale-reads", tmp_path))
-    assert "why it is a violation: what DLedger 0.4.0 promises<" in page
+    assert ">what DLedger 0.4.0 promises<" in page
     assert "of read, write: reads, writes and compare-and-sets of a register are linearizable" in page
     assert "2014, section 8)" in page

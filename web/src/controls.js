@@ -80,14 +80,6 @@ export function wireButtons() {
     });
 }
 
-// A link to the glossary opens its fold.
-export function wireWords() {
-  for (const link of document.querySelectorAll('a[href="#words"]'))
-    link.addEventListener("click", () => {
-      document.querySelector("#words details").open = true;
-    });
-}
-
 // Shows a violation, or a time window in the chart named by the button, with the index named by it.
 function go(button) {
   const { from, to, violation, chart, index } = button.dataset;

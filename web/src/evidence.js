@@ -46,6 +46,15 @@ export function wireNext() {
     });
 }
 
+// A link to a section that is one fold opens it.
+export function wireFolds() {
+  for (const link of document.querySelectorAll('a[href^="#"]'))
+    link.addEventListener("click", () => {
+      const fold = document.querySelector(`#${CSS.escape(link.hash.slice(1))} > details.body`);
+      if (fold) fold.open = true;
+    });
+}
+
 // The one of some elements whose moment is nearest.
 function nearest(elements, at) {
   return elements.reduce(

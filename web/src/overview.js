@@ -17,6 +17,8 @@ const LABEL = 13;
 const AXIS = 22;
 const MOMENT = 22;
 const MOST_FAULT_ROWS = 4;
+// Below this width names stand beside their bars, so that faults need more rows.
+const NARROW = 600;
 // Seconds on both sides of a moment that was clicked.
 const ROOM = 3;
 
@@ -87,7 +89,12 @@ function drawOverview(data, host, canvas) {
   const width = host.clientWidth;
   const toX = scaleX({ left: GUTTER, right: width - MARGIN }, 0, data.end);
   const moments = placeMoments(host, width, toX);
-  const faults = layFaults(data, canvas.getContext("2d"), width, MOST_FAULT_ROWS);
+  const faults = layFaults(
+    data,
+    canvas.getContext("2d"),
+    width,
+    width < NARROW ? 2 * MOST_FAULT_ROWS : MOST_FAULT_ROWS,
+  );
   const lacking = lackingOf(data);
   const top = moments * MOMENT;
   const panels = top + faults.length * FAULT_ROW + 2;

@@ -4,9 +4,9 @@ import { readHash, writeHash } from "./address.js";
 import { wireBackLinks } from "./back_links.js";
 import { GUTTER, MARGIN, readInk } from "./canvas.js";
 import { initCharts } from "./charts.js";
-import { fillFilters, wireButtons, wireKeys, wireWords } from "./controls.js";
+import { fillFilters, wireButtons, wireKeys } from "./controls.js";
 import { unpack } from "./decode.js";
-import { markNear, openEvidence, wireDrawings, wireNext } from "./evidence.js";
+import { markNear, openEvidence, wireDrawings, wireFolds, wireNext } from "./evidence.js";
 import { applyFilters } from "./filters.js";
 import { wireFaults } from "./network.js";
 import { endOf, lowerBound, placeOfIndex, Timeline } from "./operations.js";
@@ -51,8 +51,8 @@ function redrawWhenResized(element) {
 async function start() {
   wireTheme(redrawAll);
   wireButtons();
-  wireWords();
   wireNext();
+  wireFolds();
   wireBackLinks();
   readInk();
   const packed = document.getElementById("packed").textContent;
