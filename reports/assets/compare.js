@@ -113,11 +113,11 @@ picture.append(svg("line",{class:"grid",x1:LEFT,x2:width-RIGHT,y1:y(share),y2:y(
 ceil(time[0]/5)*5;tick<=time.at(-1);tick+=5)write(String(tick),{x:x(tick),y:HEIGHT-8,"text-anchor":"middle"});picture.append(svg("line",{class:"heal",x1:x(0),x2:x(
 0),y1:TOP,y2:HEIGHT-BOTTOM}));for(let{letter,curve}of drawn){let path="";curve.share.forEach((share,i)=>{share!==null&&(path+=`${path&&curve.share[i-1]!==null?"\
 L":"M"}${x(time[i])} ${y(share)}`)}),picture.append(svg("path",{class:`run-${letter}`,d:path}))}let text=`${said}; A drawn through, B dashed; a curve ends with \
-the next fault, or with the load.`;host.replaceChildren(picture,el("p",text,"quiet small"))}var ON_PAPER="details.excerpt, details.further, #words details, #faults details.costs, .checks td > details:not(.elements)";function wirePrint(redraw){let root=document.
-documentElement,theme=null,opened=[],begin=()=>{if(theme===null){theme=root.dataset.theme??"",root.dataset.theme="light",root.classList.add("paper"),opened=[...document.
-querySelectorAll(ON_PAPER)].filter(fold=>!fold.open);for(let fold of opened)fold.open=!0;drawNow(redraw)}},end=()=>{if(theme!==null){theme?root.dataset.theme=theme:
-delete root.dataset.theme,theme=null,root.classList.remove("paper");for(let fold of opened)fold.open=!1;drawNow(redraw)}};addEventListener("beforeprint",begin),
-addEventListener("afterprint",end)}function drawNow(redraw){redraw();for(let listener of View.listeners)listener()}function wireTheme(redraw){wirePrint(redraw),document.getElementById("theme").addEventListener("click",()=>{let root=document.documentElement,dark=root.dataset.
+the next fault, or with the load.`;host.replaceChildren(picture,el("p",text,"quiet small"))}var ON_PAPER="#coverage details, details.excerpt, details.further, #words details, #faults details.costs, .checks td > details:not(.elements)";function wirePrint(redraw){
+let root=document.documentElement,theme=null,opened=[],begin=()=>{if(theme===null){theme=root.dataset.theme??"",root.dataset.theme="light",root.classList.add("p\
+aper"),opened=[...document.querySelectorAll(ON_PAPER)].filter(fold=>!fold.open);for(let fold of opened)fold.open=!0;drawNow(redraw)}},end=()=>{if(theme!==null){
+theme?root.dataset.theme=theme:delete root.dataset.theme,theme=null,root.classList.remove("paper");for(let fold of opened)fold.open=!1;drawNow(redraw)}};addEventListener(
+"beforeprint",begin),addEventListener("afterprint",end)}function drawNow(redraw){redraw();for(let listener of View.listeners)listener()}function wireTheme(redraw){wirePrint(redraw),document.getElementById("theme").addEventListener("click",()=>{let root=document.documentElement,dark=root.dataset.
 theme?root.dataset.theme==="dark":matchMedia("(prefers-color-scheme: dark)").matches;root.dataset.theme=dark?"light":"dark",redraw()}),matchMedia("(prefers-colo\
 r-scheme: dark)").addEventListener("change",redraw)}var Compare={data:null,a:null,b:null},FIGURES=[["rate","ok/s",1,1],["gap_s","longest gap, s",2,-1],["recovery_s","rate back, worst, s",2,-1],["never","faults af\
 ter which the rate was not back",0,-1],["violations","violations",0,-1],["operations","operations",0,0],["length_s","length, s",1,0]],FACTS=["test","run","start\

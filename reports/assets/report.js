@@ -462,11 +462,11 @@ let{data}=Timeline,{ops}=data,violation=data.violations[place],code=data.names.k
 data.end,ofKey):entriesBetween(Math.min(...members.map(i=>ops.t[i]))/1e6,Math.max(...members.map(i=>endOf(data,i)))/1e6,ofKey)}function initText(){for(let details of document.
 querySelectorAll("details.key-history")){let scope=details.querySelector("select");scope.addEventListener("input",textFold(details,()=>violationEntries(Number(details.
 dataset.violation),scope.value)))}let inView=document.getElementById("as-text");inView&&View.listeners.push(textFold(inView,()=>entriesBetween(View.from,View.to,
-i=>Timeline.mask[i])))}var ON_PAPER="details.excerpt, details.further, #words details, #faults details.costs, .checks td > details:not(.elements)";function wirePrint(redraw){let root=document.
-documentElement,theme=null,opened=[],begin=()=>{if(theme===null){theme=root.dataset.theme??"",root.dataset.theme="light",root.classList.add("paper"),opened=[...document.
-querySelectorAll(ON_PAPER)].filter(fold=>!fold.open);for(let fold of opened)fold.open=!0;drawNow(redraw)}},end=()=>{if(theme!==null){theme?root.dataset.theme=theme:
-delete root.dataset.theme,theme=null,root.classList.remove("paper");for(let fold of opened)fold.open=!1;drawNow(redraw)}};addEventListener("beforeprint",begin),
-addEventListener("afterprint",end)}function drawNow(redraw){redraw();for(let listener of View.listeners)listener()}function wireTheme(redraw){wirePrint(redraw),document.getElementById("theme").addEventListener("click",()=>{let root=document.documentElement,dark=root.dataset.
+i=>Timeline.mask[i])))}var ON_PAPER="#coverage details, details.excerpt, details.further, #words details, #faults details.costs, .checks td > details:not(.elements)";function wirePrint(redraw){
+let root=document.documentElement,theme=null,opened=[],begin=()=>{if(theme===null){theme=root.dataset.theme??"",root.dataset.theme="light",root.classList.add("p\
+aper"),opened=[...document.querySelectorAll(ON_PAPER)].filter(fold=>!fold.open);for(let fold of opened)fold.open=!0;drawNow(redraw)}},end=()=>{if(theme!==null){
+theme?root.dataset.theme=theme:delete root.dataset.theme,theme=null,root.classList.remove("paper");for(let fold of opened)fold.open=!1;drawNow(redraw)}};addEventListener(
+"beforeprint",begin),addEventListener("afterprint",end)}function drawNow(redraw){redraw();for(let listener of View.listeners)listener()}function wireTheme(redraw){wirePrint(redraw),document.getElementById("theme").addEventListener("click",()=>{let root=document.documentElement,dark=root.dataset.
 theme?root.dataset.theme==="dark":matchMedia("(prefers-color-scheme: dark)").matches;root.dataset.theme=dark?"light":"dark",redraw()}),matchMedia("(prefers-colo\
 r-scheme: dark)").addEventListener("change",redraw)}var HEIGHT=3;function drawHits(area,toX){let{data,hits,row,rows,rowHeight,reach}=Timeline,{context}=area;context.fillStyle=Ink.link;let first=lowerBound(reach,View.
 from*1e6);for(let place=lowerBound(hits,first);place<hits.length;place++){let i=hits[place];if(data.ops.t[i]>View.to*1e6)break;if(row[i]>=rows.length)continue;let from=toX(

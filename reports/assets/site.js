@@ -17,11 +17,11 @@ start=start,this.to=this.end=end},set(from,to){let span=Math.min(Math.max(to-fro
 past.push([this.from,this.to]),this.changedAt=performance.now(),this.from=start,this.to=start+span,this.changed())},back(){this.past.length&&([this.from,this.to]=
 this.past.pop(),this.changedAt=-1/0,this.changed())},changed(){this.pending||(this.pending=!0,requestAnimationFrame(()=>{this.pending=!1;for(let listener of this.
 listeners)listener()}))},whole(){this.set(this.start,this.end)},zoom(factor,at){this.set(at-(at-this.from)*factor,at+(this.to-at)*factor)},move(seconds){this.set(
-this.from+seconds,this.to+seconds)},point(seconds){if(seconds!==this.cursor){this.cursor=seconds;for(let listener of this.cursorListeners)listener(seconds)}}};var ON_PAPER="details.excerpt, details.further, #words details, #faults details.costs, .checks td > details:not(.elements)";function wirePrint(redraw){let root=document.
-documentElement,theme=null,opened=[],begin=()=>{if(theme===null){theme=root.dataset.theme??"",root.dataset.theme="light",root.classList.add("paper"),opened=[...document.
-querySelectorAll(ON_PAPER)].filter(fold=>!fold.open);for(let fold of opened)fold.open=!0;drawNow(redraw)}},end=()=>{if(theme!==null){theme?root.dataset.theme=theme:
-delete root.dataset.theme,theme=null,root.classList.remove("paper");for(let fold of opened)fold.open=!1;drawNow(redraw)}};addEventListener("beforeprint",begin),
-addEventListener("afterprint",end)}function drawNow(redraw){redraw();for(let listener of View.listeners)listener()}function wireTheme(redraw){wirePrint(redraw),document.getElementById("theme").addEventListener("click",()=>{let root=document.documentElement,dark=root.dataset.
+this.from+seconds,this.to+seconds)},point(seconds){if(seconds!==this.cursor){this.cursor=seconds;for(let listener of this.cursorListeners)listener(seconds)}}};var ON_PAPER="#coverage details, details.excerpt, details.further, #words details, #faults details.costs, .checks td > details:not(.elements)";function wirePrint(redraw){
+let root=document.documentElement,theme=null,opened=[],begin=()=>{if(theme===null){theme=root.dataset.theme??"",root.dataset.theme="light",root.classList.add("p\
+aper"),opened=[...document.querySelectorAll(ON_PAPER)].filter(fold=>!fold.open);for(let fold of opened)fold.open=!0;drawNow(redraw)}},end=()=>{if(theme!==null){
+theme?root.dataset.theme=theme:delete root.dataset.theme,theme=null,root.classList.remove("paper");for(let fold of opened)fold.open=!1;drawNow(redraw)}};addEventListener(
+"beforeprint",begin),addEventListener("afterprint",end)}function drawNow(redraw){redraw();for(let listener of View.listeners)listener()}function wireTheme(redraw){wirePrint(redraw),document.getElementById("theme").addEventListener("click",()=>{let root=document.documentElement,dark=root.dataset.
 theme?root.dataset.theme==="dark":matchMedia("(prefers-color-scheme: dark)").matches;root.dataset.theme=dark?"light":"dark",redraw()}),matchMedia("(prefers-colo\
 r-scheme: dark)").addEventListener("change",redraw)}var Site={rows:[],shown:[],sort:"started",down:!0,picked:[],base:"",limit:300},COLUMNS=["started","verdict","finding","nemesis","version","seed","operations","r\
 ate","gap_s","recovery_s","sentence"],NUMERIC={operations:0,rate:1,gap_s:2,recovery_s:2},CLASSES={seed:"num",sentence:"what",version:"mono",started:"nowrap"},FILTERS=[

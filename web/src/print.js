@@ -3,9 +3,9 @@
 
 import { View } from "./view.js";
 
-// Log lines, counterexamples, what a check saw in full, and words; not lists of elements, nor the history as text.
+// Coverage, log lines, counterexamples, what a check saw in full, and words; not lists of elements, nor the history as text.
 const ON_PAPER =
-  "details.excerpt, details.further, #words details, #faults details.costs, .checks td > details:not(.elements)";
+  "#coverage details, details.excerpt, details.further, #words details, #faults details.costs, .checks td > details:not(.elements)";
 
 export function wirePrint(redraw) {
   const root = document.documentElement;
