@@ -98,6 +98,22 @@ class FencedLock(Model):
         holder, last = state
         return ("acquired", last + 1) if f == "acquire" and holder is None else super().respond(state, f, value)
 
+    def wording(self, operation: Operation) -> str:
+        if operation.outcome != "ok":
+            return ""
+        match operation.f, operation.value, operation.result:
+            case "acquire", _, ["acquired", token]:
+                return f"acquire granted with token {token}"
+            case "acquire", _, ["held", token]:
+                return f"acquire refused, held by token {token}"
+            case "release", token, ["released", _]:
+                return f"release of token {token}"
+            case "release", token, ["held", other]:
+                return f"release of token {token} refused, held by token {other}"
+            case "release", token, ["free", _]:
+                return f"release of token {token} refused, free"
+        return ""
+
     def kind_of(self, suspect: Operation) -> str:
         result = suspect.result
         granted = suspect.f == "acquire" and isinstance(result, (list, tuple)) and result[0] == "acquired"
