@@ -364,9 +364,13 @@ def suites_folder() -> Path:
 
 
 def defects_of(system: str) -> Path | None:
-    """Return the file of a system's known defects, if this package has one."""
-    path = suites_folder() / "defects" / f"{system}.toml"
-    return path if path.is_file() else None
+    """Return the file of a system's known defects, if this package has one.
+
+    Its name is that of the system, or of the product that the system is a part of: what precedes the first hyphen.
+    """
+    folder = suites_folder() / "defects"
+    paths = (folder / f"{name}.toml" for name in (system, system.partition("-")[0]))
+    return next((path for path in paths if path.is_file()), None)
 
 
 def read_defects(path: Path) -> dict[str, Defect]:

@@ -17,6 +17,7 @@ from msgspec.structs import replace as struct_replace
 from harness.errors import UsageError
 from harness.judge.known_defects import Defect, defects_of, known_in, read_defects, unexplained
 from harness.suite.suitefile import read_suite
+from harness.systems.registry import system_names
 from history import Probe, RunFiles
 from history.recording import Recording
 from history.records.finding import KnownDefect
@@ -522,3 +523,8 @@ def test_known_defects_are_found_by_the_name_of_their_system() -> None:
     assert path is not None
     assert "deleted-logs" in read_defects(path)
     assert defects_of("nobody") is None
+
+
+def test_every_file_of_defects_is_found_by_a_system() -> None:
+    found = {defects_of(name) for name in system_names()}
+    assert {path.name for path in (SUITES / "defects").glob("*.toml")} == {path.name for path in found if path}
