@@ -76,7 +76,14 @@ def ls(
 
     root = directory or store
     require_store(root)
-    rows = list(StoreIndex(root).rows())
+    index = StoreIndex(root)
+    if limit and not (as_json or verdict or system or workload or nemesis or since):
+        shown, count = index.newest(limit)
+        if not shown:
+            click.echo("none of 0 runs", err=True)
+            return 0
+        return _show(shown, count)
+    rows = index.rows()
     found = [
         row
         for row in rows
@@ -93,9 +100,13 @@ def ls(
     if not found:
         click.echo("\n".join(_none_of(rows, system, workload, nemesis)), err=True)
         return 0
+    return _show(shown, len(found))
+
+
+def _show(shown: Sequence[RunRow], count: int) -> int:
     click.echo(_listed(shown))
-    if len(shown) < len(found):
-        click.echo(f"{len(shown)} of {len(found)} runs; --limit 0 shows all", err=True)
+    if len(shown) < count:
+        click.echo(f"{len(shown)} of {count} runs; --limit 0 shows all", err=True)
     return 0
 
 

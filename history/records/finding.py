@@ -521,16 +521,18 @@ def findings_in(check: Mapping[str, Any]) -> tuple[Finding, ...]:
     A finding of an unknown type, for example from a system that is not installed, becomes a plain :class:`Finding`.
     """
     records = check.get("findings")
-    found = (_finding(record) for record in (records if isinstance(records, list | tuple) else ()))
-    return tuple(one for one in found if one is not None)
-
-
-def _finding(record: Any) -> Finding | None:
-    if not isinstance(record, Mapping):
-        return None
+    if not records or not isinstance(records, list | tuple):
+        return ()
     types: dict[str, type[Finding]] = {}
     for kind in types_below(Finding):  # our own types come first, so no other type can take their names
         types.setdefault(kind.__name__, kind)
+    found = (_finding(record, types) for record in records)
+    return tuple(one for one in found if one is not None)
+
+
+def _finding(record: Any, types: Mapping[str, type[Finding]]) -> Finding | None:
+    if not isinstance(record, Mapping):
+        return None
     try:
         if (known := types.get(str(record.get("type")))) is not None:
             return msgspec.convert(record, known, str_keys=True)

@@ -11,6 +11,7 @@ import os
 import stat
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
+from datetime import datetime
 from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any, Final
@@ -233,10 +234,15 @@ def _whole(value: Any) -> int | None:
     return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
+def iso_start(start: datetime) -> str:
+    """Return the start of a run as its row has it."""
+    return f"{start:%Y-%m-%dT%H:%M:%SZ}"
+
+
 def _started(files: RunFiles, plan: Mapping[str, Any]) -> str:
     """Return the start in the directory's name as ISO text, or else the plan's."""
     start = start_of(files.root.name)
-    return f"{start:%Y-%m-%dT%H:%M:%SZ}" if start else one_line(plan.get("started", ""), 40)
+    return iso_start(start) if start else one_line(plan.get("started", ""), 40)
 
 
 def _unknown(results: Mapping[str, Any]) -> str:

@@ -18,9 +18,9 @@ import msgspec
 
 from history import RunFiles
 from history.recording import Recording
-from history.records.layout import WAREHOUSE
+from history.records.layout import WAREHOUSE, start_of
 from history.safe_open import RECORDS, UnsafeFileError, append_below, read_below, write_below
-from reports.load.run_row import RunRow, row_of
+from reports.load.run_row import RunRow, iso_start, row_of
 
 INDEX_VERSION: Final = 17
 INDEX_NAME: Final = ".index.jsonl"
@@ -48,9 +48,30 @@ class StoreIndex:
 
     def rows(self) -> list[RunRow]:
         """Read new and changed runs, drop removed ones and return all rows.  Raises OSError if there is no store."""
+        return self._rows(list(_folders(self.store)), others={})
+
+    def newest(self, count: int) -> tuple[list[RunRow], int]:
+        """Return the newest rows and the number of runs, without reading the runs that started earlier.
+
+        Raises OSError if there is no store.
+        """
+        dated, rest = list[tuple[str, str, str]](), list[tuple[str, str]]()
+        for place, root in _folders(self.store):
+            start = start_of(root.rpartition("/")[2])
+            if start is None:
+                rest.append((place, root))  # its plan may have a start
+            elif _holds_run(root):
+                dated.append((iso_start(start), place, root))
+        dated.sort(reverse=True)
+        earlier = {line.place: line for _, place, _ in dated[count:] if (line := self._known.get(place)) is not None}
+        rows = self._rows([*rest, *((place, root) for _, place, root in dated[:count])], earlier)
+        return rows[:count], len(rows) + len(dated[count:])
+
+    def _rows(self, folders: Iterable[tuple[str, str]], others: dict[str, _Line]) -> list[RunRow]:
+        """Return the rows of runs in these folders, newest first; ``others`` are the lines of runs that are kept."""
         fresh: dict[str, _Line] = {}
         new: list[_Line] = []
-        for place, root in _folders(self.store):
+        for place, root in folders:
             stamp = _stamp(root)
             if stamp[:2] == (0, 0) and not _holds_run(root):
                 continue
@@ -60,7 +81,7 @@ class StoreIndex:
                 new.append(line)
             fresh[place] = line
         # Do not cache runs under way: one may end silently, and then its stamp does not change.
-        self._known = {place: line for place, line in fresh.items() if line.row.kind != "under way"}
+        self._known = others | {place: line for place, line in fresh.items() if line.row.kind != "under way"}
         if self._remember:
             self._save([line for line in new if line.place in self._known])
         return sorted((line.row for line in fresh.values()), key=lambda row: (row.started, row.place), reverse=True)

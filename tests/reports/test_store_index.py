@@ -14,6 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from history.recording import Recording
+from reports.load.run_row import RunRow, row_of
 from reports.load.store_index import INDEX_NAME, StoreIndex, remember, runs_of
 from tests.support.draws import draws
 from tests.support.reports.stores import many_runs
@@ -78,6 +79,9 @@ def test_whatever_happens_to_the_index_the_list_is_that_of_the_files(tmp_path: P
         elif step == "nonsense":
             index.write_text('[11,"test-0/x",[],{}]\n{"a"')
         read_anew = StoreIndex(store, remember=False).rows()
+        newest = read_anew[: number % 3 + 1], len(read_anew)
+        assert StoreIndex(store, remember=False).newest(len(newest[0])) == newest
+        assert kept.newest(len(newest[0])) == newest
         assert StoreIndex(store).rows() == read_anew
         assert kept.rows() == read_anew
 
@@ -90,3 +94,24 @@ def test_an_index_of_dead_lines_is_written_anew(tmp_path: Path) -> None:
     (tmp_path / INDEX_NAME).write_text(f"{line}\n" * 1100)
     StoreIndex(tmp_path).rows()
     assert len(index_lines(tmp_path)) == 2
+
+
+def test_the_newest_runs_are_listed_without_reading_the_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    many_runs(tmp_path, 20)
+    undated = tmp_path / "test-0" / "by-hand"
+    shutil.copytree(next(iter(runs_of(tmp_path))).root, undated)
+    rows = StoreIndex(tmp_path, remember=False).rows()
+    read: list[Path] = []
+
+    def noted(run: Recording) -> RunRow:
+        read.append(run.files.root)
+        return row_of(run)
+
+    monkeypatch.setattr("reports.load.store_index.row_of", noted)
+    assert StoreIndex(tmp_path).newest(3) == (rows[:3], 21)
+    assert len(read) == 4
+    assert undated in read
+    assert StoreIndex(tmp_path).newest(3) == (rows[:3], 21)
+    assert len(read) == 4
+    assert StoreIndex(tmp_path).rows() == rows
+    assert len(read) == 21
