@@ -190,7 +190,6 @@ def _services(
     load, system, limit = recorded.plan.load, recorded.plan.under_test, recorded.plan.recovery_time
     pause_s = min(PAUSE_S, limit / 4)
     found = services_since(moment, operations, load, round(pause_s * SECOND))
-    ever = services_since(0, recorded.operations, load)
     enough = round((limit - pause_s) * SECOND)
     services: dict[Want, Service] = {}
     why: dict[str, list[Want]] = {}
@@ -203,7 +202,7 @@ def _services(
                 why.setdefault(UNDECLARED, []).append(want)
         elif service.granted is not None:
             services[want] = service
-        elif want[1] is None and ever[want].granted is None:
+        elif want[1] is None and services_since(0, recorded.operations, load)[want].granted is None:
             why.setdefault(NEVER, []).append(want)
         elif service.waited < enough:
             why.setdefault(BRIEFLY, []).append(want)
