@@ -66,6 +66,9 @@ class Remotely(FakeSystem):
             for name in self.nodes.names
         }
 
+    def promote(self, dead: str) -> str:
+        return next(name for name in self.nodes.names if name != dead)
+
     def _reached(self, nodes: Iterable[str]) -> list[str]:
         names = list(nodes)
         if lost := set(names) & self.nodes.unreachable:
