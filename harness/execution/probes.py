@@ -14,7 +14,7 @@ from typing import Any, Final, get_args
 from harness.systems.api import COUNTS, FIGURES, Prober
 from history import Probe
 from history.records.line_file import LineFile
-from history.records.probes import Role, claim_of, leader_by, probes_header
+from history.records.probes import Role, leader_now, probes_header
 
 logger = logging.getLogger("harness.execution.probes")
 
@@ -97,8 +97,7 @@ class ProbeLog:
 
     def leader(self) -> str | None:
         """Return the leader according to the newest probes."""
-        newest = self.latest
-        return leader_by((claim_of(one) for one in newest.values() if one.answered), self._members or newest.keys())
+        return leader_now(self.latest, self._members or self.latest.keys())
 
 
 async def probe_forever(probers: Mapping[str, Prober], log: ProbeLog, run_clock: Callable[[], int]) -> None:

@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 from harness.judge.recorded import Recorded
 from history import Probe, Receipt
 from history.metrics.awake_clock import AwakeClock
-from history.records.probes import claim_of, leader_by
+from history.records.probes import leader_now
 from nemesis.core.errors import UnknownFaultError
 from nemesis.faults.registry import find, one_at_a_time
 
@@ -159,8 +159,8 @@ def led_since(
         claims.pop(probe.node, None)
         if probe.answered:
             claims[probe.node] = probe
-        recent = [one for one in claims.values() if one.time >= probe.time - fresh]
-        name = leader_by(map(claim_of, recent), members)
+        recent = {node: one for node, one in claims.items() if one.time >= probe.time - fresh}
+        name = leader_now(recent, members)
         now = (name, claims[name].term) if name in able and name in claims else None
         if now is None or now != leader:
             since = None if now is None else max(low, probe.time)

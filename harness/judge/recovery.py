@@ -18,7 +18,7 @@ from harness.judge.service import CHANGES, Service, Want, wants_text
 from harness.systems.api import Recovered, System
 from history import Probe, Receipt
 from history.records.indexes import index_text
-from history.records.probes import claim_of, leader_by
+from history.records.probes import leader_now
 from history.records.text import and_listed
 
 #: A probe older than this (ns) is not used for the state at the heal.
@@ -373,7 +373,7 @@ def _target(probes: Sequence[Probe], healed_at: int, committed_before: int = -1)
     for probe in probes:
         if healed_at - FRESH_NS <= probe.time <= healed_at and probe.answered:
             newest[probe.node] = probe
-    leader = leader_by(map(claim_of, newest.values()), {probe.node for probe in probes})
+    leader = leader_now(newest, {probe.node for probe in probes})
     if leader is not None and newest[leader].committed >= 0:
         return leader, max(committed_before, newest[leader].committed)
     # There is no leader, or all servers were restarted and the newly elected one has not committed yet.  What had been

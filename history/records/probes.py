@@ -97,9 +97,10 @@ class Claim:
     names: str | None = None
 
 
-def claim_of(probe: Probe) -> Claim:
-    """Return the claim about leadership in a probe that was answered."""
-    return Claim(probe.node, probe.role == "leader", probe.term, probe.leader)
+def leader_now(newest: Mapping[str, Probe], members: Collection[str]) -> str | None:
+    """Return the leader according to the newest probe of each node; see :func:`leader_by`."""
+    answers = (probe for probe in newest.values() if probe.answered)
+    return leader_by((Claim(one.node, one.role == "leader", one.term, one.leader) for one in answers), members)
 
 
 def leader_by(claims: Iterable[Claim], members: Collection[str]) -> str | None:

@@ -29,11 +29,11 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from history import Probe
-from history.records.probes import by_rank, claim_of, leader_by
+from history.records.probes import by_rank, leader_now
 from history.records.text import and_listed
 from history.schema import suggestion
 from nemesis.core.errors import NotYetError, ScheduleError, SkippedError
@@ -46,11 +46,6 @@ WORDS: Final = ("one", "subset", "minority", "majority", "all", "leader", "follo
 def claimants(probes: Mapping[str, Probe]) -> list[str]:
     """Return the nodes whose probes claim leadership, highest term first."""
     return by_rank((probe.node, probe.term) for probe in probes.values() if probe.answered and probe.role == "leader")
-
-
-def leader_now(probes: Mapping[str, Probe], members: Collection[str]) -> str | None:
-    """Return the leader (see ``leader_by``); None if no member claims to lead, or several do and none prevails."""
-    return leader_by((claim_of(probe) for probe in probes.values() if probe.answered), members)
 
 
 def leader_of(ctx: Context) -> str:

@@ -7,10 +7,11 @@ from collections.abc import Iterable
 from typing import Final, Protocol, runtime_checkable
 
 from history import Probe
+from history.records.probes import leader_now
 from nemesis.core.errors import FaultError, SkippedError
 from nemesis.core.fault import Context, Family, Fault, Targets, Witness, as_recorded, wanted_nodes
 from nemesis.core.ports import Command
-from nemesis.core.targets import leader_now, leader_of
+from nemesis.core.targets import leader_of
 from nemesis.faults.processes import (
     last_probes,
     leader_hit,

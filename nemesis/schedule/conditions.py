@@ -26,8 +26,8 @@ from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 from history import Probe
+from history.records.probes import leader_now
 from nemesis.core.errors import ScheduleError
-from nemesis.core.targets import leader_now
 
 Probes: TypeAlias = Mapping[str, Probe]
 Test: TypeAlias = Callable[[Probes, Probes], bool]

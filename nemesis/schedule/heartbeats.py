@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from typing import Final
 
+from history.records.probes import leader_now
 from nemesis.core.errors import SkippedError
 from nemesis.core.fault import Context, complaint
 from nemesis.core.ports import Command
-from nemesis.core.targets import leader_now
 
 #: Longest wait for a heartbeat, in seconds.  All systems under test send them more often.
 PATIENCE_S: Final = 5.0

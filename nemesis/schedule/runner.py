@@ -14,12 +14,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, Literal, Protocol
 
+from history.records.probes import leader_now
 from nemesis.core.errors import FaultError, NotYetError, SkippedError, UnknownFaultError
 from nemesis.core.fault import LINK_FAMILIES, Context, Fault, Targets
 from nemesis.core.guard import locked, objection
 from nemesis.core.healing import UnhealedError, heal
 from nemesis.core.ports import StartError
-from nemesis.core.targets import claimants, leader_now, resolve
+from nemesis.core.targets import claimants, resolve
 from nemesis.faults.registry import FAULTS
 from nemesis.schedule.conditions import parse
 from nemesis.schedule.heartbeats import await_heartbeat

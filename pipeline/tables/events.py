@@ -20,7 +20,7 @@ from history.node_logs import MAX_BYTES, by_second, log_files, merged
 from history.recording import Recording
 from history.records.check_records import check_records
 from history.records.finding import Comeback, findings_in
-from history.records.probes import claim_of, leader_by
+from history.records.probes import leader_now
 from history.records.violations import counterexamples_of
 from history.tables.operations import table_of_rows
 from history.tables.schemas import EVENTS
@@ -94,7 +94,7 @@ def _leader_changes(probes: Sequence[Probe]) -> Iterator[dict[str, Any]]:
     last = None
     for probe in sorted(probes, key=lambda one: one.time):
         newest[probe.node] = probe
-        leader = leader_by((claim_of(one) for one in newest.values() if one.answered), members)
+        leader = leader_now(newest, members)
         if leader is None:
             continue
         now = leader, newest[leader].term

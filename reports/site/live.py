@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 from history import FormatError, RunFiles
 from history.recording import Recording
 from history.records.events import NEMESIS, Event, read_event
-from history.records.probes import Probe, claim_of, leader_by, read_probe
+from history.records.probes import Probe, leader_now, read_probe
 from history.records.receipts import receipts_of
 from history.safe_open import open_below
 
@@ -163,6 +163,6 @@ class LiveRun:
         probe = read_probe(line, self._files.probes, number)
         self._newest[probe.node] = probe
         self._last = max(self._last, probe.time)
-        leader = leader_by((claim_of(one) for one in self._newest.values() if one.answered), self._newest.keys())
+        leader = leader_now(self._newest, self._newest.keys())
         if leader is not None and (not self._leaders or self._leaders[-1][1] != leader):
             self._leaders.append((probe.time / 1e9, leader))

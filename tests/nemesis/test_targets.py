@@ -6,8 +6,9 @@ import pytest
 
 from harness.testing import world
 from history import Probe
+from history.records.probes import leader_now
 from nemesis.core.errors import NotYetError, ScheduleError, SkippedError
-from nemesis.core.targets import check_words, choose, claimants, leader_now, resolve
+from nemesis.core.targets import check_words, choose, claimants, resolve
 
 NAMES = ("n1", "n2", "n3", "n4", "n5")
 
