@@ -26,7 +26,7 @@ _SWEEP: Final = 64
 
 
 @dataclass(frozen=True, slots=True)
-class Violation:
+class MonitorViolation:
     """A violation found at the event with this index, with a counterexample of a few operations."""
 
     index: int
@@ -65,7 +65,7 @@ class Monitor:
     """
 
     def __init__(self) -> None:
-        self.violation: Violation | None = None
+        self.violation: MonitorViolation | None = None
         self._registers: dict[str | int | None, _Register] = {}
         self._open: dict[int, Event] = {}
         self._fed = 0
@@ -79,7 +79,7 @@ class Monitor:
         """Return the number of live values and open operations, to which memory is proportional."""
         return len(self._open) + sum(len(register.values) for register in self._registers.values())
 
-    def feed(self, event: Event) -> Violation | None:
+    def feed(self, event: Event) -> MonitorViolation | None:
         """Take in one event and return the violation that it completes, if any."""
         if event.process == NEMESIS or self.violation is not None:
             return None
@@ -97,7 +97,7 @@ class Monitor:
         if self._fed % _SWEEP == 0:
             self._bury()
         if found is not None:
-            self.violation = Violation(event.index, event.key, found)
+            self.violation = MonitorViolation(event.index, event.key, found)
         return self.violation
 
     def _invoked(self, register: _Register, event: Event) -> None:

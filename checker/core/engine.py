@@ -39,7 +39,7 @@ PLAIN_SEARCH_CALLS: Final = 400
 
 
 @dataclass(frozen=True, slots=True)
-class Contradiction:
+class RankContradiction:
     """Operations that fit into no order, by the ranks of their invocations; ``kind`` if the engine knows it."""
 
     begun: tuple[int, ...]
@@ -52,7 +52,7 @@ class ColumnProof(Protocol):
     def certificate(self) -> int | None:
         """Return the length of a verified linearization; None if there is none."""
 
-    def contradictions(self, gone: Collection[int]) -> Sequence[Contradiction] | None:
+    def contradictions(self, gone: Collection[int]) -> Sequence[RankContradiction] | None:
         """Return the contradictions without the operations invoked at ``gone``; None if calls must find them."""
 
     def again(self, begun: int) -> Sequence[tuple[int, int]]:

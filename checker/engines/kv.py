@@ -67,7 +67,7 @@ class ReadValue:
     last_return: int
     first_invocation: int
     last_invocation: int
-    chain: Chain | None = None
+    chain: StringChain | None = None
     size: int = 0
 
     @property
@@ -77,7 +77,7 @@ class ReadValue:
 
 
 @dataclass(slots=True)
-class Chain:
+class StringChain:
     """Longest string that grew from one put, or from the empty string at the start (``root`` is None).
 
     ``shown`` are the strings that were got, by their length.  The string that ends with a given piece has the value
@@ -133,7 +133,7 @@ class Reading:
 
     pieces: Pieces
     gets: dict[str, ReadValue] = field(default_factory=dict)
-    chains: dict[str, Chain] = field(default_factory=dict)
+    chains: dict[str, StringChain] = field(default_factory=dict)
     used: dict[str, int] = field(default_factory=dict)
     gone: int = NEVER
     conflicts: dict[str, Conflict] = field(default_factory=dict)
@@ -146,7 +146,7 @@ class Reading:
             return
         root = self._root(piece, read)
         name = START if root is None else piece
-        chain = self.chains.get(name) or Chain(root)
+        chain = self.chains.get(name) or StringChain(root)
         if not string.startswith(chain.string):
             pairs = enumerate(zip(string, chain.string, strict=False))
             fork, witness = chain.piece_at(next(place for place, (one, other) in pairs if one != other))
@@ -181,7 +181,7 @@ class Reading:
             return None
         raise AmbiguousError
 
-    def _may_follow(self, chain: Chain, more: Sequence[str], get: Call) -> bool:
+    def _may_follow(self, chain: StringChain, more: Sequence[str], get: Call) -> bool:
         """Return whether these pieces may extend that chain; if not, record a conflict."""
         for number, piece in enumerate(more):
             at_start = not (chain.pieces or number)
@@ -195,7 +195,7 @@ class Reading:
         return True
 
     @staticmethod
-    def _showing(chain: Chain, piece: str) -> list[Call]:
+    def _showing(chain: StringChain, piece: str) -> list[Call]:
         return [chain.by(number) for number, other in enumerate(chain.pieces) if other == piece]
 
     def _conflict(self, kind: str, about: str, *core: Call) -> bool:

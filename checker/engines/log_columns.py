@@ -14,7 +14,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from checker.core.engine import Contradiction
+from checker.core.engine import RankContradiction
 from checker.core.intervals import IntArray, intervals_of, keeps_time
 from history import Operation
 from history.codes import NEVER
@@ -239,7 +239,7 @@ class LogProof:
         order = linearization(self.columns, self.found)
         return order.size if is_log_linearization(order, self.columns) else None
 
-    def contradictions(self, gone: Collection[int]) -> Sequence[Contradiction] | None:
+    def contradictions(self, gone: Collection[int]) -> Sequence[RankContradiction] | None:
         """Return all contradictions at once; None if calls have to find them.
 
         Calls are needed for violations that remain after these, and for those that involve a pending append.
@@ -257,7 +257,7 @@ class LogProof:
         ended = np.concatenate([columns.ended, columns.get_ended, columns.list_ended])
         early = np.isin(ended, [returned for returned, _ in crossings])
         saw = dict(zip(ended[early].tolist(), begun[early].tolist(), strict=True))
-        return [Contradiction((saw[returned], invoked)) for returned, invoked in crossings]
+        return [RankContradiction((saw[returned], invoked)) for returned, invoked in crossings]
 
     def again(self, begun: int) -> Sequence[tuple[int, int]]:  # noqa: ARG002 (a log with more than it shows is for calls)
         return ()

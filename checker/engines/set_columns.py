@@ -14,7 +14,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from checker.core.engine import Contradiction
+from checker.core.engine import RankContradiction
 from checker.core.intervals import IntArray, intervals_of, keeps_time
 from history import Operation
 from history.codes import NEVER
@@ -144,7 +144,7 @@ def _first_of_each(element: IntArray, ranks: IntArray) -> IntArray:
     return first
 
 
-def contradiction(columns: SetColumns, found: Levels) -> Contradiction | None:
+def contradiction(columns: SetColumns, found: Levels) -> RankContradiction | None:
     """Find the first contradiction in ascending order of size; None if there is none."""
     wrong = np.flatnonzero((found.start > found.first) | (found.end >= found.unseen))
     if not wrong.size:
@@ -159,10 +159,10 @@ def contradiction(columns: SetColumns, found: Levels) -> Contradiction | None:
             had = columns.size[columns.read_begun == read]
             lost = (columns.element >= had.min(initial=NEVER)) & (columns.ended < read)
             if lost.any():
-                return Contradiction((int(columns.begun[lost][columns.ended[lost].argmin()]), read), "lost-element")
-        return Contradiction((early, late, *_between(columns, late, size)), "read-inversion")
+                return RankContradiction((int(columns.begun[lost][columns.ended[lost].argmin()]), read), "lost-element")
+        return RankContradiction((early, late, *_between(columns, late, size)), "read-inversion")
     late, lost = int(found.end[at]), int(columns.begun[columns.ended == found.unseen[at]][0])
-    return Contradiction((lost, late, *([] if late in columns.read_begun else [early])), "lost-element")
+    return RankContradiction((lost, late, *([] if late in columns.read_begun else [early])), "lost-element")
 
 
 def _between(columns: SetColumns, late: int, size: int) -> list[int]:
@@ -220,7 +220,7 @@ class SetProof:
         order = linearization(self.columns, self.found)
         return order.size if is_set_linearization(order, self.columns) else None
 
-    def contradictions(self, gone: Collection[int]) -> Sequence[Contradiction]:
+    def contradictions(self, gone: Collection[int]) -> Sequence[RankContradiction]:
         """Return the first contradiction in ascending order of size, if any; one at a time."""
         rest = self.columns.without(gone) if gone else self.columns
         wrong = contradiction(rest, levels(rest) if gone else self.found)

@@ -27,7 +27,7 @@ ABORTED: Final = "either it was aborted, and then T1 read what never was, or its
 
 
 @dataclass(frozen=True, slots=True)
-class Contradiction:
+class Refutation:
     """Transactions that contradict each other in any order: their rows, and a sentence about T1, T2, …"""
 
     name: str
@@ -48,7 +48,7 @@ class Analysis(Protocol):
 
     graph: Graph
     counts: dict[str, int]
-    contradictions: list[Contradiction]
+    contradictions: list[Refutation]
 
     def dependency(self, source: int, target: int, kinds: tuple[int, ...], helpers: tuple[int, ...]) -> Reason:
         """Explain the edge from ``source`` to ``target``.
@@ -75,7 +75,7 @@ class Contradictions:
 
     def __init__(self) -> None:
         self.counts: dict[str, int] = {}
-        self.shown: list[Contradiction] = []
+        self.shown: list[Refutation] = []
 
     def add(self, name: str, places: Iterable[Any], make: Example) -> None:
         """Count the ``places``; ``make`` returns the rows and the sentence for one of them."""
@@ -84,7 +84,7 @@ class Contradictions:
             self.counts[name] = self.counts.get(name, 0) + found.size
             kept = sum(contradiction.name == name for contradiction in self.shown)
             for place in islice(found.tolist(), MOST_SHOWN - kept):
-                self.shown.append(Contradiction(name, *make(place)))
+                self.shown.append(Refutation(name, *make(place)))
 
 
 class Steps:

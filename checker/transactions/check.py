@@ -12,7 +12,7 @@ from checker.transactions.verdict import Anomaly, check_columns
 from history import Counterexample, KeyVerdict, Operation
 from history.readers.transactions import TransactionColumns, columns_of_operations
 from history.records.operations import BEFORE, place_of_index
-from history.records.verdicts import MAX_COUNTEREXAMPLES, KindCount, Role
+from history.records.verdicts import MAX_COUNTEREXAMPLES, KindCount, OperationRole
 
 
 def check_isolation(
@@ -63,7 +63,7 @@ def _count(name: str, number: int, found: Iterable[Anomaly]) -> KindCount:
 
 def _counterexample(anomaly: Anomaly, model: Transactions) -> Counterexample:
     names = enumerate(anomaly.transactions, start=1)
-    roles = tuple(Role(f"T{number}: {model.wording(operation)}") for number, operation in names)
+    roles = tuple(OperationRole(f"T{number}: {model.wording(operation)}") for number, operation in names)
     return Counterexample(
         anomaly.name, anomaly.sentence, anomaly.transactions, roles=roles, dependencies=anomaly.dependencies,
         refutes=anomaly.refutes,

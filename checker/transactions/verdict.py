@@ -9,7 +9,7 @@ from typing import Final
 
 from checker.kernels.transaction_loops import PROCESS, REALTIME
 from checker.models.levels import as_strong, holding, level_named, strongest, weakest_refuted
-from checker.transactions.anomalies import Analysis, Contradiction
+from checker.transactions.anomalies import Analysis, Refutation
 from checker.transactions.graph import FoundCycle, cycles_of
 from checker.transactions.list_append import ListAppend
 from checker.transactions.rw_register import RwRegister
@@ -94,7 +94,7 @@ def check_columns(columns: TransactionColumns, level: str = DEFAULT_LEVEL) -> Is
     return IsolationReport(asked, verdict, holds, everything, tuple(found), len(columns), reason)
 
 
-def _contradiction(found: Contradiction, columns: TransactionColumns) -> Anomaly:
+def _contradiction(found: Refutation, columns: TransactionColumns) -> Anomaly:
     rows = tuple(columns.operation(row) for row in found.rows)
     return Anomaly(found.name, weakest_refuted(found.name), rows, (), f"{found.sentence}.")
 

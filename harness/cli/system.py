@@ -16,7 +16,7 @@ from history.extras import require
 
 if TYPE_CHECKING:
     from harness.execution.progress import Progress
-    from harness.systems.conformance import Finding, Trial
+    from harness.systems.conformance import Rating, Trial
 
 #: Seconds that each fault, and the calm before it, lasts: longer than an election takes.
 INTERVAL_S: Final = 6.0
@@ -125,7 +125,7 @@ def run_and_read(plan: Plan, store: Path, progress: Progress) -> tuple[int, Tria
     )  # fmt: skip
 
 
-def _show(rows: list[Finding], store: Path) -> None:
+def _show(rows: list[Rating], store: Path) -> None:
     words = {"valid": "yes", "invalid": "WRONG", "unknown": "missing"}
     wide = max(len(row.part) for row in rows)
     for row in rows:

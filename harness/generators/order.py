@@ -49,7 +49,7 @@ class Limit(Around, frozen=True):
         return op, Limit(child, self.left - (type(op) is Invocation))
 
 
-class Cycle(Around, frozen=True):
+class Repeated(Around, frozen=True):
     """The ``first`` generator, started again whenever it is exhausted, ``left`` more times (None: forever).
 
     ``idle`` says that this round has given only messages so far.  An endless cycle of such rounds would never return,
@@ -70,7 +70,7 @@ class Cycle(Around, frozen=True):
             if type(op) is Exhausted:  # it never gives anything, so an endless cycle would loop here forever
                 return EXHAUSTED, NOTHING
             left = None if left is None else left - 1
-        return op, Cycle(child, self.first, left, idle and type(op) is Message)
+        return op, Repeated(child, self.first, left, idle and type(op) is Message)
 
 
 class UntilOk(Struct, frozen=True):
@@ -125,7 +125,7 @@ def cycle(generator: Generator, count: int | None = None) -> Generator:
 
     An endless cycle ends if a whole round gives no operation and nothing to wait for.
     """
-    return Cycle(generator, generator, None if count is None else count - 1) if count != 0 else NOTHING
+    return Repeated(generator, generator, None if count is None else count - 1) if count != 0 else NOTHING
 
 
 def until_ok(generator: Generator) -> Generator:

@@ -30,7 +30,7 @@ class Nothing(Plain, frozen=True):
 NOTHING = Nothing()
 
 
-class Operations(Plain, frozen=True):
+class InOrder(Plain, frozen=True):
     """Operations in order, each issued by the next free worker."""
 
     rest: Lazy[Invocation]
@@ -41,7 +41,7 @@ class Operations(Plain, frozen=True):
         if not ctx.free:
             return PENDING, self
         operation, rest = read
-        return operation.by(ctx.free[0], ctx.time), Operations(rest)
+        return operation.by(ctx.free[0], ctx.time), InOrder(rest)
 
 
 class Repeat(Plain, frozen=True):
@@ -76,7 +76,7 @@ class Sleep(Plain, frozen=True):
         return (EXHAUSTED, NOTHING) if ctx.time >= end else (Pending(end), Sleep(self.length, end))
 
 
-class Log(Plain, frozen=True):
+class LogText(Plain, frozen=True):
     """A generator of one log line."""
 
     text: str
@@ -101,7 +101,7 @@ def seeded(purpose: str, make: Callable[[random.Random], Generator]) -> Generato
 
 def operations(items: Iterable[Invocation]) -> Generator:
     """Issue these operations in order.  The iterable is read lazily and must not be used elsewhere."""
-    return Operations(Lazy(items))
+    return InOrder(Lazy(items))
 
 
 def once(operation: Invocation) -> Generator:
@@ -126,4 +126,4 @@ def sleep(seconds: float) -> Generator:
 
 def log(text: str) -> Generator:
     """Write one line to the log of the run."""
-    return Log(text)
+    return LogText(text)

@@ -116,7 +116,7 @@ def _exempt(answerable: float, stood: float, notices: float) -> str:
     return f"a quorum could have answered for only {answerable:.1f} s of it" if answerable < notices else ""
 
 
-class Stretch(NamedTuple):
+class TimeSpan(NamedTuple):
     """A time in which no fault begins or ends, whether a quorum was left in it, and from when on it must serve."""
 
     low: int
@@ -125,7 +125,7 @@ class Stretch(NamedTuple):
     ready: int
 
 
-def _stretches(recorded: Recorded, first: int, last: int, notices: float) -> list[Stretch]:
+def _stretches(recorded: Recorded, first: int, last: int, notices: float) -> list[TimeSpan]:
     """Cut a time wherever a fault begins or ends.
 
     Faults that each overlap a third one need not overlap each other.
@@ -139,7 +139,7 @@ def _stretches(recorded: Recorded, first: int, last: int, notices: float) -> lis
         ready = clock.at(low) + 2 * notice
         if led is not None:
             ready = min(ready, clock.at(led) + notice)
-        found.append(Stretch(low, high, bool(able), ready))
+        found.append(TimeSpan(low, high, bool(able), ready))
     return found
 
 
@@ -168,13 +168,13 @@ def led_since(
     return since if leader is not None and claims[leader[0]].time >= high - fresh else None
 
 
-def _within(stretches: Sequence[Stretch], begin: int, end: int) -> list[Stretch]:
+def _within(stretches: Sequence[TimeSpan], begin: int, end: int) -> list[TimeSpan]:
     """Return the parts of the stretches that are in a window."""
     clipped = (one._replace(low=max(one.low, begin), high=min(one.high, end)) for one in stretches)
     return [part for part in clipped if part.low < part.high]
 
 
-def _answerable_s(parts: Sequence[Stretch], clock: AwakeClock) -> float:
+def _answerable_s(parts: Sequence[TimeSpan], clock: AwakeClock) -> float:
     """Return the longest uninterrupted time (s) in a window for which a quorum was left."""
     longest = lasted = 0.0
     for low, high, answerable, _ in parts:
@@ -183,7 +183,7 @@ def _answerable_s(parts: Sequence[Stretch], clock: AwakeClock) -> float:
     return longest
 
 
-def _thirds(parts: Sequence[Stretch], begin: int, end: int, clock: AwakeClock) -> tuple[Third, ...]:
+def _thirds(parts: Sequence[TimeSpan], begin: int, end: int, clock: AwakeClock) -> tuple[Third, ...]:
     able = [part for part in parts if part.answerable]
     quorum = [(clock.at(part.low), clock.at(part.high)) for part in able]
     ready = [(max(clock.at(part.low), part.ready), clock.at(part.high)) for part in able]

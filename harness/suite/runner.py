@@ -37,7 +37,7 @@ class Screen(Protocol):
 
 
 @dataclass(slots=True)
-class Runner:
+class SuiteRunner:
     """The runner of all cells of a suite that are due.
 
     ``stopping`` returns whether the suite was asked to end.  ``why_ended`` is set if cells were left out.

@@ -24,7 +24,7 @@ from harness.suite.expectation import CODE_OF
 from harness.suite.journal import Begun, Journal, alone, begin, latest, unfinished
 from harness.suite.markdown import markdown
 from harness.suite.outcome import SuiteResults, conclude, summary
-from harness.suite.runner import OVERHEAD_S, Runner
+from harness.suite.runner import OVERHEAD_S, SuiteRunner
 from harness.suite.suitefile import OnFailure, Suite, length_s, read_suite
 from harness.suite.table import Table
 from harness.suite.warm import WarmCluster
@@ -131,7 +131,7 @@ def _run(
         table.say(f"suite {suite.name}  seed {journal.begun.seed}  {len(journal.begun.cells)} cells  {journal.root}")
         table.say(judged(journal.begun.cells))
         stop = threading.Event()
-        runner = Runner(
+        runner = SuiteRunner(
             journal, _launcher(journal, asked.store, table, stop), lambda: (), table, stop.is_set,
             asked.on_failure or suite.on_failure, budget_s,
         )  # fmt: skip
@@ -214,7 +214,7 @@ def _require_spark(cells: Iterable[Cell]) -> None:
         require("spark")
 
 
-def _on_cluster(runner: Runner, journal: Journal, table: Table) -> int:
+def _on_cluster(runner: SuiteRunner, journal: Journal, table: Table) -> int:
     """Run every cell that is due; return how often the nodes had to be recreated."""
     due = [cell for cell in journal.begun.cells if not journal.is_settled(cell)]
     if not due:

@@ -28,7 +28,7 @@ SLACK_S: Final = 1.0
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class Rating:
     """One part of a system, and what the runs showed about it."""
 
     part: str
@@ -67,7 +67,7 @@ class Trial:
         return first
 
 
-def findings(system: System, faulty: Trial, calm: Trial, planted: Trial | None, client_timeout: float) -> list[Finding]:
+def findings(system: System, faulty: Trial, calm: Trial, planted: Trial | None, client_timeout: float) -> list[Rating]:
     """Judge the parts of a system by its runs; ``planted`` is None if it has no planted bug."""
     return [
         _starts(faulty),
@@ -82,17 +82,17 @@ def findings(system: System, faulty: Trial, calm: Trial, planted: Trial | None, 
     ]
 
 
-def _as(part: str, check: Mapping[str, Any]) -> Finding:
-    return Finding(part, check["verdict"], f"{check['name']}: {check['seen']}")
+def _as(part: str, check: Mapping[str, Any]) -> Rating:
+    return Rating(part, check["verdict"], f"{check['name']}: {check['seen']}")
 
 
-def _starts(trial: Trial) -> Finding:
+def _starts(trial: Trial) -> Rating:
     if "main" not in trial.moments:
-        return Finding("start, ready", "invalid", "the load never began")
-    return Finding("start, ready", "valid", f"{len(trial.nodes)} nodes served")
+        return Rating("start, ready", "invalid", "the load never began")
+    return Rating("start, ready", "valid", f"{len(trial.nodes)} nodes served")
 
 
-def _outcomes(trial: Trial, client_timeout: float) -> Finding:
+def _outcomes(trial: Trial, client_timeout: float) -> Rating:
     """Check that clients return in time and give a reason whenever an operation does not succeed."""
     counts = Counter(op.outcome for op in trial.operations)
     took = [
@@ -101,13 +101,13 @@ def _outcomes(trial: Trial, client_timeout: float) -> Finding:
     seen = ", ".join(f"{counts[outcome]} {outcome}" for outcome in ("ok", "fail", "info"))
     if max(took, default=0.0) > client_timeout + SLACK_S:
         late = f"an operation took {max(took):.1f} s of a client's timeout of {client_timeout:g} s"
-        return Finding("outcomes", "invalid", f"{seen}; {late}")
+        return Rating("outcomes", "invalid", f"{seen}; {late}")
     if silent := [op for op in trial.operations if op.outcome != "ok" and op.returned is not None and not op.error]:
-        return Finding("outcomes", "invalid", f"{seen}; {len(silent)} without a reason")
-    return Finding("outcomes", "valid" if counts["ok"] else "unknown", seen)
+        return Rating("outcomes", "invalid", f"{seen}; {len(silent)} without a reason")
+    return Rating("outcomes", "valid" if counts["ok"] else "unknown", seen)
 
 
-def _under(trial: Trial, fault: str) -> Finding:
+def _under(trial: Trial, fault: str) -> Rating:
     """Check that the fault took effect, and that clients were still answered meanwhile."""
     states = Counter(one["state"] for one in trial.results.get("receipts", ()) if one["fault"] == fault)
     bitten = ", ".join(f"{number} {state}" for state, number in sorted(states.items())) or "never tried"
@@ -115,16 +115,16 @@ def _under(trial: Trial, fault: str) -> Finding:
     windows = [one for one in (under.faults if under else ()) if one.fault == fault]
     ok = sum(one.ok for one in windows)
     fine = states["installed"] and ok and all(one.exempt or one.ok >= one.least for one in windows)
-    return Finding(fault, "valid" if fine else "unknown", f"{bitten}; {ok} operations ok while it stood")
+    return Rating(fault, "valid" if fine else "unknown", f"{bitten}; {ok} operations ok while it stood")
 
 
-def _probes(system: System, trial: Trial) -> Finding:
+def _probes(system: System, trial: Trial) -> Rating:
     if system.prober is None:
-        return Finding("probes", "unknown", "there are none, so nothing about the nodes themselves is judged")
+        return Rating("probes", "unknown", "there are none, so nothing about the nodes themselves is judged")
     answers = Counter(probe.node for probe in trial.probes if probe.answered)
     if never := [node for node in trial.nodes if not answers[node]]:
         why = next((probe.error for probe in trial.probes if probe.node == never[0] and probe.error), "never asked")
-        return Finding("probes", "invalid", f"{', '.join(never)} never answered: {why}")
+        return Rating("probes", "invalid", f"{', '.join(never)} never answered: {why}")
     nothing = Probe(0, "")
     fields = {figure: figure for figure in FIGURES}
     fields |= {count: count.partition(".")[2] for count in COUNTS}
@@ -134,28 +134,28 @@ def _probes(system: System, trial: Trial) -> Finding:
     said = [figure for figure, field in fields.items() if field in changed]
     own = sorted({name for probe in trial.probes for name in probe.own})
     seen = f"{', '.join(said) or 'no standard figure'}; of its own: {', '.join(own) or 'none'}"
-    return Finding("probes", "valid" if said or own else "unknown", seen)
+    return Rating("probes", "valid" if said or own else "unknown", seen)
 
 
-def _collect(trial: Trial) -> Finding:
+def _collect(trial: Trial) -> Rating:
     logs = {node: list((trial.files / node).glob("*.log*")) for node in trial.nodes}
     if missing := [node for node, found in logs.items() if not found]:
-        return Finding("collect", "invalid", f"no log of {', '.join(missing)}")
+        return Rating("collect", "invalid", f"no log of {', '.join(missing)}")
     if silent := [node for node, found in logs.items() if not any(path.stat().st_size for path in found)]:
-        return Finding("collect", "unknown", f"empty logs of {', '.join(silent)}")
-    return Finding("collect", "valid", f"{sum(map(len, logs.values()))} logs of {len(logs)} nodes")
+        return Rating("collect", "unknown", f"empty logs of {', '.join(silent)}")
+    return Rating("collect", "valid", f"{sum(map(len, logs.values()))} logs of {len(logs)} nodes")
 
 
-def _wipe(earlier: Trial, trial: Trial) -> Finding:
+def _wipe(earlier: Trial, trial: Trial) -> Rating:
     """Check that a run on the nodes of an earlier one found none of its values, which no history would explain."""
     of_clients = trial.of_clients
     seen = f"a second run on the same nodes: {of_clients['name']}: {of_clients['seen']}"
     verdict: Verdict = of_clients["verdict"] if "main" in trial.moments else "invalid"
     if verdict == "valid" and not _looked_for_leftovers(earlier, trial):
-        return Finding(
+        return Rating(
             "wipe", "unknown", f"{seen}; but every key was written before it was read: try a different --seed"
         )
-    return Finding("wipe", verdict, seen)
+    return Rating("wipe", verdict, seen)
 
 
 def _looked_for_leftovers(earlier: Trial, trial: Trial) -> bool:
@@ -173,13 +173,13 @@ def _looked_for_leftovers(earlier: Trial, trial: Trial) -> bool:
     )
 
 
-def _planted_bug(system: System, trial: Trial | None) -> Finding:
+def _planted_bug(system: System, trial: Trial | None) -> Rating:
     if trial is None:
-        return Finding(
+        return Rating(
             "planted bug", "unknown", "there is none, so nothing shows whether a broken system would be noticed"
         )
     planted_bug = system.planted_bugs[0]
     caught = [name for name in planted_bug.found_by if trial.check(name)["verdict"] == "invalid"]
     if caught:
-        return Finding("planted bug", "valid", f"{planted_bug.name} was found by {', '.join(caught)}")
-    return Finding("planted bug", "invalid", f"{planted_bug.name} was not found by {' or '.join(planted_bug.found_by)}")
+        return Rating("planted bug", "valid", f"{planted_bug.name} was found by {', '.join(caught)}")
+    return Rating("planted bug", "invalid", f"{planted_bug.name} was not found by {' or '.join(planted_bug.found_by)}")

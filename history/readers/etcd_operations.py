@@ -21,7 +21,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, Final
 
 from history.readers.intervals import events_of_operations
-from history.readers.json_records import Objects
+from history.readers.json_records import JsonObjects
 from history.readers.records import Record, Records
 
 #: Values of this many bytes or more are hashed.
@@ -31,7 +31,7 @@ _FNV: Final = (0x811C9DC5, 0x01000193)
 
 def parse_etcd(text: str, source: str) -> Records:
     """Parse the operations of a report into records.  Raises FormatError with the line."""
-    objects = Objects(text, source)
+    objects = JsonObjects(text, source)
     operations: list[Record] = []
     for line, item in objects.items:
         try:

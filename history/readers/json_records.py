@@ -33,7 +33,7 @@ def parse_json(text: str, source: str, chosen: FieldMap | None = None) -> Record
 
     Raises FormatError with the line.  For unknown fields, the message has a mapping that can be pasted.
     """
-    objects = Objects(text, source)
+    objects = JsonObjects(text, source)
     if not objects.items:
         raise FormatError(source, "line 1", "expected a history, found no object")
     return records_of(objects.items, chosen, objects.wrong)
@@ -102,7 +102,7 @@ def unknown_shape(objects: Sequence[Mapping[str, Any]], mapped: Mapped) -> str:
     )
 
 
-class Objects:
+class JsonObjects:
     """The JSON objects in a file's text, with the lines on which they begin."""
 
     def __init__(self, text: str, source: str) -> None:

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, Final
 
-from history.readers.json_records import Objects, records_of
+from history.readers.json_records import JsonObjects, records_of
 from history.readers.mapping import FieldMap
 from history.readers.records import Record, Records
 
@@ -21,7 +21,7 @@ _OPERATIONS: Final = ("db.operation.name", "db.operation")
 
 def parse_otlp(text: str, source: str, chosen: FieldMap | None = None) -> Records:
     """Parse a file's text, in which each object is an export, into records.  Raises FormatError with the line."""
-    objects = Objects(text, source)
+    objects = JsonObjects(text, source)
     spans: list[Record] = []
     for line, item in objects.items:
         try:

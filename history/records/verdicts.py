@@ -72,7 +72,7 @@ class Linearization:
 
 
 @dataclass(frozen=True, slots=True)
-class Role:
+class OperationRole:
     """The part that an operation plays in a broken promise.
 
     ``says`` states in a few words what the operation did or what answer it got.  With ``contradicts``, that cannot be
@@ -120,7 +120,7 @@ class Counterexample:
     sentence: str
     operations: tuple[Operation, ...]
     linearization: Linearization | None = None
-    roles: tuple[Role, ...] = ()
+    roles: tuple[OperationRole, ...] = ()
     dependencies: tuple[Dependency, ...] = ()
     set_aside: tuple[int, ...] = ()
     refutes: tuple[str, ...] = ()
@@ -136,7 +136,7 @@ class Counterexample:
             texts.setdefault(one.invoke_index, []).append(says)
         operations = sorted({one.invoke_index: one for one, _ in said}.items())
         last = said[-1][0].invoke_index
-        roles = tuple(Role("; ".join(dict.fromkeys(texts[index])), index == last) for index, _ in operations)
+        roles = tuple(OperationRole("; ".join(dict.fromkeys(texts[index])), index == last) for index, _ in operations)
         return cls(kind, sentence, tuple(one for _, one in operations), roles=roles)
 
     @property
@@ -191,7 +191,7 @@ class Counterexample:
     def from_json(cls, record: dict[str, Any]) -> Counterexample:
         operations = tuple(Operation.from_json(operation) for operation in record["operations"])
         found = Linearization.from_json(record["linearization"]) if record.get("linearization") else None
-        roles = tuple(Role(role["says"], role["contradicts"]) for role in record.get("roles") or ())
+        roles = tuple(OperationRole(role["says"], role["contradicts"]) for role in record.get("roles") or ())
         dependencies = tuple(map(Dependency.from_json, record.get("dependencies") or ()))
         aside, refutes = (tuple(record.get(name) or ()) for name in ("set_aside", "refutes"))
         return cls(record["kind"], record["sentence"], operations, found, roles, dependencies, aside, refutes)

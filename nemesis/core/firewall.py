@@ -29,7 +29,7 @@ BURST_KBYTES: Final = 16
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class FirewallRule:
     """A rule for the packets from one peer, from any of its addresses.
 
     ``amount`` is the share of packets to lose (0 to 1) for ``lose``, kilobytes per second for ``slow``, and the queue's
@@ -48,7 +48,7 @@ class Rule:
 class Firewall(Protocol):
     """Commands for one kind of packet filter.  A chain is named after its fault."""
 
-    def install(self, chain: str, rules: Sequence[Rule]) -> Command:
+    def install(self, chain: str, rules: Sequence[FirewallRule]) -> Command:
         """Return a command that replaces the whole chain in one step."""
         ...
 
@@ -90,7 +90,7 @@ def _version(address: str) -> Literal[4, 6]:
 class Nft(Firewall):
     """Commands for nftables.  A transaction of ``nft -f`` takes effect as a whole or not at all."""
 
-    def install(self, chain: str, rules: Sequence[Rule]) -> Command:
+    def install(self, chain: str, rules: Sequence[FirewallRule]) -> Command:
         name = _nft_name(chain)
         head = [
             f"add table inet {TABLE}",
@@ -130,7 +130,7 @@ echo gone"""
     def counts(self, listing: str, word: str) -> list[tuple[str, str]]:
         return re.findall(rf'counter packets (\d+) .*comment "{word} ([^"]+)"', listing)
 
-    def _counting(self, word: str, rule: Rule, address: str) -> list[tuple[str, str]]:
+    def _counting(self, word: str, rule: FirewallRule, address: str) -> list[tuple[str, str]]:
         match = f"{'ip' if _version(address) == 4 else 'ip6'} saddr {address}"
         return [
             (f"{match} tcp {end} {port} tcp flags & rst != rst", f'counter comment "{word} {rule.peer}"')
@@ -138,7 +138,7 @@ echo gone"""
             for end in ("dport", "sport")
         ]
 
-    def _statements(self, rule: Rule, address: str) -> list[tuple[str, str]]:
+    def _statements(self, rule: FirewallRule, address: str) -> list[tuple[str, str]]:
         match = f"{'ip' if _version(address) == 4 else 'ip6'} saddr {address}"
         count, note = "counter", f'comment "from {rule.peer}"'
         if rule.action == "lose":
@@ -170,7 +170,7 @@ class Iptables(Firewall):
     def __init__(self, table: Literal["filter", "mangle"] = "filter") -> None:
         self._table = table
 
-    def install(self, chain: str, rules: Sequence[Rule]) -> Command:
+    def install(self, chain: str, rules: Sequence[FirewallRule]) -> Command:
         batches = {version: self._batch(chain, rules, version) for version in (4, 6)}
         # Replace an existing chain in place, because packets would get through while it is removed.
         script = f"""put() {{
@@ -206,14 +206,14 @@ echo gone"""
     def counts(self, listing: str, word: str) -> list[tuple[str, str]]:
         return re.findall(rf"(?m)^\s*(\d+)\s+\d+\s.*/\* {word} (\S+) \*/", listing)
 
-    def _counting(self, word: str, rule: Rule) -> list[str]:
+    def _counting(self, word: str, rule: FirewallRule) -> list[str]:
         return [
             f'-p tcp {end} {port} ! --tcp-flags RST RST -m comment --comment "{word} {rule.peer}"'
             for port in rule.ports
             for end in ("--dport", "--sport")
         ]
 
-    def _batch(self, chain: str, rules: Sequence[Rule], version: int) -> str:
+    def _batch(self, chain: str, rules: Sequence[FirewallRule], version: int) -> str:
         name = _iptables_name(chain)
         lines = [
             f"-A {name} -s {address} {statement}"
@@ -226,7 +226,7 @@ echo gone"""
             return ""
         return "\n".join([f"*{self._table}", f":{name} - [0:0]", *lines, "COMMIT", ""])
 
-    def _statements(self, rule: Rule) -> list[str]:
+    def _statements(self, rule: FirewallRule) -> list[str]:
         note = f'-m comment --comment "from {rule.peer}"'
         if rule.action == "lose":
             return [f"-m statistic --mode random --probability {rule.amount:.3f} {note} -j DROP"]

@@ -16,7 +16,7 @@ _annotated: Final[Any] = Annotated
 
 
 @dataclass(frozen=True, slots=True)
-class Option:
+class FaultOption:
     """One option: its default, its bounds, the fault it belongs to, and its meaning."""
 
     default: float
@@ -26,35 +26,35 @@ class Option:
     meaning: str
 
 
-OPTIONS: Final[Mapping[str, Option]] = {
-    "bitflips": Option(8, 1, 1e6, "file-bitflip", "bits flipped, at most"),
-    "cpu_share": Option(0.05, 0.01, 1, "cpu-starve", "of one processor"),
-    "cut_real_disks": Option(
+OPTIONS: Final[Mapping[str, FaultOption]] = {
+    "bitflips": FaultOption(8, 1, 1e6, "file-bitflip", "bits flipped, at most"),
+    "cpu_share": FaultOption(0.05, 0.01, 1, "cpu-starve", "of one processor"),
+    "cut_real_disks": FaultOption(
         0, 0, 1, "crash-random-nodes", "1 allows shutting down a filesystem that is not on a loop device"
     ),
-    "damage_data": Option(6, 0, 1e6, "file-bitflip", "weight of this class of files, also for file-truncate"),
-    "damage_index": Option(1, 0, 1e6, "file-bitflip", "weight of this class of files, also for file-truncate"),
-    "damage_snapshot": Option(3, 0, 1e6, "file-bitflip", "weight of this class of files, also for file-truncate"),
-    "damage_term": Option(0, 0, 1e6, "file-bitflip", "weight of this class of files, also for file-truncate"),
-    "delay_ms": Option(50, 1, 10_000, "packet-delay", "milliseconds"),
-    "duplicate": Option(0.1, 0.001, 1, "packet-duplicate", "share of the packets"),
-    "isolate_s": Option(300, 1, 86_400, "isolate-until-snapshot", "longest wait for the lag, in seconds"),
-    "jitter_ms": Option(10, 0, 10_000, "packet-delay", "milliseconds, both ways"),
-    "loss": Option(0.2, 0.001, 1, "packet-loss", "share of the packets"),
-    "memory_mb": Option(16, 1, 1e6, "memory-pressure", "megabytes"),
-    "partition_port": Option(
+    "damage_data": FaultOption(6, 0, 1e6, "file-bitflip", "weight of this class of files, also for file-truncate"),
+    "damage_index": FaultOption(1, 0, 1e6, "file-bitflip", "weight of this class of files, also for file-truncate"),
+    "damage_snapshot": FaultOption(3, 0, 1e6, "file-bitflip", "weight of this class of files, also for file-truncate"),
+    "damage_term": FaultOption(0, 0, 1e6, "file-bitflip", "weight of this class of files, also for file-truncate"),
+    "delay_ms": FaultOption(50, 1, 10_000, "packet-delay", "milliseconds"),
+    "duplicate": FaultOption(0.1, 0.001, 1, "packet-duplicate", "share of the packets"),
+    "isolate_s": FaultOption(300, 1, 86_400, "isolate-until-snapshot", "longest wait for the lag, in seconds"),
+    "jitter_ms": FaultOption(10, 0, 10_000, "packet-delay", "milliseconds, both ways"),
+    "loss": FaultOption(0.2, 0.001, 1, "packet-loss", "share of the packets"),
+    "memory_mb": FaultOption(16, 1, 1e6, "memory-pressure", "megabytes"),
+    "partition_port": FaultOption(
         0, 0, 65_535, "partition-random-halves", "the only TCP port that any partition cuts; 0: all"
     ),
-    "reorder": Option(0.25, 0.001, 1, "packet-reorder", "share of the packets"),
-    "reorder_delay_ms": Option(20, 1, 10_000, "packet-reorder", "milliseconds by which the others are delayed"),
-    "rolling_pause_s": Option(1, 0.01, 600, "rolling-kill", "longest time between two steps, in seconds"),
+    "reorder": FaultOption(0.25, 0.001, 1, "packet-reorder", "share of the packets"),
+    "reorder_delay_ms": FaultOption(20, 1, 10_000, "packet-reorder", "milliseconds by which the others are delayed"),
+    "rolling_pause_s": FaultOption(1, 0.01, 600, "rolling-kill", "longest time between two steps, in seconds"),
     #: The upper bound exists because the witness sends a burst above the rate, and a shell sends about 10,000 kB/s.
-    "slow_kbytes_s": Option(32, 1, 5_000, "slow-link", "kilobytes a second"),
-    "successor_delay_s": Option(
+    "slow_kbytes_s": FaultOption(32, 1, 5_000, "slow-link", "kilobytes a second"),
+    "successor_delay_s": FaultOption(
         2, 0, 60, "kill-leader-then-successor", "longest time that the next leader is left alone, in seconds"
     ),
-    "truncate_bytes": Option(4096, 1, 1e9, "file-truncate", "most bytes that are cut off"),
-    "writes_a_second": Option(20, 1, 1e6, "disk-slow", "writes"),
+    "truncate_bytes": FaultOption(4096, 1, 1e9, "file-truncate", "most bytes that are cut off"),
+    "writes_a_second": FaultOption(20, 1, 1e6, "disk-slow", "writes"),
 }
 #: The type of a table of options, for files and their schemas.
 OPTIONS_TABLE: Final = table(

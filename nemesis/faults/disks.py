@@ -144,7 +144,7 @@ class DiskFull:
         return {node: answer.stdout.strip() for node, answer in answers.items()}
 
 
-class Damage:
+class FileDamage:
     """Damage a file in the store while the process is down.
 
     Damage is never repaired, so at most a minority of nodes is damaged over a whole run, unless the plan allows more.
@@ -224,6 +224,6 @@ def weights(ctx: Context) -> dict[str, float]:
 
 DISKS: Iterable[Fault] = (
     DiskFull(),
-    Damage("file-truncate", "the last bytes of a file of one node's store are gone", "truncate", "truncate_bytes"),
-    Damage("file-bitflip", "bits of a file of one node's store are flipped", "bitflip", "bitflips"),
+    FileDamage("file-truncate", "the last bytes of a file of one node's store are gone", "truncate", "truncate_bytes"),
+    FileDamage("file-bitflip", "bits of a file of one node's store are flipped", "bitflip", "bitflips"),
 )

@@ -16,7 +16,7 @@ from typing import Final, Literal, TypeAlias
 from nemesis.core import grudges
 from nemesis.core.errors import FaultError, SkippedError
 from nemesis.core.fault import Context, Family, Targets, Witness, complaint
-from nemesis.core.firewall import FIREWALLS, Action, Firewall, Rule
+from nemesis.core.firewall import FIREWALLS, Action, Firewall, FirewallRule
 from nemesis.core.ports import Command, Completed
 
 Link: TypeAlias = tuple[str, str]
@@ -129,9 +129,9 @@ def install_commands(
     return {node: firewall(ctx).install(chain, rules_of(ctx, peers, action, amount)) for node, peers in grudge.items()}
 
 
-def rules_of(ctx: Context, peers: Iterable[str], action: Action, amount: float = 0.0) -> list[Rule]:
+def rules_of(ctx: Context, peers: Iterable[str], action: Action, amount: float = 0.0) -> list[FirewallRule]:
     ports, only = ctx.settings.peer_ports, only_port(ctx) if action == "drop" else 0
-    return [Rule(peer, ctx.facts.addresses[peer], action, amount, ports, only) for peer in peers]
+    return [FirewallRule(peer, ctx.facts.addresses[peer], action, amount, ports, only) for peer in peers]
 
 
 def remove_rules(ctx: Context, chain: str, nodes: Iterable[str]) -> Witness:

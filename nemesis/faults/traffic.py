@@ -65,7 +65,7 @@ class Throttle(RuleFault):
         return Targets(whole.nodes, whole.grudge, {self.option: self.amount(ctx)})
 
 
-class Loss(Throttle):
+class PacketLoss(Throttle):
     """Drop a random share of the packets.
 
     The witness waits until the system has lost one of its own packets.  Then it sends datagrams: every link must drop
@@ -107,6 +107,6 @@ class Slow(Throttle):
 
 
 TRAFFIC: tuple[RuleFault, ...] = (
-    Loss("packet-loss", "a share of the packets between two halves is lost", "lose", "loss"),
+    PacketLoss("packet-loss", "a share of the packets between two halves is lost", "lose", "loss"),
     Slow("slow-link", "the links between two halves carry few kilobytes a second", "slow", "slow_kbytes_s"),
 )

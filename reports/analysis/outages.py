@@ -45,7 +45,7 @@ class Outage:
 
 
 @dataclass(frozen=True, slots=True)
-class Service:
+class ServiceOutages:
     """The longest time without a success of one kind of operation, and all that last at least :data:`LONG_S`."""
 
     kind: str
@@ -73,7 +73,7 @@ def unserved(run: Run, about: Comeback) -> tuple[float, float | None] | None:
     return float(before[-1]) / 1e9, None if again is None else again / 1e9
 
 
-def services_of(operations: Operations, end_ns: int, clock: AwakeClock) -> list[Service]:
+def services_of(operations: Operations, end_ns: int, clock: AwakeClock) -> list[ServiceOutages]:
     """Return the service of each kind of operation, in the order of first appearance."""
     kinds = enumerate(operations.f.names)
     found = (_service(operations, operations.f.codes == code, name, end_ns, clock) for code, name in kinds)
@@ -115,7 +115,7 @@ def by_fault(found: Sequence[Outage], windows: Sequence[FaultWindow], end_s: flo
 
 def _service(
     operations: Operations, mine: npt.NDArray[np.bool_], kind: str, end_ns: int, clock: AwakeClock
-) -> Service | None:
+) -> ServiceOutages | None:
     if not mine.any():
         return None
     served = operations.served[mine]
@@ -133,7 +133,7 @@ def _service(
     ]
     longest = max(stretches, key=lambda outage: outage.length)
     long = sorted((one for one in stretches if one.length >= LONG_S), key=lambda outage: outage.start)
-    return Service(kind, longest, tuple(long))
+    return ServiceOutages(kind, longest, tuple(long))
 
 
 def _outages(

@@ -12,7 +12,7 @@ from reports.analysis.node_timeline import ROUND_S, SILENT, STALE_S, NodeTimelin
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
+class Advance:
     """Replica progress at some moments; each row is a node, and NaN means that it was silent."""
 
     time: Floats
@@ -22,7 +22,7 @@ class Progress:
     lag: Floats
 
 
-def progress_of(timelines: Sequence[NodeTimeline], end_s: float, points: int = 6000) -> Progress:
+def progress_of(timelines: Sequence[NodeTimeline], end_s: float, points: int = 6000) -> Advance:
     """Return the progress at the times of the probes, reduced to ``points`` if there are more.
 
     The reduction keeps the lowest and highest value of every line in equal stretches of time.  So a log that lost
@@ -36,7 +36,7 @@ def progress_of(timelines: Sequence[NodeTimeline], end_s: float, points: int = 6
         return whole
     lines = np.concatenate((whole.log_end, whole.applied, whole.committed))
     kept = np.unique(np.concatenate([extremes(time, row, points // (4 * len(lines))) for row in lines]))
-    return Progress(time[kept], *(getattr(whole, name)[:, kept] for name in ("log_end", "applied", "committed", "lag")))
+    return Advance(time[kept], *(getattr(whole, name)[:, kept] for name in ("log_end", "applied", "committed", "lag")))
 
 
 def extremes(time: Floats, values: Floats, buckets: int) -> np.ndarray:
@@ -69,7 +69,7 @@ def _moments(timeline: NodeTimeline) -> Floats:
     return np.concatenate((timeline.time, timeline.time[stale] + STALE_S + 1e-4))
 
 
-def progress_at(timelines: Sequence[NodeTimeline], time: Floats) -> Progress:
+def progress_at(timelines: Sequence[NodeTimeline], time: Floats) -> Advance:
     """Sample the progress at some moments; ``lag`` is the highest commit index so far minus the node's applied index.
 
     ``lag`` is 0 if only entries committed since the previous round of probes are missing, because nodes are probed
@@ -85,7 +85,7 @@ def progress_at(timelines: Sequence[NodeTimeline], time: Floats) -> Progress:
 
     log_end, applied, committed = rows("log_end"), rows("applied"), rows("committed")
     if not len(timelines):
-        return Progress(time, log_end, applied, committed, applied)
+        return Advance(time, log_end, applied, committed, applied)
     known = np.where(np.isnan(committed), -1.0, committed)
     highest = np.maximum.accumulate(known.max(axis=0))
     before = np.array([_highest_committed(timelines, one, time) for one in timelines])
@@ -94,7 +94,7 @@ def progress_at(timelines: Sequence[NodeTimeline], time: Floats) -> Progress:
     lag = np.where(np.isnan(applied) | (highest < 0), np.nan, np.where(own < before, highest - own, 0.0))
     if bits := timelines[0].epoch_bits:
         lag[np.floor(highest / 2.0**bits) != np.floor(own / 2.0**bits)] = np.nan
-    return Progress(time, log_end, applied, committed, lag)
+    return Advance(time, log_end, applied, committed, lag)
 
 
 def _resample(timeline: NodeTimeline, column: Ints, time: Floats) -> Floats:

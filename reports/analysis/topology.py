@@ -14,7 +14,7 @@ State: TypeAlias = Literal["kept", "cut", "one-way"]
 
 
 @dataclass(frozen=True, slots=True)
-class Link:
+class DrawnLink:
     """Link between two nodes; if it is ``one-way``, packets still go from ``source`` to ``target``."""
 
     source: str
@@ -27,7 +27,7 @@ class Topology:
     """Nodes and links; positions are in the unit square, y downwards, with the first node on top."""
 
     positions: dict[str, tuple[float, float]]
-    links: tuple[Link, ...]
+    links: tuple[DrawnLink, ...]
     struck: tuple[str, ...]
 
 
@@ -62,10 +62,10 @@ def positions(nodes: Sequence[str]) -> dict[str, tuple[float, float]]:
     return {node: (0.5 + 0.5 * sin(angle), 0.5 - 0.5 * cos(angle)) for node, angle in angles.items()}
 
 
-def _link(a: str, b: str, grudge: Mapping[str, Sequence[str]]) -> Link:
+def _link(a: str, b: str, grudge: Mapping[str, Sequence[str]]) -> DrawnLink:
     to_b, to_a = a not in grudge.get(b, ()), b not in grudge.get(a, ())
     if to_a and to_b:
-        return Link(a, b, "kept")
+        return DrawnLink(a, b, "kept")
     if not to_a and not to_b:
-        return Link(a, b, "cut")
-    return Link(a, b, "one-way") if to_b else Link(b, a, "one-way")
+        return DrawnLink(a, b, "cut")
+    return DrawnLink(a, b, "one-way") if to_b else DrawnLink(b, a, "one-way")

@@ -12,7 +12,7 @@ from reports.load.run_row import RunRow
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
+class CoverageCell:
     """The runs of one fault on one system and workload: their number, the latest one, and a link to their list."""
 
     runs: int
@@ -25,7 +25,7 @@ class Matrix:
     """Coverage matrix; ``rows`` are (fault, a cell or None per column), ``columns`` are (system, workload)."""
 
     columns: list[tuple[str, str]]
-    rows: list[tuple[str, list[Cell | None]]]
+    rows: list[tuple[str, list[CoverageCell | None]]]
 
     @property
     def systems(self) -> list[tuple[str, int]]:
@@ -41,9 +41,9 @@ def matrix_of(rows: Sequence[RunRow]) -> Matrix:
             cells.setdefault((fault, (row.system_version, row.workload)), []).append(row)
     columns = sorted({column for _, column in cells})
 
-    def cell(fault: str, column: tuple[str, str]) -> Cell | None:
+    def cell(fault: str, column: tuple[str, str]) -> CoverageCell | None:
         runs = cells.get((fault, column))
-        return None if runs is None else Cell(len(runs), runs[0], address(fault, *column))
+        return None if runs is None else CoverageCell(len(runs), runs[0], address(fault, *column))
 
     return Matrix(columns, [(fault, [cell(fault, one) for one in columns]) for fault in sorted({f for f, _ in cells})])
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from history import Check, Counterexample, KeyVerdict, Linearization, Operation, Results, Role, Verdict, worst
+from history import Check, Counterexample, KeyVerdict, Linearization, Operation, OperationRole, Results, Verdict, worst
 from history.records.finding import Skipped, contradictions, findings_in
 from history.records.results import MAX_SHOWN
 from history.records.verdicts import WITHOUT_KIND, KindCount, count_kinds
@@ -74,7 +74,7 @@ def broken(kind: str = "lost-element", *, other: Operation = ADD) -> Counterexam
 def test_of_a_broken_promise_each_operation_says_its_part_once_and_the_last_contradicts() -> None:
     found = broken()
     assert (found.operations, found.suspects, found.key) == ((ADD, READ), (READ,), "k0")
-    assert found.roles == (Role("adds 7"), Role("is asked; holds nothing", contradicts=True))
+    assert found.roles == (OperationRole("adds 7"), OperationRole("is asked; holds nothing", contradicts=True))
     assert broken(other=replace(ADD, key="k1")).key is None
     record = json.loads(json.dumps(found.to_json()))
     assert Counterexample.from_json(record) == found

@@ -8,14 +8,14 @@ from dataclasses import replace
 import pytest
 
 from nemesis.core import firewall
-from nemesis.core.firewall import Iptables, Nft, Rule
+from nemesis.core.firewall import FirewallRule, Iptables, Nft
 from nemesis.faults.delay import DELAY
 
 NFT, IPTABLES = Nft(), Iptables()
 
 
 def test_nft_installs_a_partition_in_one_transaction():
-    rules = [Rule("n2", ("10.0.0.2", "fd00::2")), Rule("n3", ("10.0.0.3",))]
+    rules = [FirewallRule("n2", ("10.0.0.2", "fd00::2")), FirewallRule("n3", ("10.0.0.3",))]
     command = NFT.install("partition-random-node", rules)
     assert command.argv == ("nft", "-f", "-")
     assert command.stdin == (
@@ -32,11 +32,11 @@ def test_nft_installs_a_partition_in_one_transaction():
     ("rule", "text"),
     [
         (
-            Rule("n2", ("10.0.0.2",), "lose", 0.2),
+            FirewallRule("n2", ("10.0.0.2",), "lose", 0.2),
             'ip saddr 10.0.0.2 numgen random mod 1000 < 200 counter drop comment "from n2"',
         ),
         (
-            Rule("n2", ("10.0.0.2",), "slow", 64),
+            FirewallRule("n2", ("10.0.0.2",), "slow", 64),
             'ip saddr 10.0.0.2 limit rate over 64 kbytes/second burst 16 kbytes counter drop comment "from n2"',
         ),
     ],
@@ -48,12 +48,12 @@ def test_nft_rules(rule, text):
 @pytest.mark.parametrize(("amount", "burst"), [(8, 16), (32, 32)])
 def test_iptables_is_given_no_burst_below_the_rate(amount, burst):
     """As it refuses that since 1.8.10."""
-    command = IPTABLES.install("x", [Rule("n2", ("10.0.0.2",), "slow", amount)])
+    command = IPTABLES.install("x", [FirewallRule("n2", ("10.0.0.2",), "slow", amount)])
     assert f"--hashlimit-above {amount}kb/s --hashlimit-burst {burst}kb " in str(command)
 
 
 def test_a_reset_lets_the_peers_own_resets_through_first():
-    lines = NFT.install("x", [Rule("n2", ("10.0.0.2",), "reset")]).stdin.splitlines()[3:]
+    lines = NFT.install("x", [FirewallRule("n2", ("10.0.0.2",), "reset")]).stdin.splitlines()[3:]
     assert [line.removeprefix("add rule inet harness fault_x ip saddr 10.0.0.2 ") for line in lines] == [
         "tcp flags & rst == rst accept",
         'meta l4proto tcp counter reject with tcp reset comment "from n2"',
@@ -66,7 +66,7 @@ def test_nothing_ever_flushes_a_ruleset_or_a_table_that_is_not_ours():
         text
         for wall in (NFT, IPTABLES)
         for command in (
-            wall.install("x", [Rule("n2", ("10.0.0.2",))]),
+            wall.install("x", [FirewallRule("n2", ("10.0.0.2",))]),
             wall.counters("x"),
             wall.remove("x"),
             wall.gone("x"),
@@ -96,7 +96,7 @@ def test_nft_counters_are_read_by_peer():
 
 def test_iptables_installs_both_versions_and_takes_nothing_away_meanwhile():
     """Packets came past while a chain was removed to be made anew, at each link that swizzle cuts."""
-    command = IPTABLES.install("bridge", [Rule("n2", ("10.0.0.2", "fd00::2"))])
+    command = IPTABLES.install("bridge", [FirewallRule("n2", ("10.0.0.2", "fd00::2"))])
     shell, flag, script, chain, batch4, batch6 = command.argv
     assert (shell, flag, chain) == ("sh", "-c", "harness-bridge")
     assert '-C INPUT -j "$0"' in script  # a second jump would survive the healing
@@ -107,11 +107,11 @@ def test_iptables_installs_both_versions_and_takes_nothing_away_meanwhile():
         "COMMIT\n"
     )
     assert batch6 == batch4.replace("10.0.0.2", "fd00::2")
-    assert IPTABLES.install("bridge", [Rule("n2", ("10.0.0.2",))]).argv[-1] == ""
+    assert IPTABLES.install("bridge", [FirewallRule("n2", ("10.0.0.2",))]).argv[-1] == ""
 
 
 def test_a_partition_of_one_port_drops_only_packets_to_and_from_it():
-    rule = Rule("n2", ("10.0.0.2",), only=10912)
+    rule = FirewallRule("n2", ("10.0.0.2",), only=10912)
     lines = NFT.install("x", [rule]).stdin.splitlines()[3:]
     assert [line.removeprefix("add rule inet harness fault_x ip saddr 10.0.0.2 ") for line in lines] == [
         'tcp dport 10912 counter drop comment "from n2"',
@@ -130,7 +130,7 @@ def _iptables_rules(rule):
 
 
 def test_packets_of_the_system_are_counted_before_and_behind_what_acts():
-    rule = Rule("n2", ("10.0.0.2",), "lose", 0.2, (20911,))
+    rule = FirewallRule("n2", ("10.0.0.2",), "lose", 0.2, (20911,))
     lines = NFT.install("x", [rule]).stdin.splitlines()[3:]
     assert [line.removeprefix("add rule inet harness fault_x ip saddr 10.0.0.2 ") for line in lines] == [
         'tcp dport 20911 tcp flags & rst != rst counter comment "before n2"',
@@ -197,7 +197,7 @@ def test_nft_removes_one_chain_and_succeeds_where_there_is_none():
 
 
 def test_iptables_queues_all_but_our_own_copies():
-    batch = IPTABLES.install("x", [Rule("n2", ("10.0.0.2",), "queue", 60)]).argv[-2]
+    batch = IPTABLES.install("x", [FirewallRule("n2", ("10.0.0.2",), "queue", 60)]).argv[-2]
     assert (
         '-A harness-x -s 10.0.0.2 -m mark ! --mark 0x77 -m comment --comment "from n2" '
         "-j NFQUEUE --queue-num 60 --queue-bypass\n"
@@ -210,11 +210,11 @@ def test_what_is_queued_has_the_rules_of_other_faults_before_it():
     So the rules of a partition that a delay of the same link is laid over would have no effect any more.
     """
     wall = DELAY[0].wall
-    install = wall.install("packet-delay", [Rule("n2", ("10.0.0.2",), "queue", 60)])
+    install = wall.install("packet-delay", [FirewallRule("n2", ("10.0.0.2",), "queue", 60)])
     assert install.argv[-2].startswith("*mangle\n")
     others = (install, wall.counters("x"), wall.remove("x"), wall.gone("x"))
     for text in (command.argv[2] for command in others):
         assert len(re.findall(" -w -(?!-)", text)) == text.count(" -w -t mangle -") > 0
     assert "iptables -w -t mangle" in firewall.SWEEP
-    assert IPTABLES.install("x", [Rule("n2", ("10.0.0.2",))]).argv[-2].startswith("*filter\n")
-    assert "ACCEPT" not in str(IPTABLES.install("x", [Rule("n2", ("10.0.0.2",), "reset")]))
+    assert IPTABLES.install("x", [FirewallRule("n2", ("10.0.0.2",))]).argv[-2].startswith("*filter\n")
+    assert "ACCEPT" not in str(IPTABLES.install("x", [FirewallRule("n2", ("10.0.0.2",), "reset")]))

@@ -26,7 +26,7 @@ _Key: TypeAlias = str | int | None
 
 
 @dataclass(slots=True)
-class Known:
+class KnownLedgers:
     """The ids of ledgers and their writers' handles, shared by all workers of a run."""
 
     ids: dict[_Key, int] = field(default_factory=dict)
@@ -44,7 +44,7 @@ class CodeError(Exception):
 class Client:
     """The client of one worker.  All its operations go to one gateway, which has the handles that they need."""
 
-    def __init__(self, node: Machine, setup: Setup, known: Known) -> None:
+    def __init__(self, node: Machine, setup: Setup, known: KnownLedgers) -> None:
         self.home = node.name
         self._wire = Wire(node.address, GATEWAY_PORT)
         self._timeout = setup.client_timeout
@@ -204,5 +204,5 @@ class Prober:
 
 def clients(setup: Setup, number: int) -> Sequence[Client]:
     """Make this many clients, distributed over the gateways in turn."""
-    known = Known()
+    known = KnownLedgers()
     return [Client(node, setup, known) for node in islice(cycle(setup.nodes), number)]

@@ -89,7 +89,7 @@ def columns_of_operations(
     """
     kinds = dict.fromkeys(READS, READ) | dict.fromkeys(WRITES[holds], WRITE)
     lists = holds == "list-append"
-    numbers, names = Numbers(), Numbers()
+    numbers, names = Numbering(), Numbering()
     keys: dict[int, int] = {}
     first, kind, key, value, begin, length = [0], list[int](), list[int](), list[int](), list[int](), list[int]()
     elements: list[int] = []
@@ -130,7 +130,7 @@ def columns_of_operations(
     )  # fmt: skip
 
 
-class Numbers:
+class Numbering:
     """Assigns numbers to values and keys: an integer stands for itself, anything else gets a number from LARGEST on."""
 
     def __init__(self) -> None:

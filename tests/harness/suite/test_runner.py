@@ -13,7 +13,7 @@ from harness.suite.cell_process import Attempt
 from harness.suite.cells import Cell
 from harness.suite.expectation import Outcome
 from harness.suite.journal import Begun, Journal, begin, read_journal, unfinished
-from harness.suite.runner import Runner
+from harness.suite.runner import SuiteRunner
 from tests.support.harness.suite_toys import attempt, begun, cell
 
 NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
@@ -57,8 +57,8 @@ class World:
         self.resets += 1
         return ()
 
-    def run(self, journal: Journal | None = None, **options: object) -> Runner:
-        runner = Runner(
+    def run(self, journal: Journal | None = None, **options: object) -> SuiteRunner:
+        runner = SuiteRunner(
             journal or self.journal, self.launch, self.reset, self.screen, lambda: self.stopped,
             clock=lambda: self.now, **options,  # type: ignore[arg-type]
         )  # fmt: skip
@@ -154,7 +154,7 @@ def test_a_planted_bug_that_was_found_beside_our_failure_stays_found(tmp_path: P
         attempt("a", "harness-failure", verdict="invalid", proven=True, run="t/1", sentence="disk full; as expected"),
         attempt("a", end), attempt("b", "harness-failure", verdict="invalid"), attempt("b", end),
     ]  # fmt: skip
-    Runner(journal, lambda _one, _log: ends.pop(0), lambda: (), Screen(), lambda: False).run()
+    SuiteRunner(journal, lambda _one, _log: ends.pop(0), lambda: (), Screen(), lambda: False).run()
     again = read_journal(journal.root)
     assert [found.outcome for found in again.attempts] == ["harness-failure", "passed", "harness-failure", end]
     assert again.attempts[1].sentence == f"found in t/1 (disk full; as expected), but not again: a {end}"
@@ -163,7 +163,7 @@ def test_a_planted_bug_that_was_found_beside_our_failure_stays_found(tmp_path: P
 def test_our_own_failure_in_every_attempt_stays_ours(tmp_path: Path) -> None:
     journal = begin(tmp_path, begun(cell("a")), NOW)
     ends = [attempt("a", "harness-failure", proven=True), attempt("a", "harness-failure")]
-    Runner(journal, lambda _one, _log: ends.pop(0), lambda: (), Screen(), lambda: False).run()
+    SuiteRunner(journal, lambda _one, _log: ends.pop(0), lambda: (), Screen(), lambda: False).run()
     assert journal.attempts[-1].outcome == "harness-failure"
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from harness.systems.conformance import FAULTS, Finding, Trial, findings
+from harness.systems.conformance import FAULTS, Rating, Trial, findings
 from harness.systems.dledger import SYSTEM
 from history import Operation, Probe
 from history.metrics.awake_clock import AwakeClock
@@ -43,9 +43,7 @@ def good(tmp_path: Path) -> Trial:
     return Trial(results(), {"main": S}, OPERATIONS, PROBES, NODES, tmp_path)
 
 
-def found(
-    trial: Trial, calm: Trial | None = None, planted: Trial | None = None, **system: Any
-) -> Mapping[str, Finding]:
+def found(trial: Trial, calm: Trial | None = None, planted: Trial | None = None, **system: Any) -> Mapping[str, Rating]:
     wrong = replace(trial, results=results("linearizable"))
     rows = findings(replace(SYSTEM, **system), trial, calm or trial, planted or wrong, 4.0)
     assert len({row.part for row in rows}) == len(rows)

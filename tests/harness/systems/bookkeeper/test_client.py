@@ -10,7 +10,7 @@ import pytest
 
 from harness.systems import Machine
 from harness.systems.bookkeeper import outcomes
-from harness.systems.bookkeeper.client import Client, Known, Prober
+from harness.systems.bookkeeper.client import Client, KnownLedgers, Prober
 from harness.systems.law import LOST, NOT_SENT, Outcome
 from harness.workloads import Invocation
 from history.records.operations import was_applied, was_served
@@ -25,14 +25,14 @@ READ = Invocation("read", "l0", final=True)
 
 
 def talk(
-    *invocations: Invocation, prepare: Callable[[Gateway], None] = lambda _: None, known: Known | None = None
+    *invocations: Invocation, prepare: Callable[[Gateway], None] = lambda _: None, known: KnownLedgers | None = None
 ) -> tuple[list[Outcome], Gateway]:
     """The outcomes of one client's operations; ``prepare`` is called before the last of them."""
     gateway = Gateway()
 
     async def run() -> list[Outcome]:
         await gateway.start()
-        client = Client(Machine("n1", ADDRESS), setup_of(timeout=1.0), Known() if known is None else known)
+        client = Client(Machine("n1", ADDRESS), setup_of(timeout=1.0), KnownLedgers() if known is None else known)
         try:
             found = [await client.perform(one) for one in invocations[:-1]]
             prepare(gateway)
@@ -128,7 +128,7 @@ def test_the_law(case: str, invocation: Invocation, prepare: Callable[[Gateway],
 
 
 def test_no_gateway_no_operation() -> None:
-    client = Client(Machine("n1", ADDRESS), setup_of(timeout=0.3), Known(ids={"l0": 7}))
+    client = Client(Machine("n1", ADDRESS), setup_of(timeout=0.3), KnownLedgers(ids={"l0": 7}))
     assert asyncio.run(client.perform(RECOVER)).type == "fail"
     assert outcomes.LAW.type_of(NOT_SENT, "recover") == "fail"
 
