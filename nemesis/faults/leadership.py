@@ -8,7 +8,7 @@ from typing import Final, Protocol, runtime_checkable
 
 from history import Probe
 from history.records.probes import leader_now
-from nemesis.core.errors import FaultError, SkippedError
+from nemesis.core.errors import FaultError, NotYetError, SkippedError
 from nemesis.core.fault import Context, Family, Fault, Targets, Witness, as_recorded, wanted_nodes
 from nemesis.core.ports import Command
 from nemesis.core.targets import leader_of
@@ -224,7 +224,7 @@ class PromoteFollower:
             raise SkippedError(f"{', '.join(recorded)} does not lead, but {leader}")
         others = tuple(name for name in ctx.members if name != leader)
         if lacking := [name for name in others if name not in ctx.free or not probes[name].answered]:
-            raise SkippedError(f"{', '.join(lacking)} may have the longest log, but is under a fault or silent")
+            raise NotYetError(f"{', '.join(lacking)} may have the longest log, but is under a fault or silent")
         detail = {"pids": running_pids(ctx, (leader,)), "last_probe": last_probes(ctx, (leader,))}
         return Targets((leader,), detail={**detail, "term": probes[leader].term}, reserved=others)
 
