@@ -4,6 +4,7 @@
 defect might be about, shortened, and of bookies those of some ledgers.  Those of ``bookkeeper-…-healthy`` are ledgers
 that were fenced while adds were in flight, and closed where a recovery settled.  ``dledger-0.3.2-disks-healthy`` has
 bit flips, a power cut and disk errors, without n1: its disk was full while it led, which it never got over.
+``zookeeper-3.9.4-disks-healthy`` has a full disk, a power cut and disk errors.
 """
 
 from __future__ import annotations
