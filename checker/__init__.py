@@ -1,6 +1,6 @@
 """Decide whether a recorded history is linearizable, and prove the verdict either way.
 
-Pure functions: no files, no threads, no clock but the one that is handed in.
+Pure functions: no files, no threads, and no clock except one that is passed in.
 
     >>> from history import Event
     >>> from checker import check

@@ -3,15 +3,15 @@
 ``monotonic-reads``    There is an order of each key's values in which no session's reads go back.
 ``read-your-writes``   There is an order in which no session reads a value before the one that it wrote last.
 ``sequential``         All operations fit into one order that keeps the order of each session.
-``bounded-staleness``  A read may answer what was there up to a given time before it began.
+``bounded-staleness``  A read may return what was there at most a given time before it began.
 
 A session is a process.  The first two, and ``sequential`` of a single key, are decided in linear time where each value
 is written once: the values are nodes of a graph, an edge says that one was there before the other, and the level holds
 if and only if there is no cycle.  For a sequential register that is enough, because the write and the reads of a value
-stand next to each other in any order of one register; the values in the graph's order are then an order of all.  Of
-several keys, and where values repeat, a search over the sessions' positions decides ``sequential``: sequential
-consistency is NP-complete (Gibbons and Korach 1997).  Bounded staleness is linearizability of a history whose reads
-began earlier (Golab, Li and Shah 2011: delta-atomicity).
+stand next to each other in any order of one register; the values in the graph's order are then an order of all.
+For several keys, and where values repeat, a search over the sessions' positions decides ``sequential``, because
+sequential consistency is NP-complete (Gibbons and Korach 1997).  Bounded staleness is linearizability of a history
+whose reads began earlier (Golab, Li and Shah 2011: delta-atomicity).
 
 An operation in doubt may never have happened, or at any time after the earlier operations of its session.
 """

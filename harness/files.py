@@ -534,7 +534,7 @@ def needs_convention(path: Path, large: int = LARGE) -> bool:
     """Return whether a history file must be written plainly before its own model can judge it.
 
     Files of at least ``large`` bytes need not be if they are porcupine's texts, have nothing but reads and writes, or
-    are our own histories.  Of ours, registers are searched for operations that the model in the header lacks.
+    are our own histories.  Our own histories of registers are searched for operations that the header's model lacks.
     """
     from history.readers.jsonl_columns import read_columns
 

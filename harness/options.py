@@ -22,7 +22,7 @@ Turns: TypeAlias = Annotated[
     str,
     Meta(
         pattern=r"^\s*$|^[^,]*[^\s,][^,]*(,[^,]*[^\s,][^,]*)*$",
-        title="a text as --nemesis takes it, with something between any two commas",
+        title="a string in the form of --nemesis, without empty parts between commas",
     ),
 ]
 

@@ -115,9 +115,9 @@ def command(path: Path, limit: float) -> dict[str, Any]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--only", default="", help="only rows in whose name this text occurs")
+    parser.add_argument("--only", default="", help="only rows whose name contains this text")
     parser.add_argument("--sizes", default="100,1000,10000,100000", help="numbers of operations")
-    parser.add_argument("--seconds", type=float, default=10.0, help="what each of them may take")
+    parser.add_argument("--seconds", type=float, default=10.0, help="time limit for each of them")
     parser.add_argument("--no-files", action="store_true", help="lists and columns alone")
     parser.add_argument("--measure", nargs=2, help=argparse.SUPPRESS)
     chosen = parser.parse_args()

@@ -50,7 +50,7 @@ def verdict(path: Path, seconds: float) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--only", default="", help="only objects in whose name this text occurs")
+    parser.add_argument("--only", default="", help="only objects whose name contains this text")
     for name, given, text in (
         ("sizes", "500,2000", "numbers of operations"),
         ("clients", "5,15,40,100", "numbers of clients"),
@@ -59,7 +59,7 @@ def main() -> None:
     ):
         parser.add_argument(f"--{name}", default=given, help=text)
     parser.add_argument("--seconds", type=float, default=5.0, help="what ours may take")
-    parser.add_argument("--porcupine", type=float, default=30.0, help="what porcupine may take where ours is unknown")
+    parser.add_argument("--porcupine", type=float, default=30.0, help="time limit for porcupine when ours is unknown")
     chosen = parser.parse_args()
     numbers = [
         [int(one) for one in getattr(chosen, name).split(",")] for name in ("sizes", "clients", "doubt", "seeds")

@@ -77,7 +77,7 @@ def decoded_rows(path: Path) -> None:
             for text, line in zip(texts, lines, strict=True):
                 optional = (line.key, line.node, line.error, line.phase)
                 if text.count(b'":') != 6 + sum(one is not msgspec.UNSET for one in optional):
-                    raise ValueError("a field is given twice, or a text has a quote in it")
+                    raise ValueError("a field is given twice, or a string contains a quote")
             rows = np.empty((len(lines), kernel.WIDTH), np.int64)
             values = [line.value for line in lines]
             ends = start + np.cumsum(np.fromiter(map(len, texts), np.int64, len(texts)))

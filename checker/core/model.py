@@ -170,7 +170,7 @@ class Model:
         raise ModelError(f"a {self.name} has no initial value to choose")
 
     def likely_start(self, operations: Sequence[Operation]) -> Any:  # noqa: ARG002 (for subclasses)
-        """Return a value for ``start_with`` that may explain answers for which nothing was asked; None if unknown."""
+        """Return a value for ``start_with`` that may explain answers that no request explains; None if unknown."""
         return None
 
     def judged_as(self, operations: Sequence[Operation]) -> tuple[Model, Sequence[Operation]] | None:  # noqa: ARG002

@@ -212,7 +212,7 @@ class CoreWords:
         return self.scene.operations[call.source]
 
     def by(self, call: Call, did: str) -> str:
-        """Return ``process 3 on n2 read 7 (12.300–12.310 s)``."""
+        """Describe an operation, as in ``process 3 on n2 read 7 (12.300–12.310 s)``."""
         operation = self.op(call)
         return f"{who(operation)} {did} ({self.clock.span(operation)})"
 

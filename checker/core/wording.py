@@ -60,21 +60,21 @@ def ended(operation: Operation) -> str:
 
 
 def who(operation: Operation) -> str:
-    """Return ``process 3`` or ``process 3 on n2``."""
+    """Name the process of an operation, as in ``process 3`` or ``process 3 on n2``."""
     return f"process {operation.process}" + (f" on {plain(operation.node)}" if operation.node else "")
 
 
 def cas_of(operation: Operation) -> str:
-    """Return ``cas of 3 to 4``."""
+    """Describe a cas, as in ``cas of 3 to 4``."""
     old, new = operation.value
     return f"cas of {shown(old)} to {shown(new)}"
 
 
 def refused_by(operation: Operation, verb: str = "was") -> str:
-    """Return ``was refused its cas of 3 to 4 by``; the value that it saw follows."""
+    """Describe a refused cas, as in ``was refused its cas of 3 to 4 by``; the value that it saw follows."""
     return f"{verb} refused its {cas_of(operation)} by"
 
 
 def tried(operation: Operation) -> str:
-    """Return ``try the cas of 3 to 4 that was refused by``."""
+    """Describe an attempt, as in ``try the cas of 3 to 4 that was refused by``."""
     return f"try the {cas_of(operation)} that was refused by"

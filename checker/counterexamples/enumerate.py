@@ -160,7 +160,7 @@ def _sorted(
 
 
 def _unsought(held: int) -> str:
-    return f"there may be more than the first {counted(held, 'violation')}: the rest was not looked for"
+    return f"there may be more than the first {counted(held, 'violation')}: the rest was not searched"
 
 
 def _findings(result: EngineResult, calls: Sequence[Call], model: Model, limits: Limits) -> list[Finding]:

@@ -62,7 +62,7 @@ def find_in_single_registers(calls: Sequence[Call], limits: Limits) -> SingleReg
             break
     if not held:
         return None
-    notes.append("what contradicts itself only on several registers together was not looked for")
+    notes.append("contradictions between several registers were not searched for")
     held.sort(key=lambda alone: alone.finding.moment)
     return SingleRegisterFindings(tuple(held), count, "; ".join(dict.fromkeys(notes)))
 

@@ -247,7 +247,7 @@ class _OfQueue(CoreWords):
         if self.takers:
             return "lost-element", f"{said}. No process is known to have taken them.{self._perhaps()} One is missing"
         if self._dequeued(ahead[0].value):
-            return "queue-order", f"{said} before anybody began to dequeue {them}: {item} overtook {them}"
+            return "queue-order", f"{said} before any process began to dequeue {them}: {item} overtook {them}"
         return "lost-element", f"{said}, and {them} was never dequeued: it is lost, or was overtaken"
 
     def _perhaps(self) -> str:
@@ -262,7 +262,7 @@ class _OfQueue(CoreWords):
         ((value, enqueue),) = self.enqueues.items()
         said = f"{self._did(enqueue)}, acknowledged. But {self._did(due)}"
         if self._dequeued(value):
-            return "stale-read", f"{said} before anybody began to dequeue {_item(value)}: that answer was stale"
+            return "stale-read", f"{said} before any process began to dequeue {_item(value)}: that answer was stale"
         return (
             "lost-element",
             f"{said}, and {_item(value)} was never dequeued: it is lost, or that answer was stale",

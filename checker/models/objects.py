@@ -312,7 +312,7 @@ class GrowSet(Model):
 
 
 def unasked(operations: Sequence[Operation], f: str) -> list[Any]:
-    """Return the items that answers have and for which no ``f`` asked, each once, in the order of the answers."""
+    """Return the items in answers that no ``f`` put there, each once, in the order of the answers."""
     asked = {freeze(one.value) for one in operations if one.f == f}
     answers = [one.result for one in operations if one.outcome == "ok" and one.f != f]
     items = [item for answer in answers for item in (answer if isinstance(answer, list) else [answer])]

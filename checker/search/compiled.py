@@ -319,7 +319,7 @@ def _attempt(run: _Run, limits: Limits, *, proof: bool, steps: int = NEVER) -> E
         if limits.over():
             return give_up(LATE)
         if steps <= 0:
-            return give_up("no order was found in which pending calls take effect soon")
+            return give_up("no order was found among those in which pending calls take effect soon")
         status = run.explore(BUDGET)
         if status == run.kernel.ASKING and run.answer(limits) and not valid:
             if not proof:

@@ -43,7 +43,7 @@ def up(spec: str, nodes: int) -> int:
 def down(spec: str) -> int:
     """Remove the nodes that `up` created.
 
-    Also removes what a killed run left behind. Machines of an inventory stay as they are.
+    This also removes what a killed run left behind. Machines of an inventory stay as they are.
     """
     started = time.monotonic()
     target = open_cluster(spec, say=_say)
@@ -57,8 +57,8 @@ def down(spec: str) -> int:
 def provision(spec: str) -> int:
     """Turn every machine of a cluster into a node.
 
-    Installs what a node needs and creates its data filesystem, if they are missing. Nodes of netns use the programs of
-    this machine, so for them, this machine is provisioned.
+    This installs what a node lacks, and creates its data filesystem if there is none. Nodes of netns use this
+    machine's programs, so for them, this machine is provisioned.
     """
     from harness.clusters.provision import provision as provision_all
     from harness.clusters.provision import provision_here

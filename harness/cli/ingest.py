@@ -47,7 +47,7 @@ def ingest(
 
     Without arguments, add all runs of the store. Runs that it already has are left unchanged. A run that cannot be
     read is reported, and all others are added; a history file that does not fit its model cannot be judged and counts
-    as failed. Prints the open regressions.
+    as failed. The open regressions are printed at the end.
     """
     require("report")
     from history import FormatError

@@ -153,7 +153,7 @@ class FinalPhase:
         self._run.reach("restarted")
         moments = self._run.state.moments
         before = committed_by(self._run.probes.all, moments["restarting"])
-        self._run.tally.note = "reading what the restart left"
+        self._run.tally.note = "reading the state after the restart"
         await self._read_everything(self._plan.recovery_time / 2)  # leave the other half for changes
         await self._recover("restarted-recovered", [moments["restarted"]], before)
         self._run.tally.note = "final reads after the restart"

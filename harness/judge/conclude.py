@@ -186,9 +186,9 @@ def add_to_index(run: Recording, store: Path) -> None:
 
 
 def append_to_warehouse(run: Recording, store: Path) -> list[str]:
-    """Bring a judged run into the store's warehouse.
+    """Add a judged run to the store's warehouse.
 
-    Returns warnings rather than raising, because a missing run can be brought in later.
+    Returns warnings rather than raising, because a missing run can be added later.
     """
     try:
         append_run(store / WAREHOUSE, run)
@@ -196,7 +196,7 @@ def append_to_warehouse(run: Recording, store: Path) -> list[str]:
         log.info("not in the warehouse", exc_info=error)
         known = isinstance(error, FormatError | PipelineError | OSError)
         text = str(error) if known else f"{type(error).__name__}: {error}"
-        return [f"not in the warehouse: {text}; `harness ingest {quote(str(run.files.root))}` brings it there"]
+        return [f"not in the warehouse: {text}; `harness ingest {quote(str(run.files.root))}` adds it"]
     return []
 
 

@@ -115,14 +115,14 @@ def _operations(recorded: Recorded) -> Check:
     beside = {kind: number for kind, number in sorted(Counter(op.f for op in main).items()) if kind not in kinds}
     of = f"of each kind that counts ({', '.join(kinds)})" if beside else "of every kind"
     asked = f"at least {counted(enough, 'ok operation')} {of} in the main phase"
-    short = f" of at least {enough} asked for"
+    short = f" of at least {enough} required"
     parts = [", ".join(f"{_of_kind(ok[kind], kind)}{short if ok[kind] < enough else ''}" for kind in kinds)]
     if beside:
-        parts.append("not asked for: " + ", ".join(_of_kind(ok[kind], kind) for kind in beside))
+        parts.append("not required: " + ", ".join(_of_kind(ok[kind], kind) for kind in beside))
     parts += _without_effect([op for op in main if op.f in kinds])
     silent, lasting = _silent_keys(main, phase)
     if silent:
-        parts.append(f"nothing ok on {silent} of {counted(lasting, 'key')} that were asked throughout")
+        parts.append(f"nothing ok on {silent} of {counted(lasting, 'key')} that were requested throughout")
     met = all(ok[kind] >= enough for kind in kinds) and silent <= lasting / 2
     return _gate(
         "operations", met, asked, "; ".join(parts), OkCounts(least=enough, ok={kind: ok[kind] for kind in kinds})
@@ -171,7 +171,7 @@ def _under_fault(recorded: Recorded, windows: Sequence[Window]) -> Check:
         "its healing, and in each third of that time"
     )
     if not recorded.plan.nemesis:
-        return _nothing_to_judge("under-fault", asked, "no fault was asked for")
+        return _nothing_to_judge("under-fault", asked, "no fault was requested")
     ended = within(windows, (op for op in recorded.operations if op.phase == "main"))
     inside = {number: [op for op in ops if op.applied] for number, ops in ended.items()}
     counts = {window.id: len(inside[window.id]) for window in windows}
@@ -185,7 +185,7 @@ def _under_fault(recorded: Recorded, windows: Sequence[Window]) -> Check:
     if bare:
         parts.append(
             "too few ok operations under "
-            + _listed(bare, lambda w: f"{w.describe()}: {counts[w.id]} of at least {enough[w.id]} asked for")
+            + _listed(bare, lambda w: f"{w.describe()}: {counts[w.id]} of at least {enough[w.id]} required")
         )
     kinds = _kinds_short(recorded, alone, inside)
     thirds = _empty_thirds(recorded, alone, inside)
@@ -197,9 +197,9 @@ def _under_fault(recorded: Recorded, windows: Sequence[Window]) -> Check:
     if short := [window for window in windows if window.together]:
         number, needed = _together(recorded, short, inside)
         met = met and number >= needed
-        less = f" of at least {needed} asked for" if number < needed else ""
+        less = f" of at least {needed} required" if number < needed else ""
         names = _listed(short, Window.describe)
-        parts.append(f"{number}{less} under those that were too short to be asked one by one: {names}")
+        parts.append(f"{number}{less} under those that were too short to be judged one by one: {names}")
     empty = {id(op): op for ops in ended.values() for op in ops if not op.refused}
     parts += _without_effect(empty.values(), " while these faults stood" if len(windows) > 1 else " while it stood")
     if exempt := [window for window in windows if not window.asked]:
@@ -207,7 +207,7 @@ def _under_fault(recorded: Recorded, windows: Sequence[Window]) -> Check:
     if before:
         best = max(before, key=lambda number: before[number][0] - before[number][1])
         number, needed = before[best]
-        less = f" of at least {needed} asked for, so nothing was shown" if number < needed else ""
+        less = f" of at least {needed} required, so nothing was shown" if number < needed else ""
         parts.append(f"{counted(number, 'write')} acknowledged before #{best}{less}")
     under = tuple(
         WindowCount(
@@ -236,7 +236,7 @@ def _kinds_short(recorded: Recorded, windows: Sequence[Window], inside: dict[int
             if recorded.plan.rate * window.answerable_s * share < MIN_OPERATIONS**2:
                 continue
             if ok[kind] < (least := required_count(recorded, window.answerable_s, share)):
-                parts.append(f"{_of_kind(ok[kind], kind)} of at least {least} asked for under {window.describe()}")
+                parts.append(f"{_of_kind(ok[kind], kind)} of at least {least} required under {window.describe()}")
     return _few(parts)
 
 
@@ -366,7 +366,7 @@ def _read_back(recorded: Recorded, windows: Sequence[Window]) -> Check:
     writes = [op for op in main if called(op.f, op.value) not in reads and not op.refused]
     acknowledged = [op for op in writes if op.outcome == "ok"]
     if not any(window.asked for window in windows) or not acknowledged:
-        return _nothing_to_judge("read-back", asked, "under no fault could one be acknowledged")
+        return _nothing_to_judge("read-back", asked, "no fault allowed a write to be acknowledged")
     enough = required_count(recorded, sum(w.answerable_s for w in windows if w.asked), len(writes) / len(main))
     last: dict[Any, int] = {}
     number = 0
@@ -382,10 +382,10 @@ def _read_back(recorded: Recorded, windows: Sequence[Window]) -> Check:
     if not last:
         return _gate("read-back", met=False, asked=asked, seen="no write was acknowledged and applied under a fault")
     if number < enough:
-        seen = f"{counted(number, 'write')} acknowledged under faults of at least {enough} asked for"
+        seen = f"{counted(number, 'write')} acknowledged under faults of at least {enough} required"
         return _gate("read-back", met=False, asked=asked, seen=seen)
     never = sorted(str(key) for key in last.keys() - read)
-    missing = f", not on {', '.join(never)}; a read of each is asked for" if never else ""
+    missing = f", not on {', '.join(never)}; a read of each is required" if never else ""
     seen = f"on {counted(len(last), 'key')}, read on {len(read)}{missing}"
     return _gate("read-back", not never, asked, seen)
 
@@ -409,12 +409,12 @@ def _faults(recorded: Recorded) -> Check:
     seen = "; ".join(
         f"{name}: "
         + (", ".join(f"{n} {state}" for state, n in sorted(c.items())) or "never tried")
-        + (", at least 1 installed asked for" if name in bare else "")
+        + (", at least 1 must be installed" if name in bare else "")
         + (f" ({reasons[name]})" if name in bare and reasons.get(name) else "")
         for name, c in states.items()
     )
     if not seen and not recorded.plan.nemesis:
-        return _nothing_to_judge("faults", asked, "no fault was asked for")
+        return _nothing_to_judge("faults", asked, "no fault was requested")
     met = not bare and bool(tried or not recorded.plan.nemesis)
     return _gate("faults", met, asked, "; ".join([seen or "no fault was started", *unfelt.values()]))
 
@@ -499,11 +499,11 @@ def _kept_pace(recorded: Recorded) -> Check:
         )
     if pace.get("waited_share"):
         parts.append(f"all clients were busy for {100 * pace['waited_share']:.0f} % of the time")
-    tardy = f" (at most {LATE_MS:.0f} are asked for)" if max(late.values()) > LATE_MS else ""
+    tardy = f" (at most {LATE_MS:.0f} are allowed)" if max(late.values()) > LATE_MS else ""
     # Rounded up, so that a value above the limit does not read like the limit.
     parts.append(f"99 of 100 at most {math.ceil(max(late.values()))} ms late{tardy}")
     if still:
-        long = f" (at most {100 * STILL_SHARE:.0f} % are asked for)" if still > STILL_SHARE else ""
+        long = f" (at most {100 * STILL_SHARE:.0f} % are allowed)" if still > STILL_SHARE else ""
         parts.append(f"the harness was stalled for {math.ceil(100 * still)} % of the main phase{long}")
     met = max(late.values()) <= LATE_MS and still <= STILL_SHARE and not queued
     return _gate("kept-pace", met, asked, ", ".join(parts), Pace(figures={**pace, "still_share": round(still, 4)}))
@@ -530,4 +530,4 @@ def _whole(recorded: Recorded) -> Check:
         seen = "stopped at the first violation, as asked"
     else:
         seen = "yes" if state.ended else "the harness was killed"
-    return _gate("whole", seen == "yes", "the run came to its end", seen)
+    return _gate("whole", seen == "yes", "the run reached its end", seen)

@@ -11,7 +11,7 @@ write that line or nothing is logged.  Defects are defined once, in TOML, and su
     log = '\\[Push-{node}\\]Reset write index to \\d+'     # a regex; {node}: a node that the check names; default: any
     times = 100                       # at least this many lines (of the first expression, if several); default: 1
     faults = ["crash-all"]            # one of these was installed, on a node that the check names; default: any
-    only_with = ["log-alarm"]         # some of the kinds; the others count only beside one of these; default: alone
+    only_with = ["log-alarm"]         # some of the kinds; the others count only beside one of these; default: all count
     after_heal_s = 20                 # count only lines logged at least this long after the last heal; 0: all
     why = "docs/findings.md"
 

@@ -130,7 +130,7 @@ def ends_unexplained(recorded: Recorded) -> list[str]:
         for receipt in recorded.receipts
         for node in receipt.witness.get("ended", ())
     }
-    found = [f"{text}, which ends no process" for text in by_heals.values()]
+    found = [f"{text}, which does not end processes" for text in by_heals.values()]
     last: dict[str, Probe] = {}
     at_the_end = recorded.state.moments.get("restarting")
     for probe in recorded.probes:

@@ -68,7 +68,7 @@ class Recovery:
     the highest known one.  ``applied`` is the last applied index of each node since then (-1: it applied nothing; None:
     it did not answer).  ``reached`` is when the node passed the target (ns since the run's start, None: never).
     ``committed`` is the highest commit index that any node reported since the heal (-1: none did).  ``services`` says
-    how clients were served with what they must be served with, as far as they asked for it since the heal.
+    how each kind of request that must succeed fared since the heal, if clients made any.
 
     With a system's own rule, there is no target: ``reached`` is when the rule held for the node, ``together`` when it
     held for all nodes at once.  If operations decide, no node is followed, and ``services`` also has those of each

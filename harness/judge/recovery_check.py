@@ -56,8 +56,8 @@ _ASKED: Final = {
 _OF_NODES: Final = ", and every node serves its own clients reads and changes"
 _SINCE: Final = {HEAL: "last heal", TRIED: "last attempt to heal", LOAD: "end of the load"}
 #: The reasons why something that clients did not get is not held against the system.
-UNASKED: Final = "not asked for again"
-NEVER: Final = "never succeeded, so that there is nothing to come back to"
+UNASKED: Final = "not requested again"
+NEVER: Final = "never succeeded, so there is nothing to recover to"
 UNDECLARED: Final = (
     "not served again, and the system does not declare whether every node serves its own clients (every_node_serves)"
 )
@@ -166,7 +166,7 @@ def _found(
     healed, swept = since
     since_heal = followed(healed, operations, wants)
     final = [operation for operation in operations if operation.phase == "final"]
-    # A want that was served since the heal and was not asked for again is known to have come back.
+    # A want that was served since the heal and was not requested again is known to have come back.
     asked_again = services_since(swept, final, recorded.plan.load)
     since_load = followed(swept, final, [want for want in wants if want in asked_again] or wants)
     asked = {probe.node for probe in probes if probe.time >= healed}

@@ -23,7 +23,7 @@ from history import Check, Probe
 from history.records.finding import Digest, Finding, ReplicasDiffer
 from history.records.text import and_listed, counted
 
-_ASKED: Final = "every node that is at the same index holds the same contents"
+_ASKED: Final = "nodes at the same index have the same contents"
 #: At most this many differences are listed, the first half and the last half of them by time; all are counted.
 MOMENTS: Final = 100
 #: The number of characters of a digest that a sentence shows.
@@ -75,7 +75,7 @@ class Difference:
     def sentence(self, suspects: Collection[str] = ()) -> str:
         """Return text such as "at index 120 n3 differs from n1 and n2".
 
-        Of equal sides, one with a suspect comes first.
+        If sides are equal, one with a suspect comes first.
         """
         first, *others = [sorted(nodes) for _, nodes in self._sides(suspects)]
         verb, more = (" differs from ", " and from ") if len(first) == 1 else (" against ", " against ")

@@ -1,4 +1,4 @@
-"""Decide whether clients are served: what they must be served with, and from what time on they are.
+"""Decide whether clients are served: which requests must succeed, and since when they do.
 
 Availability is judged for each kind of operation, because a server that answers reads but refuses every write has not
 come back.  Three conditions are added to the workload's kinds.  Some change of any kind must succeed, because if

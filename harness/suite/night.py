@@ -87,7 +87,7 @@ def plan_night(night: Night) -> Iterator[str]:
 
 
 def into_warehouse(night: Night) -> Iterator[str]:
-    """Bring every judged run of the store into the warehouse.
+    """Add every judged run of the store to the warehouse.
 
     A run that cannot be read is named, and does not fail the step.
     """

@@ -166,7 +166,7 @@ def describe(runs: Sequence[Stored], going: Sequence[Removal]) -> Iterator[str]:
     """Describe which runs are removed, and which stay until they are acknowledged."""
     for removal in going:
         run = removal.run
-        yield f"goes: {run.root.parent.name}/{run.root.name}  {run.size / 2**20:.0f} MiB  {removal.why}"
+        yield f"removes: {run.root.parent.name}/{run.root.name}  {run.size / 2**20:.0f} MiB  {removal.why}"
     failed = [run for run in runs if run.standing == "failed"]
     size = sum(run.size for run in runs) - sum(removal.run.size for removal in going)
     yield f"{len(runs) - len(going)} of {len(runs)} runs stay, {size / GIB:.2f} GiB"

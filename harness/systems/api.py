@@ -109,7 +109,7 @@ class Machine:
 
     @property
     def home(self) -> str:
-        """The directory that contains everything of the system.
+        """The directory of all the system's files.
 
         Relative paths of a :class:`Role` are below it, and logs are in ``<home>/log``.  For the place of an artifact,
         see ``harness.systems.artifacts.on_node``.

@@ -43,7 +43,8 @@ def _check_names(place: str, names: Iterable[Any], allowed: re.Pattern[str] = _N
     seen = set[str]()
     for name in names:
         if not isinstance(name, str) or not allowed.fullmatch(name):
-            kind = "small letters, digits, _ and - after a letter" if allowed is _NAME else "a text without blanks"
+            letters = "lowercase letters, digits, _ and -, beginning with a letter"
+            kind = letters if allowed is _NAME else "characters other than blanks"
             raise ValueError(f"{place} must have names of {kind}, not {name!r}")
         if name in seen:
             raise ValueError(f"{place}: {name} appears twice")
@@ -54,7 +55,7 @@ def _check_option(place: str, option: Option) -> None:
     """Check that an option's default is among its choices and within its bounds.  Raises ValueError."""
     default: Any = option.default  # a third party may have written anything
     if not isinstance(default, bool | int | float | str):
-        raise ValueError(f"{place}.default must be true or false, a number or a text, not {default!r}")
+        raise ValueError(f"{place}.default must be true or false, a number or a string, not {default!r}")
     if option.choices and default not in option.choices:
         raise ValueError(f"{place}.default must be one of its choices, not {default!r}")
     if (option.least, option.most) == (None, None):

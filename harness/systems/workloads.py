@@ -123,7 +123,7 @@ def one_object(
 ) -> Workload:
     """Make a workload that adds unique elements to one object.
 
-    One operation in twenty reads the object, and so do clients at the end.
+    One operation in twenty reads the object.  At the end, every client reads it.
     """
     return Workload(
         name=name, summary=summary, model=model, kinds=(add, read), reads=frozenset({read}), checks=checks,

@@ -108,9 +108,9 @@ def figures(srvr: str) -> dict[str, Any]:
 class Prober:
     """A prober that asks one server with a four-letter word.
 
-    A server reports the epoch of its last transaction, or before the new epoch has one, the epoch in which it leads.
-    So the epoch reported by a leader goes back if it is killed, although the one on its disk does not: the highest
-    epoch that it has reported counts.
+    A server reports the epoch of its last transaction.  A leader whose new epoch has no transaction yet reports that
+    epoch.  If it is killed then, the epoch that it reports goes back, although the one on its disk does not, so the
+    highest epoch that it has reported counts.
     """
 
     def __init__(self, address: str) -> None:

@@ -119,7 +119,7 @@ class HistoryFile:
 
 
 def line_of_event(index: int) -> str:
-    """Return ``line N``, where line N of the history file holds the event with this index."""
+    """Name the line of the history file that holds the event with this index, as in ``line 7``."""
     return f"line {index + 2}"
 
 

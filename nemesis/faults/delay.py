@@ -218,7 +218,8 @@ class QueuedPackets:
             return {f"helper_{self.counted}": counts} if any(counts.values()) else None
 
         if (treated := ctx.until(look, ctx.settings.witness_s, every_s=0.1)) is None:
-            raise FaultError(f"no packet of the system was treated ({self.counted}) in {ctx.settings.witness_s:g} s")
+            within = f"within {ctx.settings.witness_s:g} s"
+            raise FaultError(f"none of the system's packets was affected ({self.counted}) {within}")
         return treated
 
     def heal(self, ctx: Context, targets: Targets) -> Witness:
@@ -322,7 +323,7 @@ def _duplicate(ctx: Context) -> Shape:
 
 
 DELAY: tuple[QueuedPackets, ...] = (
-    QueuedPackets("packet-delay", "packets between two halves come 50 ms later, give or take 10", _delay, delayed),
+    QueuedPackets("packet-delay", "packets between two halves are delayed by 50 ± 10 ms", _delay, delayed),
     QueuedPackets(
         "packet-reorder",
         "a share of the packets between two halves overtakes the others",
@@ -331,6 +332,6 @@ DELAY: tuple[QueuedPackets, ...] = (
         "overtook",
     ),
     QueuedPackets(
-        "packet-duplicate", "a share of the packets between two halves comes twice", _duplicate, doubled, "doubled"
+        "packet-duplicate", "a share of the packets between two halves arrives twice", _duplicate, doubled, "doubled"
     ),
 )

@@ -239,7 +239,7 @@ class Starve:
         if not ctx.until(all_felt, FELT_S, every_s=0.1):
             free = [node for node in targets.nodes if not self._felt(before, now, node)]
             seen = {node: now.get(node) for node in free}
-            raise FaultError(f"the process did not come to feel its limits on {', '.join(free)}: {seen}")
+            raise FaultError(f"the process did not reach its limits on {', '.join(free)}: {seen}")
         return {"felt": dict(now), "before": dict(before)}
 
     def _felt(self, before: Mapping[str, Figures], now: Mapping[str, Figures], node: str) -> bool:

@@ -37,7 +37,7 @@ class RestartRolling(Rolling):
     """Kill and start one node after another, each after the previous one answers."""
 
     name = "restart-rolling"
-    summary = "one member after another is killed and started, each after the last one answers"
+    summary = "one member after another is killed and started, each after the previous one answers"
     passes = True
 
     def precheck(self, ctx: Context) -> str | None:
@@ -144,7 +144,7 @@ def until_serving(ctx: Context, targets: Targets, down: Set[str]) -> None:
 def pause(ctx: Context, seconds: float) -> None:
     """Wait between two steps.  Raises FaultError if the run is stopped meanwhile."""
     if ctx.clock.wait(seconds, ctx.stop):
-        raise FaultError("stopped before all nodes had their turn")
+        raise FaultError("stopped before all nodes were restarted")
 
 
 ROLLING: Iterable[Fault] = (RestartRolling(), RollingKill())

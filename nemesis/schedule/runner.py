@@ -118,7 +118,7 @@ class Runner:
                 over = {step.id: step.at_s for step in steps if step.action == "heal"}
                 for step in steps:
                     if step.action == "inject" and over.get(step.id, step.at_s) > step.at_s:
-                        self._skip(step, "the faults before it lasted beyond its time")
+                        self._skip(step, "earlier faults lasted beyond its time")
                     elif not stop.is_set():
                         self._take(step, stop)
                 self._watch(queue, stop)

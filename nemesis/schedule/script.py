@@ -32,7 +32,7 @@ from nemesis.core.targets import check_words
 from nemesis.schedule.conditions import parse
 from nemesis.schedule.steps import Step, checked
 
-Text: TypeAlias = Annotated[str, Meta(pattern=r"\S", title="a text that is not blank")]
+Text: TypeAlias = Annotated[str, Meta(pattern=r"\S", title="a string that is not blank")]
 Seconds: TypeAlias = Annotated[float, Meta(ge=0)]
 
 

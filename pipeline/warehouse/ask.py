@@ -137,7 +137,7 @@ def parse(words: Sequence[str]) -> Question:
         if not before and not reader.skip("followed", "by"):
             raise QuestionError(
                 f"expected 'preceded by', 'followed by', 'on NODE' or 'over 5 s', not {reader.peek()!r}; put quotes "
-                "around a text with spaces"
+                "around a string with spaces"
             )
         other = _event(reader)
         conditions.append(Condition(wanted, before, other, reader.length("within") if reader.skip("within") else None))
@@ -188,7 +188,7 @@ def _resolved(event: EventFilter, names: Names, nodes: set[str]) -> EventFilter:
     found = {kind: _meant(event.name, names.get(kind, set())) for kind in kinds}
     found = {kind: meant for kind, meant in found.items() if meant}
     if len(found) > 1:
-        raise QuestionError(f"{event.name!r} is both a violation and a fault: put one of these words before it")
+        raise QuestionError(f"{event.name!r} is both a violation and a fault: put violation or fault before it")
     if not found:
         known = {name for kind in kinds for name in names.get(kind, ())} | set(() if event.kind else EVENT_KINDS)
         words = {word for name in known for word in name.split("-")}

@@ -1,4 +1,4 @@
-"""Keep the warehouse up to date: add a run, bring landings into a version, compute trends over all runs.
+"""Keep the warehouse up to date: add a run, put landings into a version, compute trends over all runs.
 
 A refresh repeats its steps until nothing is left to do, so the next refresh repairs what a killed writer left.
 """

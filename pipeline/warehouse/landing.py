@@ -1,4 +1,4 @@
-"""Bring finished tables of runs to the warehouse: ``landing/<id>/<table>/month=…/<id>.parquet``.
+"""Add finished tables of runs to the warehouse: ``landing/<id>/<table>/month=…/<id>.parquet``.
 
 A landing holds one run or many.  It has the form of a version (``history.tables.warehouse``), so its files become part
 of the next version unchanged.  It appears at once, after everything in it was read back.  No reader looks at it before

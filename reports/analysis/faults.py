@@ -311,7 +311,7 @@ def grudge_of(receipt: Receipt) -> dict[str, tuple[str, ...]]:
 def sides_of(
     grudge: Mapping[str, Sequence[str]], nodes: Sequence[str], first: str | None = None
 ) -> tuple[tuple[str, ...], ...]:
-    """Return the sides of a clean cut, the one with ``first`` in front; empty for any other pattern of cut links.
+    """Return the sides of a clean cut, the side of ``first`` coming first; empty for any other pattern of cut links.
 
     A cut is clean if nodes that exchange packets both ways form groups, and no two groups exchange any.
     """

@@ -83,7 +83,7 @@ class Moment:
 
 @dataclass(frozen=True, slots=True)
 class InvariantViolation:
-    """One failed check; ``text`` is its sentence and the fate of entries, ``nodes`` are the nodes concerned.
+    """One failed check.  ``text`` is its sentence, and says what became of entries; ``nodes`` are the nodes concerned.
 
     ``picture``: the ends of the logs; None if there are none to show or the section ``drawn_in`` shows them.
     ``of_nodes``: it rests on what nodes reported, so clients may not have noticed.

@@ -72,9 +72,9 @@ class LaggingNode:
 
 
 def held_of(timeline: NodeTimeline) -> tuple[Floats, Ints]:
-    """Return when a node answered (s), and how much of what it applied it still held.
+    """Return the times of a node's answers (s), and how many of the entries that it had applied it still held.
 
-    What it held is limited by the end of its log, if that is known.
+    It cannot hold more than its log, if the end of that is known.
     """
     held = np.minimum(timeline.applied, timeline.log_end) if logs(timeline) else timeline.applied
     answered = timeline.role != SILENT

@@ -23,14 +23,14 @@ def trends_in(store: Path, present: Set[str]) -> Trends | str:
         runs, trends = read_runs(store / WAREHOUSE).to_pylist(), read_trends(store / WAREHOUSE).to_pylist()
         groups, regressions = _groups(runs, trends), _regressions(trends)
     except FileNotFoundError:
-        return "From the runs' results.json: no run has been brought into the warehouse (harness ingest does it)."
+        return "From the runs' results.json: no run has been added to the warehouse (harness ingest does that)."
     except (FormatError, OSError, ValueError, KeyError, TypeError) as error:
         return f"From the runs' results.json: the warehouse cannot be read: {error}"
     missing = len(present - {row["run"] for row in runs})
     note = f"From the warehouse: {counted(len(runs), 'run')}."
     if missing:
         lacks = "1 of the store's runs is" if missing == 1 else f"{missing} of the store's runs are"
-        note += f" {lacks} not in it; harness ingest brings what was recorded."
+        note += f" {lacks} not in it; harness ingest adds them."
     return Trends(groups, regressions, note)
 
 

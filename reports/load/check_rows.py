@@ -14,7 +14,7 @@ from reports.load.run import Run
 #: State of the check *recovery* if it passed but the nodes' contents differ.
 DIFFER: Final = "contents differ"
 #: Shown with the log check if the run's directory no longer has the logs.
-LOGS_GONE: Final = "the logs were read when the run was judged and are not in its directory now"
+LOGS_GONE: Final = "the logs were read when the run was judged, but are no longer in its directory"
 #: Gates that count operations.  They counted the history as it was when the run was judged.
 _COUNTING: Final = frozenset({"operations", "under-fault", "read-back", "final-reads"})
 _STATES: Final = ("invalid", "unknown", DIFFER, "skipped", "valid")
@@ -59,7 +59,7 @@ def check_rows(results: Mapping[str, Any]) -> list[dict[str, Any]]:
     for check in checks:
         row, state = {name: str(check.get(name) or "") for name in ("name", "kind", "asked", "seen")}, state_of(check)
         if differ and (row["name"], state) == ("recovery", "valid"):
-            row["seen"] += f"; that contents are equal is not asked here, and they differ: {', '.join(differ)}"
+            row["seen"] += f"; it does not require equal contents, and they differ: {', '.join(differ)}"
             state = DIFFER
         rows.append({**row, "state": state, "elements": _elements_of(check)})
     return rows

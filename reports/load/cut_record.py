@@ -35,10 +35,10 @@ def cut_of(run: Run) -> str:
     whole = judged_whole(run)
     gates = "Gates counted before the cut; counts" if whole else "Gates, counts"
     return (
-        f"The history was cut: it holds {number(held)} of about {number(round(begun))} operations that were begun in "
-        "the main phase. The harness records every one, so the others were taken out after the run; by whom, and how "
-        f"they were chosen, is not recorded. {gates}, tables and charts are of what is left, and rates, gaps "
-        f"and the way back after faults are not given.{_not_left(run, whole=whole)}"
+        f"The history was cut: it holds {number(held)} of about {number(round(begun))} operations that began in "
+        "the main phase. The harness records every one, so the others were removed after the run; who removed them, "
+        f"and how they were chosen, is not recorded. {gates}, tables and charts cover what is left, and there are no "
+        f"rates, gaps or recovery times.{_not_left(run, whole=whole)}"
     )
 
 
@@ -105,5 +105,5 @@ def _not_left(run: Run, *, whole: bool) -> str:
         and not (ok & (begun >= one.stood) & (ended <= (one.heal_started or run.end))).any()
     ]
     parts += [f"any ok operation under {', '.join(faults)}"] if faults else []
-    gates = ", and what gates saw of that is not in it" if whole else ""
-    return f" What is left does not hold {', nor '.join(parts)}: it tests nothing of that{gates}." if parts else ""
+    gates = ", although gates may have seen some" if whole else ""
+    return f" What is left does not include {', nor '.join(parts)}, so it tests nothing there{gates}." if parts else ""

@@ -113,7 +113,7 @@ class RunRow:
 
     @property
     def system_name(self) -> str:
-        """Name of the system under test; of one that a file describes, the file's name without its folder."""
+        """Name of the system under test; if a file describes it, the file's name without its folder."""
         return Path(self.system).stem
 
     @property

@@ -19,7 +19,7 @@ NAME: Final = "drawn-from"
 #: How many bytes of a page are read; they include the first lines of its head.
 HEAD: Final = 4096
 _DIGEST: Final = re.compile(rb'<meta name="drawn-from" content="([0-9a-f]*)">')
-STALE: Final = "page of an earlier verdict: harness report draws it anew"
+STALE: Final = "page of an earlier verdict: harness report draws it again"
 
 
 def digest_of(results: Mapping[str, Any]) -> str:

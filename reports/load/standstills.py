@@ -29,7 +29,7 @@ def _unprobed_text(run: Run) -> str:
         return ""
     return (
         f"No node was probed {_listed(spans)}, and no standstill of the harness is recorded there: what nodes did then "
-        "is not known, and figures count it as any other time."
+        "is not known, and figures treat it like any other time."
     )
 
 
@@ -48,4 +48,6 @@ def _listed(spans: Sequence[Span]) -> str:
     longest = f"from {begin / 1e9:.1f} to {end / 1e9:.1f} s"
     if len(spans) == 1:
         return f"for {(end - begin) / 1e9:.1f} s, {longest}"
-    return f"for {sum(end - begin for begin, end in spans) / 1e9:.1f} s in {len(spans)} times, the longest {longest}"
+    return (
+        f"for {sum(end - begin for begin, end in spans) / 1e9:.1f} s in all ({len(spans)} times), the longest {longest}"
+    )

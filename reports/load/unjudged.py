@@ -33,7 +33,7 @@ def unjudged(files: RunFiles, state: Mapping[str, Any], results: Mapping[str, An
     if state.get("failures"):
         return None
     if files.results.is_file():
-        return Unjudged("results not readable", "results.json cannot be read; harness check writes it anew")
+        return Unjudged("results not readable", "results.json cannot be read; harness check writes it again")
     changed = _changed(files)
     if changed is None:
         return None
@@ -42,12 +42,12 @@ def unjudged(files: RunFiles, state: Mapping[str, Any], results: Mapping[str, An
     if state.get("interrupted"):
         return Unjudged("interrupted", "interrupted, and not judged; harness check judges what was recorded")
     if time.time() - changed < QUIET_S:
-        return Unjudged("under way", "under way, or broken off within the last minutes")
+        return Unjudged("under way", "under way, or broken off in the last few minutes")
     moments = state.get("moments")
     reached = {name: at for name, at in moments.items() if isinstance(at, int)} if isinstance(moments, Mapping) else {}
     where = _PHASES.get(max(reached, key=lambda name: reached[name]), "after the load") if reached else "at its start"
     check = "; harness check judges what was recorded" if files.history.is_file() else ""
-    return Unjudged("broke off", f"the harness broke off {where}, without a word, as one that is killed does{check}")
+    return Unjudged("broke off", f"the harness broke off {where}, without a reason, as a killed process does{check}")
 
 
 def _changed(files: RunFiles) -> float | None:

@@ -275,7 +275,7 @@ def marked_text(drawn: Drawn) -> str:
     if found > recorded:
         many = f"{'at least ' if least else ''}{found:,}"
         text = f"{recorded:,} of {many} marked, the earliest of each key; when others were, the results do not say"
-    return f"{text}; framed are the operations of {framed}" if framed < recorded else text
+    return f"{text}; the operations of {framed} are framed" if framed < recorded else text
 
 
 def lasting_of(drawn: Drawn) -> dict[int, list[outages.Outage]]:

@@ -16,8 +16,8 @@ HEADLINES: Final[Mapping[Severity, str]] = {
     "node's last read, or was in no node's log at some moment",
     "missing on nodes": "the last reads or the logs of some nodes lack acknowledged or committed data that other nodes "
     "have",
-    "log truncated": "committed entries disappeared from a node's log; but at every moment some log reached as far as "
-    "they did, and at the end every log does",
+    "log truncated": "committed entries disappeared from a node's log, but some log always reached as far, and at the "
+    "end every log does",
     "inconsistent": "answers, or what nodes reported about themselves, contradict each other",
     "no commits": "nothing was committed in the last 10 s of the record or longer, not even after the last heal; this "
     "may have begun under a fault. If nodes report no commits: no client was served in time after the heal",
@@ -49,7 +49,8 @@ KINDS: Final[Mapping[str, str]] = {
     "no-recovery": "after the last heal the cluster, or one of its nodes, did not catch up in the time allowed",
     "not-linearizable": "no order of the operations explains every answer and respects real time; no simpler kind is "
     "known",
-    "overcount": "a counter was read as more than can have been added to it by then; an add may have counted twice",
+    "overcount": "a read of a counter exceeded everything that can have been added by then; an add may have counted "
+    "twice",
     "queue-order": "an item was dequeued before one that was enqueued earlier",
     "read-inversion": "a read returned an older state than a read that had ended before it began",
     "replicas-differ": "two nodes had applied the same entries, but their contents differ",
@@ -59,10 +60,10 @@ KINDS: Final[Mapping[str, str]] = {
     "term-forgotten": "a node took part in an earlier term than one it had been in before",
     "two-leaders": "two nodes led in the same term",
     "undecodable-entry": "a node could not decode a committed entry",
-    "undercount": "a counter was read as less than what is left after everything that can have been subtracted by then",
+    "undercount": "a read of a counter was below what remains after everything that can have been subtracted by then",
     "version-order": "a write did not get a later version than one that was known before the write began",
     "version-twice": "two writes of a register have the same version",
-    "wrong-refusal": "a compare-and-swap was refused although the value found is the one that it expected",
+    "wrong-refusal": "a compare-and-swap was refused although it found the value that it expected",
     "wrong-total": "the balances of a bank do not add up to what was put into it",
 }
 ROLES: Final[Mapping[str, str]] = {

@@ -92,7 +92,7 @@ def outages_text(drawn: Drawn) -> str:
         text = f"no operation {_succeeded(empty)} for {longest.length:.1f} s, from {began}, to {longest.stop:.1f} s"
         outages = f"another outage from {more[0].start:.1f} s" if len(more) == 1 else f"{len(more)} further outages"
         others = f", nor for {sum(one.length for one in more):.1f} s in {outages}" if more else ""
-        parts.append(f"{text}{others}, though clients asked{_acknowledged(empty)}")
+        parts.append(f"{text}{others}, although clients sent requests{_acknowledged(empty)}")
     parts += _unserved(drawn, [one for one in found if not one.ended])
     text = "; ".join(parts)
     return f"{text[:1].upper()}{text[1:]}." if text else ""
@@ -107,7 +107,8 @@ def _unserved(drawn: Drawn, lasting: Sequence[Outage]) -> Iterator[str]:
         return
     after = f" after {since:.1f} s" if len(served) else ""
     empty = _unapplied(drawn.run, since, float("inf"))
-    yield f"no operation {_succeeded(empty)}{after}, though clients asked until {until:.1f} s{_acknowledged(empty)}"
+    asked = f"although clients sent requests until {until:.1f} s"
+    yield f"no operation {_succeeded(empty)}{after}, {asked}{_acknowledged(empty)}"
 
 
 def _unapplied(run: Run, start: float, stop: float) -> int:

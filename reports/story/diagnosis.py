@@ -246,13 +246,13 @@ def _deleted(drawn: Drawn, found: Sequence[tuple[str, ShortLogs]]) -> Break:
             shown = [own for own, moment in moments if _shows(moment, loss[0])]
             place = next((own for own, about in found if about.check == "committed-kept" and own in shown), place)
         text = (
-            f"Committed data lost: entries {write(lowest)} to {write(last)} went from {node}'s log by "
+            f"Committed data lost: entries {write(lowest)} to {write(last)} were gone from {node}'s log by "
             f"{when(at, drawn.windows)}, and {'in the end' if short else 'then'} from every other."
         )
         detail = _course(drawn, loss, gone)
         if first.time / 1e9 < at:
-            detail += f" Committed entries had gone from a log before, {began}."
-        detail += "" if short else " At the end logs are as long again, by other entries."
+            detail += f" A log had lost committed entries before, {began}."
+        detail += "" if short else " At the end logs are as long again, but with other entries."
     else:
         detail = f"{_still_held(entries, drawn)}." if entries else ""
         if (pair := leads_without(drawn, moments, short)) is not None:

@@ -94,7 +94,7 @@ def _not_installed(run: Run) -> str:
     skipped = sum(receipt.state == "skipped" for receipt in left_out)
     doubtful = len(left_out) - skipped
     said = [f"{skipped} {'was' if skipped == 1 else 'were'} skipped"] if skipped else []
-    said += [f"{doubtful} cannot be said to have stood"] if doubtful else []
+    said += [f"{doubtful} may not have taken effect"] if doubtful else []
     return f"Of {counted(len(run.receipts), 'fault')} {' and '.join(said)} ({named}{more}). "
 
 
@@ -112,7 +112,7 @@ def try_again(run: Run) -> str:
     """Say how to run again for a planted bug that no check found; empty for any other run."""
     if verdict_shown(run) != MISSED:
         return ""
-    how = "for longer, so that every fault stands" if _not_installed(run) else "for longer"
+    how = "for longer, so that every fault takes effect" if _not_installed(run) else "for longer"
     return (
         f"Run it again with other seeds and {how}; while no such run finds the bug, "
         "valid runs of this plan prove nothing"

@@ -52,7 +52,9 @@ def scope_of(drawn: Drawn) -> Scope:
 def _sentence(drawn: Drawn, stood: int, share: float | None) -> str:
     operations = counted(len(drawn.run.operations), "operation")
     if not stood:
-        why = f"of {counted(len(drawn.windows), 'fault')} none stood" if drawn.windows else "no fault was injected"
+        tried = len(drawn.windows)
+        several = f"none of the {tried} faults took effect" if tried > 1 else "the fault did not take effect"
+        why = several if tried else "no fault was injected"
         return f"{why[:1].upper()}{why[1:]}: this shows only how the system behaves without faults, in {operations}."
     which = f"{counted(stood, 'fault')} stood"
     return f"No violation was found in {operations}; {which}{'' if share is None else f', over {share:.0%} of them'}."

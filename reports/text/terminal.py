@@ -145,7 +145,7 @@ def _examples(drawn: Drawn, columns: int, paint: Paint) -> str:
         return ""
     head = f"Counterexamples: {violations_counted(drawn.run.results)}, {len(shown)} shown"
     caveats = caveats_text(drawn.run)
-    left_open = [wrapped(f"Left open by the checker: {caveats}.", columns)] if caveats else []
+    left_open = [wrapped(f"Not decided by the checker: {caveats}.", columns)] if caveats else []
     wording, roles = drawn.run.wording, node_timeline.have_roles(drawn.timelines)
     examples = (_example(violation, columns, wording, roles=roles) for violation in shown)
     return "\n\n".join(["\n".join([paint(wrapped(head, columns), "strong"), *left_open]), *examples])

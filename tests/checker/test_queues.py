@@ -123,7 +123,7 @@ def smaller(core: Sequence[Call]) -> list[Call]:
 
 
 NEVER_DEQUEUED = re.compile(r"and (\S+) was never dequeued")
-BEFORE_ANYBODY = re.compile(r"–(\S+) s\) before anybody began to dequeue (\S+):")
+BEFORE_ANYBODY = re.compile(r"–(\S+) s\) before any process began to dequeue (\S+):")
 IN_IT = re.compile(
     r"enqueued (\S+) \([^()]*\), which no process is known to have begun to dequeue before ([\d.]+|that)"
 )
@@ -341,7 +341,7 @@ def test_an_overtaken_item_is_explained_by_what_became_of_it() -> None:
     )
     assert reported(*OVERTAKEN)[0][1] == f"{start}, and 1 was never dequeued: it is lost, or was overtaken."
     ((_, sentence),) = reported(*OVERTAKEN, (2, D, 1, 7, 8))
-    assert sentence == f"{start} before anybody began to dequeue 1: 2 overtook 1."
+    assert sentence == f"{start} before any process began to dequeue 1: 2 overtook 1."
 
 
 def test_a_queue_that_was_found_empty_and_was_not() -> None:

@@ -171,7 +171,7 @@ def test_order_and_copies_are_proved_by_numbered_datagrams(name, seen, stands):
 def test_what_the_helper_did_to_no_packet_of_others_is_doubt(name, count):
     none = {"seen": 9, "overtook": 3, "doubled": 2} | {count: 0}
     ctx, fault, targets = shaped(name, answering(lambda _: "330 300 80", counts=none))
-    with pytest.raises(FaultError, match=f"no packet of the system was treated \\({count}\\)"):
+    with pytest.raises(FaultError, match=f"none of the system's packets was affected \\({count}\\)"):
         fault.witness(ctx, targets)
 
 

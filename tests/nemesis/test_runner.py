@@ -293,7 +293,7 @@ def test_a_fault_whose_time_passed_while_another_one_lasted_is_skipped():
     runner.run(threading.Event())
     long, late = receipts_of(record.events)
     assert (long.state, late.state) == ("installed", "skipped")
-    assert late.reason == "the faults before it lasted beyond its time"
+    assert late.reason == "earlier faults lasted beyond its time"
     assert late.targets == {}
 
 

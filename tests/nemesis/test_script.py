@@ -60,7 +60,7 @@ def test_a_mark_of_the_byte_order_does_no_harm(tmp_path):
         ("", r"fault is missing: it must be a list of tables \(at least one\)"),
         (" \n", "fault is missing"),
         ('[[fault]]\nname = "a"', r"fault\[0\]: at \(the seconds after the start\) is missing"),
-        ("[[fault]]\nat = 1", r"fault\[0\].name is missing: it must be a text that is not blank"),
+        ("[[fault]]\nat = 1", r"fault\[0\].name is missing: it must be a string that is not blank"),
         ('[[fault]]\nname = "a"\nat = -1', "at must be a number from 0 on, not -1"),
         ('[[fault]]\nname = "a"\nat = 70', "outside the time limit"),
         ('[[fault]]\nname = "a"\nat = 50\nfor = 20', "outside the time limit"),

@@ -30,7 +30,7 @@ def test_a_gate_that_had_nothing_to_ask_is_skipped_whichever_release_judged_it(n
     checks = {one["name"]: one for one in results["checks"]}
     exempt = all(one["exempt"] for one in checks["under-fault"]["findings"][0].get("faults", ()))
     assert (states["under-fault"] == "skipped") == exempt
-    unasked = checks["read-back"]["seen"] == "under no fault could one be acknowledged"
+    unasked = checks["read-back"]["seen"] == "no fault allowed a write to be acknowledged"
     assert (states["read-back"] == "skipped") == unasked
     assert exempt == unasked == (name in {"ledgers-kept", "ledgers-lost", "stale-reads"})
 
@@ -87,12 +87,12 @@ def test_what_some_nodes_lack_and_others_have_is_not_lost() -> None:
 def test_logs_that_were_read_and_are_not_there_any_more_are_said_so(tmp_path: Path) -> None:
     """A check mark and *5 logs read* stood on a page that holds none of them."""
     root = recorded_run("logs-cut", tmp_path)
-    said = "5 logs read; the logs were read when the run was judged and are not in its directory now"
+    said = "5 logs read; the logs were read when the run was judged, but are no longer in its directory"
     assert {row["name"]: row["seen"] for row in checks_of(read_run(RunFiles(root)))}["node-logs"] == said
     reports.write_report(RunFiles(root))
     page = RunFiles(root).report.read_text()
     assert "No log was collected" not in page
-    assert "The logs were read when the run was judged; its directory holds none of them now." in page
+    assert "The logs were read when the run was judged, but its directory no longer has them." in page
     (root / "nodes" / "n1").mkdir(parents=True)
     (root / "nodes" / "n1" / "server.log").write_text("a line\n")
     assert {row["name"]: row["seen"] for row in checks_of(read_run(RunFiles(root)))}["node-logs"] == "5 logs read"

@@ -125,7 +125,7 @@ def test_lost_data_comes_before_the_outage_that_it_caused(runs: dict[str, Path])
     assert f"{len(raw.nodes)} of {len(raw.nodes)} nodes answered at the end" in outage.detail
     assert max(raw.served()) <= last + 1
     reported = re.fullmatch(
-        r"No operation succeeded after ([\d.]+) s, though clients asked until ([\d.]+) s\.",
+        r"No operation succeeded after ([\d.]+) s, although clients sent requests until ([\d.]+) s\.",
         outages_text(prepare(read_run(RunFiles(runs["data-lost"])))),
     )
     assert reported is not None
@@ -371,7 +371,7 @@ def test_page_and_terminal_begin_with_it_and_show_its_sections_in_its_order(runs
     assert text.startswith("INVALID missing on nodes: Committed entries were deleted from logs; first on n1 by 8.3 s")
     next_step = " ".join(text.partition(" Next: ")[2].split())
     assert next_step.startswith("Look in the charts at n5, which led by 28.7 s with a log that ended at 301, though ")
-    assert page.count("The run's directory holds no logs of nodes now: they were read when it was judged.") == 1
+    assert page.count("The run's directory no longer has the nodes' logs, which were read when it was judged.") == 1
     assert "logged nothing" not in page
 
 

@@ -68,7 +68,7 @@ def test_charts_without_data_are_left_out_with_the_reason(fresh: Maker) -> None:
     reports.write_report(files)
     assert 'id="chart-progress"' in files.report.read_text()
     page = _without(files, ("log_begin", "log_end", "committed", "applied"))
-    assert "Replica progress and lag are not drawn: no node said where its log stands." in page
+    assert "Replica progress and lag are not drawn, because no node reported its position in the log." in page
     assert 'id="chart-progress"' not in page
     assert 'data-chart="chart-lag"' not in page
 

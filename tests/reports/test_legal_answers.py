@@ -62,7 +62,7 @@ def test_its_drawing_holds_what_matters_and_its_words_say_which_were_in_doubt(tm
         assert re.fullmatch(r"master 2 of epoch 10, sync state set \[[\d, ]+\] of epoch (69|70)", answer)
     reports.write_report(files, SyncStateSet().wording)
     page = " ".join(files.report.read_text().split())
-    assert "In doubt when it was answered, each with effect or without: " in page
+    assert "In doubt when it was answered (each may have taken effect or not): " in page
 
 
 def test_why_they_are_not_named_is_said(tmp_path: Path) -> None:

@@ -51,7 +51,7 @@ def take_project_defaults(ctx: click.Context, named: Path | None) -> None:
     tables = _read(named or PROJECT_FILE)
     verbs = group.list_commands(ctx)
     if unknown := [name for name in tables if name not in verbs]:
-        raise UsageError(f"{PROJECT_FILE}: there is no verb {unknown[0]!r}; {hint(unknown[0], verbs)}")
+        raise UsageError(f"{PROJECT_FILE}: there is no command {unknown[0]!r}; {hint(unknown[0], verbs)}")
     verb = ctx.invoked_subcommand
     if verb in tables and (command := group.get_command(ctx, verb)) is not None:
         ctx.default_map = {verb: _defaults(ctx, command, tables[verb], verb)}
@@ -69,7 +69,7 @@ def _read(file: Path) -> dict[str, Any]:
 def _defaults(ctx: click.Context, command: click.Command, table: Any, place: str) -> dict[str, Any]:
     where = f"{PROJECT_FILE}: [{place}]"
     if not isinstance(table, dict):
-        raise UsageError(f"{PROJECT_FILE}: {place} must be a table, with the options of that verb")
+        raise UsageError(f"{PROJECT_FILE}: {place} must be a table, with the options of that command")
     if isinstance(command, click.Group):
         own = {name: command.get_command(ctx, name) for name in table}
         if unknown := [name for name, found in own.items() if found is None]:

@@ -104,7 +104,7 @@ def check_committed_prefix(probes: Sequence[Probe], damages: Damages = NONE) -> 
     answers = Counter(probe.node for probe in of_reporting(probes, "log_end") if probe.answered)
     if not any(fall.proves for fall in found):
         if max(answers.values(), default=0) < 2:
-            return Check("committed-kept", "check", "unknown", _ASKED, "no node said twice where its log ends")
+            return Check("committed-kept", "check", "unknown", _ASKED, "no node reported the end of its log twice")
         return Check("committed-kept", "check", "valid", _ASKED, f"{counted(len(answers), 'node')} followed{left_out}")
     first = next(fall for fall in found if fall.proves)
     nodes = sorted({fall.node for fall in found})

@@ -28,7 +28,7 @@ from history.records.finding import LeaderLacksCommitted, ShortLeader, Skipped
 from history.records.text import counted
 from reports.words.of_nodes import short_leader_text
 
-_ASKED: Final = "who leads holds every entry that was committed before"
+_ASKED: Final = "a leader has every entry that was committed before it led"
 #: At most this many moments are listed, plus the first of each node; all are counted.
 MOMENTS: Final = 100
 

@@ -36,10 +36,14 @@ from history.toml_file import read_toml
 
 Text: TypeAlias = Annotated[str, Meta(min_length=1)]
 Name: TypeAlias = Annotated[
-    str, Meta(pattern=r"^[a-z][a-z0-9-]*$(?!\n)", title="small letters, digits and - after a letter, as my-store")
+    str,
+    Meta(
+        pattern=r"^[a-z][a-z0-9-]*$(?!\n)",
+        title="lowercase letters, digits and -, beginning with a letter, such as my-store",
+    ),
 ]
 Placeholder: TypeAlias = Annotated[
-    str, Meta(pattern=r"^[a-z][a-z0-9_-]*$(?!\n)", title="small letters, digits, _ and - after a letter")
+    str, Meta(pattern=r"^[a-z][a-z0-9_-]*$(?!\n)", title="lowercase letters, digits, _ and -, beginning with a letter")
 ]
 Command: TypeAlias = Text | Annotated[tuple[str, ...], Meta(min_length=1)]
 Port: TypeAlias = Annotated[int, Meta(ge=1, le=65535)]

@@ -99,7 +99,7 @@ def test_a_plan_of_another_system_than_the_default_is_run_again(capsys: pytest.C
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("[rnu]\nrate = 1", "harness.toml: there is no verb 'rnu'; did you mean run?"),
+        ("[rnu]\nrate = 1", "harness.toml: there is no command 'rnu'; did you mean run?"),
         ("run = 1", "harness.toml: run must be a table"),
         ("[run]\nrat = 1", "harness.toml: [run]: there is no key 'rat'; did you mean rate?"),
         ("[run]\nrate = 'x'", "harness.toml: [run]: rate must be a number"),

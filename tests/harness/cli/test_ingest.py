@@ -70,7 +70,7 @@ def test_no_store_and_no_spark_for_a_uri(tmp_path: Path, capsys: pytest.CaptureF
 def test_what_keeps_a_run_out_of_the_warehouse_is_a_warning_with_the_mend(tmp_path: Path) -> None:
     run = record(tmp_path)
     (warning,) = append_to_warehouse(Recording(run.root), tmp_path)
-    assert warning.endswith(f"`harness ingest {run.root}` brings it there")
+    assert warning.endswith(f"`harness ingest {run.root}` adds it")
 
 
 WITHOUT_SPARK = """

@@ -250,10 +250,10 @@ def test_nothing_served_after_the_heal_is_no_recovery() -> None:
 
 def test_what_nobody_asked_for_after_the_heal_shows_nothing() -> None:
     check = check_named("recovery", judged(replace(good(), operations=OPERATIONS[:3])))
-    assert (check.verdict, check.seen) == ("unknown", "read, write and changes not asked for again")
+    assert (check.verdict, check.seen) == ("unknown", "read, write and changes not requested again")
     reads = [op for op in OPERATIONS if (op.f, op.phase) != ("write", "final")]
     check = check_named("recovery", judged(replace(good(), operations=tuple(reads))))
-    assert (check.verdict, check.seen) == ("unknown", "write and changes not asked for again")
+    assert (check.verdict, check.seen) == ("unknown", "write and changes not requested again")
 
 
 @pytest.mark.parametrize(
@@ -502,7 +502,7 @@ def test_gate_operations_wants_them_on_half_of_the_keys_that_were_asked_througho
         operations += [replace(one, key=key) for one in OPERATIONS if one.phase == "final"]
     results = judged(replace(good(), operations=tuple(operations)))
     assert results.verdict == verdict
-    said = f"; nothing ok on {silent} of {silent + 1} keys that were asked throughout"
+    said = f"; nothing ok on {silent} of {silent + 1} keys that were requested throughout"
     assert check_named("operations", results).seen == f"1 read, 1 write{said}"
     churn = [replace(one, key=f"{one.key}-{one.invoked}") if one.outcome == "info" else one for one in operations]
     assert check_named("operations", judged(replace(good(), operations=tuple(churn)))).verdict == "valid"
@@ -518,7 +518,7 @@ def test_gate_operations_wants_a_cas_where_the_workload_has_them() -> None:
 
 ONE = " of at least 1 asked for"
 KILLED = "#0 kill-one (stood 20.0 to 30.0 s)"
-WANTED = ", at least 1 installed asked for"
+WANTED = ", at least 1 must be installed"
 READ = "required is a read of each that was answered by a node that had applied it"
 
 
@@ -883,7 +883,7 @@ def test_gate_under_fault_says_when_no_fault_stood() -> None:
         ({"f": "read"}, "no write was acknowledged and applied under a fault"),
         ({"f": "cas", "value": [1, 2], "result": [1, 2, 3]}, "no write was acknowledged and applied under a fault"),
         ({"error": UNAPPLIED}, "no write was acknowledged and applied under a fault"),
-        ({"key": "k1"}, "on 1 key, read on 0, not on k1; a read of each is asked for"),
+        ({"key": "k1"}, "on 1 key, read on 0, not on k1; a read of each is required"),
     ],
 )
 def test_gate_read_back_wants_a_write_under_a_fault_to_be_read_afterwards(changes: dict[str, Any], seen: str) -> None:
@@ -1041,7 +1041,7 @@ def test_gate_kept_pace_reports_a_rate_that_the_system_did_not_serve_and_holds_i
 
 @pytest.mark.parametrize("name", ["late_p99_ms", "lag_p99_ms"])
 def test_gate_kept_pace_wants_a_harness_that_was_on_time(name: str) -> None:
-    assert "99 of 100 at most 1001 ms late (at most 1000 are asked for)" in unknown_because(
+    assert "99 of 100 at most 1001 ms late (at most 1000 are allowed)" in unknown_because(
         "kept-pace", with_state(pace={**PACE, name: 1001.0})
     )
     assert judged(with_state(pace={**PACE, name: 1000.0})).verdict == "valid"
@@ -1068,7 +1068,7 @@ def test_gate_kept_pace_wants_a_harness_that_did_not_stand_still(seconds: int, v
 
 def test_what_is_too_late_or_too_long_does_not_read_like_the_limit() -> None:
     late = with_state(pace={**PACE, "late_p99_ms": 1000.2})
-    assert "99 of 100 at most 1001 ms late (at most 1000 are asked for)" in unknown_because("kept-pace", late)
+    assert "99 of 100 at most 1001 ms late (at most 1000 are allowed)" in unknown_because("kept-pace", late)
     still = with_state(standstills=[(10 * S, 16 * S)])  # of 58 s
     assert "was stalled for 11 % of the main phase (at most 10 % are" in unknown_because("kept-pace", still)
 

@@ -251,7 +251,8 @@ def test_operations_that_never_succeed_again_are_no_recovery(tested: Tested) -> 
     few = {**run, "operations": (*OPERATIONS[:3], *asked_in_vain(range(31, 60), *both))}
     check = check_named("recovery", judged(tested(few, prober=None)))
     assert check.verdict == "unknown"
-    assert check.seen.startswith("read, write and changes asked for in vain, but not for the whole time to recover")
+    briefly = "read, write and changes requested without success, but not for the whole recovery time"
+    assert check.seen.startswith(briefly)
 
 
 def test_a_kind_that_dies_with_the_heal_is_no_recovery_however_well_others_are_served(tested: Tested) -> None:
@@ -267,7 +268,7 @@ def test_a_kind_that_dies_with_the_heal_is_no_recovery_however_well_others_are_s
     assert check_named("recovery", judged(tested(once))).verdict == "valid"
     unasked = {**dead, "operations": (*OPERATIONS[:3], *reads)}
     check = check_named("recovery", judged(tested(unasked)))
-    assert (check.verdict, check.seen) == ("unknown", "write and changes not asked for again")
+    assert (check.verdict, check.seen) == ("unknown", "write and changes not requested again")
 
 
 @pytest.mark.parametrize(("declared", "verdict"), [(True, "invalid"), (None, "unknown"), (False, "valid")])
@@ -342,7 +343,7 @@ def test_a_lock_that_is_only_refused_is_not_served(tested: Tested) -> None:
 def test_operations_that_never_succeeded_at_all_show_nothing(tested: Tested) -> None:
     run = {**SILENT, "operations": asked_in_vain(range(1, 64), "read", "write")}
     check = check_named("recovery", judged(tested(run, prober=None), ()))
-    seen = "read, write and changes never succeeded, so that there is nothing to come back to"
+    seen = "read, write and changes never succeeded, so there is nothing to recover to"
     assert (check.verdict, check.seen) == ("unknown", seen)
 
 

@@ -102,7 +102,7 @@ def test_an_example_is_right() -> None:
 WRONG = [
     ("", "roles is missing"),
     ("nmae = 'x'\n" + FILE, "there is no key 'nmae'; did you mean name"),
-    ("name = 'My store'\n" + FILE, "name must be small letters, digits and - after a letter, as my-store, not 'My sto"),
+    ("name = 'My store'\n" + FILE, "name must be lowercase letters, digits and -, beginning with a letter, such as"),
     ("workloads = ['regster']\n" + FILE, r"workloads\[0\] must be one of 'append-log', .*'set', not 'regster'"),
     (FILE.replace("port = 70\n", ""), r"roles\[0\].port is missing: without it, or faults.peer_ports and client_port,"),
     (FILE.replace("port = 70", "port = 0"), r"roles\[0\].port must be a whole number from 1 to 65535, not 0"),
