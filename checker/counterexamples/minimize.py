@@ -120,7 +120,7 @@ class _Window:
             self.untried += wrong is None
 
     def drop(self, group: Sequence[Call]) -> None:
-        """Leave out doubtful calls as long as the rest has an order whenever any one sure call becomes doubtful."""
+        """Leave out doubtful calls while every sure call stays necessary: without any one, the rest has an order."""
         rest = without(self.beside, group)
         if all(self._is_wrong(without(self.sure, [call]), [*rest, call]) is False for call in self.sure):
             self.beside = rest

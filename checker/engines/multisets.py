@@ -37,7 +37,7 @@ from history.records.verdicts import MAX_COUNTEREXAMPLES
 
 BAG: Final = "bag sweep"
 IDS: Final = "identifiers"
-_TIED: Final = "no order was found, but not all moments at which drains and calls in doubt may take items were tried"
+_TIED: Final = "no order was found, but drains and calls in doubt may take items at moments that were not tried"
 
 
 _ByItem: TypeAlias = Mapping[Any, list[Call]]

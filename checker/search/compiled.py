@@ -111,7 +111,7 @@ class _Run:
         return self.kernel.Nodes(**columns, **wide, **todo, hashes=np.full(size * 2, -1, np.int32))
 
     def grow(self, memory: int) -> bool:
-        """Double the room for what is full; False if that exceeds the memory cap."""
+        """Double the size of full buffers; return False if that exceeds the memory cap."""
         before, made = self.nodes, int(self.progress["nodes"])
         size, steps, states = before.event.size, before.stack.size, int(self.progress["states"])
         if isinstance(self.numbers, RegisterRows) and states == len(self.numbers.rows.cells):

@@ -98,7 +98,7 @@ class _Simulation:
             if isinstance(op, Pending):
                 generator, until = after, op.until
                 if until is not None and until <= self._time:
-                    raise ValueError(f"asked to wait until {until}, but it is already {self._time}")
+                    raise ValueError(f"asked to wait until {until}, but the time is already {self._time}")
             if self._open and (until is None or self._open[0][0] <= until):
                 generator = self._complete(generator)
             elif until is not None:
@@ -111,7 +111,7 @@ class _Simulation:
 
     def _issue(self, op: Invocation) -> None:
         if op.time > self._time:
-            raise ValueError(f"{op} is due in the future: it is {self._time}")
+            raise ValueError(f"{op} is due in the future: the time is {self._time}")
         self._free = self._context().after(op).free
         answer, self._stream = self._answers(op, self._stream)
         done = self._time + max(0, round(answer.after * 1e9))

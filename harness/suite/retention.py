@@ -104,7 +104,7 @@ def removals(runs: Sequence[Stored], limits: Limits, now: datetime) -> list[Remo
 def remove(removal: Removal, store: Path) -> None:
     """Remove a run and its pages on the site: rename it at once, then delete it.  Raises StoreError.
 
-    A run that has come to count as failed since it was listed is kept.
+    A run that counts as failed by now is kept.
     """
     root = removal.run.root
     aside = root.with_name(_GOING + root.name)

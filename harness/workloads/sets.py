@@ -227,11 +227,11 @@ def _seen(counts: Mapping[str, int], losses: Sequence[Loss], missing: int, gone:
     lacking += [f"that of {node} {text}" for node, text in zip(list(parts)[1:], rest, strict=True)]
     whole = "all together " if len(parts) > 1 else ""
     if not gone:
-        held = "another node's has it" if missing == 1 else "another node's has each of them"
+        held = "another node's read has it" if missing == 1 else "each is in another node's read"
     elif gone == missing:
-        held = "no node's has it" if missing == 1 else "no node's has any of them"
+        held = "no node's read has it" if missing == 1 else "no node's read has any of them"
     else:
-        held = f"{gone} of them no node's has, the others another node's"
+        held = f"{gone} of them {'is' if gone == 1 else 'are'} in no node's read, the others in another node's"
     worst = max(lost, key=lambda node: lost[node])
     more = ", ".join(f"{counts[name]} {name}" for name in _OF_ONE if name != "ok")
     others = ", ".join(f"{counts[name]} {name}" for name in _OF_ALL)

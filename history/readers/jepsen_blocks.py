@@ -34,7 +34,7 @@ def parse_blocks(data: bytes, source: str) -> Records:
     for number, item in enumerate(items):
         if not isinstance(item, dict):
             raise FormatError(source, f"operation {number}", f"expected a map, found {str(item)[:40]!r}")
-    notes: tuple[str, ...] = ("the rest of the test map, and of the results all but :valid?, were not read",)
+    notes: tuple[str, ...] = ("only the history and the results' :valid? were read, not the rest of the test map",)
     results = root.get("results")
     if isinstance(results, BlockRef) and results.block in file.offsets:
         results = file.map_in(results.block, "results")

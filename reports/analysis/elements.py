@@ -16,7 +16,7 @@ MAX_ELEMENTS: Final = 1_000_000
 
 
 def lacking_of(operations: Operations, nodes: list[str]) -> list[list[list[float]]] | None:
-    """Return times (s) and numbers of missing elements for each node; None unless its only object is a set.
+    """Return times (s) and numbers of missing elements for each node; None unless the run's only object is a set.
 
     An element counts from the acknowledgement of its add: a read that began later must show it.
     """

@@ -93,16 +93,16 @@ def test_what_each_node_lacks_is_counted_for_itself_and_shown_where_no_other_sho
     alone = elements_check([*added, *[read_of(node, 30, 1, phase="final") for node in ("n1", "n2")]])
     assert [(one.lost, one.elsewhere) for one in elements(alone).losses] == [(2, 0), (2, 0)]
     assert len(alone.counterexamples) == 2
-    assert "all together 2 acknowledged elements, and no node's has any of them; " in alone.seen
+    assert "all together 2 acknowledged elements, and no node's read has any of them; " in alone.seen
     some = elements_check(
         [*added, *[read_of(node, 30, *held, phase="final") for node, held in (("n1", [1]), ("n2", [1, 2]))]]
     )
-    assert "2 acknowledged elements, and 1 of them no node's has, the others another node's; " in some.seen
+    assert "2 acknowledged elements, and 1 of them is in no node's read, the others in another node's; " in some.seen
     (one,) = [
         elements_check([*added, read_of("n1", 30, 1, 3, phase="final"), read_of("n2", 31, 1, 2, 3, phase="final")])
     ]
     assert one.seen.startswith(
-        "the last read of n1 lacks 1: 1 acknowledged element, and another node's has it; that of n1 "
+        "the last read of n1 lacks 1: 1 acknowledged element, and another node's read has it; that of n1 "
     )
     assert elements(elements_check([*added, read_of("n1", 30, 1, 2, 3, phase="final")])).losses == ()
 

@@ -1,7 +1,7 @@
 """Options of ``harness run`` from a file, and tables of numbers on the command line.
 
-A plan file is TOML with option names as keys, or the ``plan.json`` of an earlier run.  From a ``plan.json``, everything
-is used but what follows from the seed: seed, faults, cluster, load::
+A plan file is TOML with option names as keys, or the ``plan.json`` of an earlier run.  A ``plan.json`` gives the
+seed, the faults, the cluster and the load, but not what follows from the seed::
 
     nemesis = ["kill-leader", "bridge+packet-loss", "hammer-time@all/!leader"]
     interval = 8
