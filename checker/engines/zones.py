@@ -87,6 +87,7 @@ def zones(columns: ClusterColumns) -> Zones:
 
 
 def _bounds(columns: ClusterColumns) -> tuple[IntArray, IntArray]:
+    # f is the least return in a cluster, s the greatest invocation.
     first = np.full(columns.clusters, NEVER, np.int64)
     last = np.full(columns.clusters, -1, np.int64)
     np.minimum.at(first, columns.cluster, columns.ret)
@@ -112,7 +113,9 @@ def _conflicts(
     reach = _reach(first[forward], last[forward], columns.events)
     # Ranks grow from key to key, so the reach of one key never extends to the next.
     forward = forward[forward >= columns.starts.size]
+    # Rule 2: of the forward zones that begin before this one, some zone still lasts when this one begins.
     clash = forward[reach[first[forward]] > first[forward]]
+    # Rule 3: of those that begin before this backward zone, some zone lasts beyond its end.
     nested = backward[reach[last[backward]] > first[backward]]
     inner = np.concatenate([clash, nested])
     at = np.concatenate([first[clash], last[nested]])

@@ -61,6 +61,7 @@ def _linked(calls: Sequence[Call], limits: Limits) -> _Entry:
 def wgl(calls: Sequence[Call], model: Model, limits: Limits) -> EngineResult:
     """Decide by classic WGL.  Valid answers contain a linearization."""
     head = _linked(calls, limits)
+    # A pending call may never have taken effect, so only the others have to be lifted.
     left = sum(1 for call in calls if not call.pending)
     state: Any = model.initial
     lifted, longest, steps = 0, 0, 0
@@ -77,6 +78,7 @@ def wgl(calls: Sequence[Call], model: Model, limits: Limits) -> EngineResult:
             call = calls[entry.place]
             after = model.step(state, call.f, call.value, call.result)
             node = (lifted | 1 << entry.place, after)
+            # Lowe's cache: the same calls lifted in another order, with the same state, lead nowhere new.
             if after is not ILLEGAL and node not in cache:
                 cache.add(node)
                 trail.append((entry, state))

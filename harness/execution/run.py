@@ -101,6 +101,8 @@ class Run:
             with under_way(files.root), logging_to(files.log), Interrupts(self._progress.say) as interrupts:
                 self._progress.say(f"{plan.test}  seed {plan.seed}  {files.root}")
                 log.info("plan: %s", plan.to_json())
+                # Whatever fails inside, the blocks end from the inside out: collect the files and stop the system, take
+                # the cluster down, record the failure.  Then what was recorded is judged.
                 with self._recorded_failures(files, interrupts), self._up(cluster, interrupts) as remote:
                     system = self._deploy(cluster, remote)
                     with self._collected(system, files, interrupts):
@@ -182,6 +184,8 @@ class Run:
         self, system: Deployment, remote: Remote, faults: Faults, files: RunFiles, interrupts: Interrupts
     ) -> None:
         """Run load, faults and probes, then check what happened to the nodes in the meantime."""
+        # Counted before and after: the difference is what the machines did to the processes, which is not the system's
+        # fault.
         killed_before, booted = count_kills(remote), boots(remote)
         started = self._ended_ns = time.monotonic_ns()  # the end, too, of a run that is interrupted before its load
         plan = self._plan

@@ -87,10 +87,12 @@ class Context(Struct, frozen=True):
     @property
     def random(self) -> Stream:
         """Random numbers for the next operation, the same however often the generator is asked for it."""
+        # Derived from the place in the run instead of drawn from shared state, so that asking twice changes nothing.
         return Stream(random.Random(f"{self.seed}:{self.issued}"))
 
     def worker_of(self, event: Event) -> int:
         """Return the worker of a completion, or -1 for the nemesis."""
+        # After an ``info``, the process number grows by the number of workers, so the remainder still names the worker.
         return event.process % len(self.processes) if isinstance(event.process, int) else -1
 
     def after(self, issued: Invocation) -> Context:
@@ -124,6 +126,7 @@ class Around(Struct, frozen=True):
 
     def update(self, ctx: Context, event: Event) -> Self:
         child = self.child.update(ctx, event)
+        # The same object if nothing changed: most completions concern no child, and no parent has to be copied either.
         return self if child is self.child else replace(self, child=child)
 
 

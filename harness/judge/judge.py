@@ -70,6 +70,7 @@ def judge(
     of_load = [_untested(one, since) for one in own_checks(recorded.plan.load.checks, evidence, named)]
     of_system = [*of_load, *own_checks(recorded.plan.under_test.invariants, evidence, [*named, *of_load])]
     checks = tuple(excused(check, voided) for check in settled([of_clients, *common, *of_system, *ours]))
+    # A gate is valid or unknown, never invalid, so it can neither cause a violation nor hide one.
     verdict = worst(check.verdict for check in checks)
     detailed = with_details(
         windows, recorded.receipts, recorded.operations, recorded.probes, recorded.nodes, recorded.clock
@@ -140,6 +141,7 @@ def linearizability(keys: Sequence[KeyVerdict], recorded: int, when: ViolationTi
     failed = counted(recorded - checked, "failed operation")
     left_out = f" ({failed}, certain to have had no effect, left out)" if recorded > checked else ""
     seen = f"{counted(max(checked, recorded), 'operation')} on {counted(len(keys), 'key')}{left_out}"
+    # No operation counted, so any order fits, which proves nothing.
     if not checked and verdict == "valid":
         verdict = "unknown"
     if bad:

@@ -63,12 +63,14 @@ class Law:
 
     def __init__(self, *rules: Rule, reads: Iterable[str] = ("read",)) -> None:
         self.reads: Final = frozenset(reads)
+        # A read without an answer had no effect, whether it arrived or not.
         harmless: dict[str, Type] = dict.fromkeys(sorted(self.reads), "fail")
         standing = (
             Rule(NOT_SENT, "never sent", "fail"),
             Rule(LOST, "sent, no answer", "info", **harmless),
         )
         self.rules: Final[Mapping[str, Rule]] = MappingProxyType({rule.case: rule for rule in (*standing, *rules)})
+        # With two rules for one case, the order of their declaration would decide what an answer proves.
         if len(self.rules) != len(rules) + len(standing):
             cases = [rule.case for rule in (*standing, *rules)]
             raise ValueError(f"more than one rule for {', '.join(sorted({c for c in cases if cases.count(c) > 1}))}")

@@ -130,11 +130,15 @@ def read_history(path: Path) -> HistoryFile:
     """
     data = path.read_bytes()
     lines = data.split(b"\n")
+    # A whole file ends with a newline, so the last piece is empty; anything in it is a torn line.
     torn = bool(lines.pop())
     header = header_of(lines[0] + b"\n" if lines else b"", path)
+    # The fast way takes only what the strict reader takes as well.  Every doubt goes to the strict reader, which names
+    # the mistake.
     events = plain_events(data[len(lines[0]) + 1 : data.rindex(b"\n") + 1], lines[1:])
     if events is None:
         events = [read_event(line, path, number) for number, line in enumerate(lines[1:], start=2)]
+    # A gap or a step back in time means that the file was edited.  Its order can then no longer be trusted.
     for position, event in enumerate(events):
         if event.index != position:
             raise FormatError(str(path), f"line {position + 2}", f"expected index {position}, found {event.index}")
@@ -151,6 +155,7 @@ def torn_end(path: Path) -> str | None:
 
 def torn_note(file: BinaryIO) -> str | None:
     """Describe the torn end of an open file, like :func:`torn_end`."""
+    # A torn line may be long, so the window grows until it contains the last newline.
     size, window = file.seek(0, os.SEEK_END), 1 << 16
     while True:
         file.seek(max(0, size - window))

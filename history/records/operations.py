@@ -218,6 +218,7 @@ def pair(
         if event.type == "ok" and (why := contradiction(event.f, invocation.value, event.value)) is not None:
             raise FormatError(source, place(event.index), why)
         operations.append(_operation(invocation, event))
+    # Never answered is ``info``, and not ``fail``: the request may take effect at any later time.
     operations.extend(_operation(invocation, None) for invocation in open_invocations.values())
     operations.sort(key=lambda operation: operation.invoke_index)
     return operations
@@ -233,6 +234,7 @@ def _operation(invocation: Event, completion: Event | None) -> Operation:
         f=invocation.f,
         key=invocation.key,
         value=invocation.value,
+        # The value of a ``fail`` or an ``info`` is the request's, not an answer, so nothing may be concluded from it.
         result=completion.value if completion is not None and outcome == "ok" else None,
         outcome=outcome,
         invoked=invocation.time,

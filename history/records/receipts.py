@@ -51,6 +51,7 @@ class Receipt:
     summary: str = ""
 
     def __post_init__(self) -> None:
+        # Checked in the type, so that no code path can count a fault without evidence.
         if self.state == "installed" and not self.witness:
             raise ValueError(f"{self.fault} cannot be installed without a witness")
 
@@ -124,6 +125,7 @@ def _advance(receipt: Receipt | None, event: Event) -> Receipt:
         receipt = Receipt(
             id=value["id"],
             fault=event.f,
+            # Until a completion says otherwise.  If the harness is killed now, the fault may stand.
             state="indeterminate",
             started=event.time,
             nodes=tuple(value.get("nodes", ())),

@@ -189,6 +189,7 @@ class Context:
 
     def until(self, look: Callable[[], T | None], within_s: float, every_s: float = POLL_S) -> T | None:
         """Poll ``look`` until it does not return None, and return its result; None at the deadline or on ``stop``."""
+        # This is the run's clock and not the machine's, so a test with a fake clock waits for nothing.
         deadline = self.clock.now() + int(within_s * 1e9)
         while (seen := look()) is None:
             if self.clock.now() >= deadline or self.clock.wait(every_s, self.stop):

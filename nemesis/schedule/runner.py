@@ -115,6 +115,8 @@ class Runner:
                 if self._ctx.clock.wait((due - self._ctx.clock.now()) / 1e9, stop):
                     break
                 steps = queue.take(self._ctx.clock.now())
+                # A step may take long (a rolling restart, a wait for an election).  If the heal of a fault is due
+                # together with its injection, the fault would be undone at once and prove nothing, so it is skipped.
                 over = {step.id: step.at_s for step in steps if step.action == "heal"}
                 for step in steps:
                     if step.action == "inject" and over.get(step.id, step.at_s) > step.at_s:
@@ -185,6 +187,8 @@ class Runner:
         if len(rivals := claimants(probes)) > 1:
             asked["claimants"] = rivals
         began = ctx.clock.now()  # before recording: if that is slow, the fault must not seem to stand earlier
+        # First the record, then the command.  If this process dies in between, whoever heals knows what may stand; if
+        # the record cannot be written, nothing is sent.
         if self._note("invoke", fault, step.id, "inject", **asked):
             self._active[step.id] = fault, targets
             self.tried.add(fault.name)
@@ -225,6 +229,8 @@ class Runner:
                 witness["lasted_ms"] = took_ms
         except (FaultError, SkippedError, StartError) as error:
             self._note("info", fault, number, "inject", reason=str(error))
+            # A fault that failed halfway is undone at once.  One without a witness stands for its time, because it may
+            # have an effect all the same.
             if not stood:
                 self._heal(number)
         except Exception as error:  # noqa: BLE001 (kept, and raised after healing)
@@ -237,6 +243,7 @@ class Runner:
     def _heal(self, number: int) -> Unhealed | None:
         """Heal one fault.  A fault that cannot be healed stays active for the next attempt, and is returned."""
         fault, targets = self._active[number]
+        # Healing gets a stop signal of its own, because the end of the run must not cut it short.
         ctx = replace(self._ctx, stop=threading.Event())
         self._note("invoke", fault, number, "heal")
         began = ctx.clock.now()
