@@ -64,7 +64,7 @@ def find_in_counter(result: EngineResult, calls: Sequence[Call], limits: Limits)
     held = sorted([*parts, *(one for one in shown if one)], key=lambda one: latest_read(one).ret)
     count, notes = len(parts) + len(groups), [one.note for one in parts]
     if again.verdict != "valid":
-        why = again.reason or "the rest was not looked for"
+        why = again.reason or "the rest was not searched"
         notes.insert(0, f"there may be more than the first {counted(count, 'violation')}: {why}")
     note = "; ".join(note for note in notes if note) or None
     beyond = tuple((WITHOUT_KIND, read.source) for read, _ in groups[MAX_EXPLAINED:])

@@ -82,7 +82,7 @@ def find_in_kv(calls: Sequence[Call], pieces: Pieces, limits: Limits) -> Finding
         result := decide(of_register, register, more if held else limits, engine="chains", proof=False)
     ).verdict != "valid":
         if result.verdict == "unknown" or (held and more.over()) or len(held) >= MAX_EXPLAINED:
-            note = f"there may be more than the first {counted(len(held), 'violation')}: the rest was not looked for"
+            note = f"there may be more than the first {counted(len(held), 'violation')}: the rest was not searched"
             break
         found = chain_core(of_register, register, more if held else limits)
         if held and more.over():

@@ -271,10 +271,10 @@ def marked_text(drawn: Drawn) -> str:
     text = f"all {recorded:,} marked" if recorded != 1 else "it is marked"
     least = is_least(drawn.run.results)
     if least:
-        text = f"the {recorded:,} that were looked for marked, and there may be more"
+        text = f"the {recorded:,} that were found are marked, and there may be more"
     if found > recorded:
         many = f"{'at least ' if least else ''}{found:,}"
-        text = f"{recorded:,} of {many} marked, the earliest of each key; when others were, the results do not say"
+        text = f"{recorded:,} of {many} marked, the earliest of each key; the results do not say when the others were"
     return f"{text}; the operations of {framed} are framed" if framed < recorded else text
 
 

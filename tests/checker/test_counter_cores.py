@@ -204,7 +204,7 @@ def test_of_very_many_violations_the_first_ones_are_shown(monkeypatch: pytest.Mo
     monkeypatch.setattr(counters, "MAX_EXPLAINED", 8)
     verdict = check_operations(odd_answers(12), "counter")
     assert (verdict.violations, len(verdict.counterexamples), verdict.more) == (8, 8, True)
-    assert verdict.reason == "there may be more than the first 8 violations: the rest was not looked for"
+    assert verdict.reason == "there may be more than the first 8 violations: the rest was not searched"
     beyond = check_operations([read(100 + place, 2 * place, 2 * place + 1) for place in range(12)], "counter")
     assert (beyond.violations, len(beyond.counterexamples), beyond.reason) == (12, 8, None)
 

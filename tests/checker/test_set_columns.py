@@ -153,7 +153,7 @@ def test_more_violations_than_are_shown(monkeypatch: pytest.MonkeyPatch) -> None
     columns, calls = both(operations, monkeypatch)
     assert columns == calls
     assert columns.more
-    assert columns.reason == "there may be more than the first 8 violations: the rest was not looked for"
+    assert columns.reason == "there may be more than the first 8 violations: the rest was not searched"
 
 
 def test_the_verifier_of_orders_agrees_with_the_definition() -> None:

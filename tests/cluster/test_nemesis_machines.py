@@ -270,7 +270,7 @@ def test_limits_that_the_process_does_not_feel_are_doubt(world, name):
     fault, targets = planned(world, name)
     fault.inject(world.ctx, targets)
     try:
-        with pytest.raises(FaultError, match="did not come to feel its limits on n2"):
+        with pytest.raises(FaultError, match="did not reach its limits on n2"):
             fault.witness(world.ctx, targets)
     finally:
         fault.heal(world.ctx, targets)

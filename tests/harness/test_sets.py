@@ -84,8 +84,8 @@ def test_what_each_node_lacks_is_counted_for_itself_and_shown_where_no_other_sho
         ("n1", 1, 1, 15), ("n2", 2, 2, 19), ("n3", 1, 1, 21),
     ]  # fmt: skip
     assert check.seen == (
-        "the last read of n1 lacks 1, that of n2 2, that of n3 1: all together 3 acknowledged elements, and another "
-        "node's has each of them; that of n2 holds 1 that were added (0 recovered), those of all nodes hold "
+        "the last read of n1 lacks 1, that of n2 2, that of n3 1: all together 3 acknowledged elements, and each is "
+        "in another node's read; that of n2 holds 1 that were added (0 recovered), those of all nodes hold "
         "0 unexpected, 0 duplicated"
     )
     shown = [one.suspects[0].node for one in check.counterexamples]

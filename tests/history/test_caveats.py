@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from history.records.caveats import caveats_of, is_least, violations_text
 
-MORE = "there may be more than the first 4 violations: the rest was not looked for"
+MORE = "there may be more than the first 4 violations: the rest was not searched"
 LARGE = "a counterexample of 292 operations may not be minimal: of 203 of them it was not decided whether"
 
 

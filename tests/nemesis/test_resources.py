@@ -48,12 +48,12 @@ def test_limits_are_felt_by_the_process_itself(name, printed):
 @pytest.mark.parametrize(
     ("name", "printed", "complaint"),
     [
-        ("cpu-starve", "inside\nnr_throttled 0\n", "did not come to feel"),
+        ("cpu-starve", "inside\nnr_throttled 0\n", "did not reach its limits"),
         ("cpu-starve", "nr_throttled 9\n", "not in its group"),
-        ("memory-pressure", "inside\nfailcnt 0\n", "did not come to feel"),
-        ("disk-slow", "inside\nwrites_served 11\nsamples 25\nwaiting 8\n", "did not come to feel"),
-        ("disk-slow", "inside\nwrites_served 0\nsamples 25\nwaiting 25\n", "did not come to feel"),
-        ("disk-slow", "inside\nsamples 25\nwaiting 25\n", "did not come to feel"),
+        ("memory-pressure", "inside\nfailcnt 0\n", "did not reach its limits"),
+        ("disk-slow", "inside\nwrites_served 11\nsamples 25\nwaiting 8\n", "did not reach its limits"),
+        ("disk-slow", "inside\nwrites_served 0\nsamples 25\nwaiting 25\n", "did not reach its limits"),
+        ("disk-slow", "inside\nsamples 25\nwaiting 25\n", "did not reach its limits"),
     ],
 )
 def test_limits_that_are_not_felt_are_doubt(name, printed, complaint):
@@ -67,7 +67,7 @@ def test_a_disk_that_the_process_always_waited_for_is_not_felt_as_slow():
     usual = "samples 25\nwaiting 18\n"
     ctx, fault, targets = starved("disk-slow", f"inside\nwrites_served 11\n{usual}", before=usual)
     fault.inject(ctx, targets)
-    with pytest.raises(FaultError, match="did not come to feel"):
+    with pytest.raises(FaultError, match="did not reach its limits"):
         fault.witness(ctx, targets)
 
 

@@ -25,7 +25,7 @@ from tests.support.reports.recorded_runs import RUNS, recorded_run
 @pytest.mark.parametrize(
     ("name", "words"),
     [
-        ("three-losses", "there may be more than the first 6 violations: the rest was not looked for"),
+        ("three-losses", "there may be more than the first 6 violations: the rest was not searched"),
         ("epoch-granted-twice", "a counterexample of 107 operations may not be minimal"),
     ],
 )

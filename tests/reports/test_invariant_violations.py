@@ -135,7 +135,7 @@ def test_a_fall_after_a_restart_says_so_and_what_is_not_listed_is_counted(fresh:
     assert (len(broken.moments), broken.counted) == (MAX_MOMENTS, MAX_MOMENTS + 2)
     reports.write_report(files)
     page = drawn.run.files.report.read_text()
-    assert "Listed are 12 of 14 falls of a log: the first of each node, and the earliest of the others." in page
+    assert "The table lists 12 of 14 falls of a log: the first of each node, and the earliest of the others." in page
     assert "The results hold" not in page
 
 
@@ -161,8 +161,8 @@ def test_a_list_that_was_cut_says_of_how_many_it_is_and_drops_no_node(fresh: Mak
     reports.write_report(drawn.run.files)
     page = drawn.run.files.report.read_text()
     assert "broken in 143 of 1461 pairs of answers" in page
-    assert "Listed are 12 of 143 answers: the first of each node, and the earliest of the others." in page
-    assert "The results hold the moments of the earliest 16, none of them of n3." in page
+    assert "The table lists 12 of 143 answers: the first of each node, and the earliest of the others." in page
+    assert "The results have the times of only the earliest 16, none of them from n3." in page
     assert "break a rule: log-order (16 of 143 answers marked)" in page
 
 
@@ -354,7 +354,7 @@ def test_what_a_node_shows_in_answer_after_answer_is_one_moment_that_lasts(tmp_p
     assert (order.picture, order.drawn_in, kept.picture, kept.drawn_in) == (None, leads.name, None, leads.name)
     reports.write_report(drawn.run.files)
     page = drawn.run.files.report.read_text()
-    assert page.count("a log that loses entries falls") == 2, "one drawing, which has a name and a caption"
+    assert page.count("the line falls when a log loses entries") == 2, "one drawing, which has a name and a caption"
     assert "All 201 answers to probes are in the stretch that the row begins." in " ".join(page.split())
 
 

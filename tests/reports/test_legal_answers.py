@@ -40,7 +40,7 @@ def test_a_read_of_a_sync_state_set_has_all_its_answers_named(tmp_path: Path) ->
     alters = [event["value"] for event in events if (event["f"], event["type"]) == ("alter", "invoke")]
     asked = {json.dumps(members) for *expected, members in alters if expected == [2, 10, 69]}
     text = said(root)
-    assert "; beside all that had happened to it until then it could have answered " in text
+    assert "; given everything that had happened to it until then it could have answered " in text
     named = text.partition("could have answered ")[2].partition(" and nothing else")[0]
     for answer in ("[2, 10, [1, 2, 3], 69]", *(f"[2, 10, {members}, 70]" for members in asked)):
         assert answer in named
@@ -109,8 +109,6 @@ def test_of_a_read_of_a_set_with_too_many_orders_it_is_said_what_every_answer_ho
         f"with or without some of {len(open_ones):,} whose adds were under way or in doubt"
     )
     shown = said(root)
-    assert (
-        f'beside all that had happened to it until then it could have answered <span class="mono">{first.legal.text}'
-        in shown
-    )
+    given = "given everything that had happened to it until then it could have answered"
+    assert f'{given} <span class="mono">{first.legal.text}' in shown
     assert "is not named" not in shown

@@ -80,7 +80,7 @@ def test_logs_that_end_before_what_was_committed_are_lost_data_everywhere(tmp_pa
 
     first, row, banner, shown = reported(judged(tmp_path / "gone", cut))
     assert first.severity == "data lost"
-    assert first.text.startswith("Committed data lost: entries 301 to 2,716 went from ")
+    assert first.text.startswith("Committed data lost: entries 301 to 2,716 were gone from ")
     assert first.text.endswith(", and in the end from every other.")
     assert row.finding.startswith("data lost: ")
     assert shown.startswith("INVALID\ndata lost: Committed data lost")
@@ -108,7 +108,7 @@ def test_entries_that_no_log_held_at_some_moment_are_lost_though_logs_grew_again
     first, row, banner, shown = reported(root)
     assert (first.severity, row.severity) == ("data lost", "data lost")
     found = re.fullmatch(
-        r"Committed data lost: entries ([\d,]+) to ([\d,]+) went from (n\d)'s log by ([\d.]+) s, .*, and then from "
+        r"Committed data lost: entries ([\d,]+) to ([\d,]+) were gone from (n\d)'s log by ([\d.]+) s, .*, and then from "
         r"every other\.",
         first.text,
     )
@@ -129,6 +129,6 @@ def test_entries_that_no_log_held_at_some_moment_are_lost_though_logs_grew_again
     first_node = min(falls, key=lambda node: falls[node])
     assert found[3] == first_node
     assert moment == pytest.approx(falls[first_node] / S, abs=0.06)
-    assert "At the end logs are as long again, by other entries." in first.detail
+    assert "At the end logs are as long again, but with other entries." in first.detail
     assert f"Next: Look in the charts at {first_node}, whose log " in " ".join(shown.split())
     assert "reaches as far again" not in banner

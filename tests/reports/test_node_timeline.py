@@ -471,7 +471,7 @@ def test_no_answer_and_an_answer_without_a_role_look_different_in_the_legend() -
     shapes = {said: part.partition("<svg")[2].partition("</svg>")[0] for said, part in keys.items()}
     (role,) = (shape for said, shape in shapes.items() if "names no role" in said)
     silent = {shape for said, shape in shapes.items() if said in ("no answer", "did not answer the probe")}
-    (killed_,) = (shape for said, shape in shapes.items() if "n2, n3, where another process answers" in said)
+    (killed_,) = (shape for said, shape in shapes.items() if "another process answers probes: n2, n3" in said)
     assert len(silent) == 1
     assert len({role, killed_, *silent}) == 3
     without = page.render(**empty, roles_known=False, lag_known=False, dead=())

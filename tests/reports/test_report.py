@@ -150,7 +150,7 @@ def test_violations_beyond_those_drawn_are_reported_and_those_beyond_the_results
     assert reports.write_report(files).warnings == []
     page = files.report.read_text()
     assert "33 violations: 8 drawn, 12 more listed, 13 only counted; earliest first" in page
-    assert "12 further violations, listed and not drawn; the check counted 13 more" in page
+    assert "12 further violations, listed but not drawn; the check counted 13 more" in page
     assert page.count('class="key-history"') == 8
     assert len(re.findall(r'class="(?:link )?go" data-violation=', page)) == 20
     _, data = unpack(page)
@@ -243,12 +243,12 @@ def test_a_chip_explains_every_check_of_the_run_as_it_was_asked(fresh: Maker) ->
 def test_what_is_marked_of_all_violations_is_said(fresh: Maker) -> None:
     files = fresh("invalid")
     reports.write_report(files)
-    assert "the last one of a violation: it is marked</li>" in files.report.read_text()
+    assert "the last operation of a violation: it is marked</li>" in files.report.read_text()
     results = json.loads(files.results.read_text())
     next(key for key in results["keys"] if key["violations"])["violations"] = 47
     files.results.write_text(json.dumps(results))
     reports.write_report(files)
-    assert "the last one of a violation: 1 of 47 marked, the earliest of each key" in files.report.read_text()
+    assert "the last operation of a violation: 1 of 47 marked, the earliest of each key" in files.report.read_text()
     assert unpack(files.report.read_text())[1]["violated"] == 47
 
 
@@ -272,8 +272,8 @@ def test_all_violations_in_the_results_are_marked_those_beyond_the_listed_ones_b
     files.results.write_text(json.dumps(results))
     reports.write_report(files)
     page = files.report.read_text()
-    assert "250 of 400 marked, the earliest of each key; when others were, the results do not say" in page
-    assert page.count("framed are the operations of 100") == 2
+    assert "250 of 400 marked, the earliest of each key; the results do not say when the others were" in page
+    assert page.count("the operations of 100 are framed") == 2
     data = unpack(page)[1]
     first_at, marked = data["violations"][0]["at"], [one["at"] for one in data["violations"]]
     assert marked == pytest.approx([first_at + by / 1000 for by in range(100)])

@@ -63,7 +63,10 @@ WRONG = [
     ("workloads=()", "workloads is empty"),
     ("law=None", "law must be a Law, not None"),
     ("clients=None", "clients must be a function, not None"),
-    ("options=(Option(name='a b', default=1, help=''),)", "options must have names of small letters, digits, _ and - "),
+    (
+        "options=(Option(name='a b', default=1, help=''),)",
+        "options must have names of lowercase letters, digits, _ and -",
+    ),
     ("options=(Option(name='a', default='x', choices=('y',), help=''),)", "options.a.default must be one of its choi"),
     ("options=(Option(name='a', default=9, most=3, help=''),)", "options.a.default is not within its bounds: 9"),
     ("options=(Option(name='a', default=None, help=''),)", "options.a.default must be true or false, a number or a t"),
