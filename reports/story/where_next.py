@@ -177,9 +177,7 @@ def _in_the_logs(drawn: Drawn, worst: Break, section: str) -> Step:
         charts = _charts(drawn, worst, worst.onset)
         if charts is None:
             return Step(here(f"Look at {section}"))
-        lacks = (
-            f"no log of {named or 'a node'} has a line of that time" if held else "this run has no logs of its nodes"
-        )
+        lacks = f"no log of {named or 'a node'} has a line of that time" if held else "this run has no node logs"
         first = f", {named} first" if named else ""
         text = f"Look at {_SHOWN[charts.chart]} in the charts around {worst.onset:.1f} s{first}; {lacks}"
         return Step(here(text), charts=charts)

@@ -170,7 +170,8 @@ def test_data_that_no_log_holds_is_lost_since_the_last_one_held_it(runs: dict[st
     first = min(without, key=lambda node: without[node])
     lost = diagnosis(tmp_path).breaks[0]
     assert lost.text.startswith(
-        f"Committed data lost: entries {lowest:,} to {highest:,} were gone from {first}'s log by {without[first] / S:.1f} s"
+        f"Committed data lost: entries {lowest:,} to {highest:,} were gone from {first}'s log "
+        f"by {without[first] / S:.1f} s"
     )
     assert (lost.onset, lost.nodes) == (without[first] / S, (first,))
     for node in sorted(raw.nodes):
@@ -414,7 +415,7 @@ def test_the_next_step_of_a_replica_that_stopped_is_in_the_charts_where_no_log_i
     found, raw = diagnosis(runs["replica-behind"]), Raw(runs["replica-behind"])
     stopped = min(raw.last_rise(node, "applied") for node in ("n3", "n5"))
     assert found.step == (
-        f"Look at replica progress in the charts around {stopped:.1f} s, n3, n5 first; this run has no logs of its nodes"
+        f"Look at replica progress in the charts around {stopped:.1f} s, n3, n5 first; this run has no node logs"
     )
     assert found.charts is not None
     assert found.charts.start < stopped < found.charts.end

@@ -108,8 +108,8 @@ def test_entries_that_no_log_held_at_some_moment_are_lost_though_logs_grew_again
     first, row, banner, shown = reported(root)
     assert (first.severity, row.severity) == ("data lost", "data lost")
     found = re.fullmatch(
-        r"Committed data lost: entries ([\d,]+) to ([\d,]+) were gone from (n\d)'s log by ([\d.]+) s, .*, and then from "
-        r"every other\.",
+        r"Committed data lost: entries ([\d,]+) to ([\d,]+) were gone from (n\d)'s log by ([\d.]+) s, .*, and "
+        r"then from every other\.",
         first.text,
     )
     assert found is not None
