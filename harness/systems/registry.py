@@ -86,7 +86,7 @@ def installed(name: str) -> System | None:
 def kept_text(name: str) -> str | None:
     """Return the text of a system's file as a run keeps it, or None for a system without a file.
 
-    If the file names no system, a name is added, which is the file's.  Raises UsageError if the file cannot be read.
+    If the file does not name the system, the file's own name is added.  Raises UsageError if the file cannot be read.
     """
     if not name.endswith(FILE):
         return None
