@@ -122,7 +122,7 @@ def _operations(recorded: Recorded) -> Check:
     parts += _without_effect([op for op in main if op.f in kinds])
     silent, lasting = _silent_keys(main, phase)
     if silent:
-        parts.append(f"nothing ok on {silent} of {counted(lasting, 'key')} that were requested throughout")
+        parts.append(f"nothing ok on {silent} of {counted(lasting, 'key')} that were used throughout")
     met = all(ok[kind] >= enough for kind in kinds) and silent <= lasting / 2
     return _gate(
         "operations", met, asked, "; ".join(parts), OkCounts(least=enough, ok={kind: ok[kind] for kind in kinds})

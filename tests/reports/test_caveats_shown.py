@@ -25,7 +25,7 @@ from tests.support.reports.recorded_runs import RUNS, recorded_run
 @pytest.mark.parametrize(
     ("name", "words"),
     [
-        ("three-losses", "there may be more than the first 6 violations: the rest was not searched"),
+        ("three-losses", "there may be more than the first 6 violations: the rest was not looked for"),
         ("epoch-granted-twice", "a counterexample of 107 operations may not be minimal"),
     ],
 )
@@ -43,7 +43,7 @@ def test_what_the_checker_left_open_is_said_everywhere(tmp_path: Path, name: str
     for where, text in texts.items():
         assert words in text, where
         assert "at least " in text, where
-    assert "looked for marked, and there may be more" in texts["page"]
+    assert "found are marked, and there may be more" in texts["page"]
     assert row_of(files).least
 
 

@@ -31,7 +31,7 @@ def _edit_state(files: RunFiles, **changes: Any) -> None:
 def test_a_cut_history_is_reported_before_the_gates(tmp_path: Path) -> None:
     """Its gate saw 214 ok tails in the main phase, the table of what clients were answered has none."""
     files = RunFiles(recorded_run("ledgers-lost", tmp_path))
-    said = "it holds 45 of about 512 operations that were begun in the main phase."
+    said = "it holds 45 of about 512 operations that began in the main phase."
     assert said in cut_of(read_run(files))
     reports.write_report(files)
     page = files.report.read_text()
@@ -69,7 +69,7 @@ def test_gates_that_counted_what_is_left_are_not_said_to_have_counted_before_the
     rows = {row["name"]: row["seen"] for row in checks_of(run)}
     assert rows["operations"] == "1979 adds, 487 reads; of what is left of the history"
     assert rows["under-fault"] == "1832 ok operations; of what is left of the history"
-    assert "Gates, counts, tables and charts are of what is left" in cut_of(run)
+    assert "Gates, counts, tables and charts cover what is left" in cut_of(run)
     assert "who removed them, and how they were chosen, is not recorded" in cut_of(run)
     whole = read_run(RunFiles(recorded_run("ledgers-lost", tmp_path)))
     assert "Gates counted before the cut; counts, tables" in cut_of(whole)
@@ -83,7 +83,7 @@ def test_a_gate_that_counted_what_is_left_did_not_count_before_the_cut(tmp_path:
     gate |= {**recorded(OkCounts(least=14, ok={"window": 0, "tail": 0, "recover": 0})), "verdict": "unknown"}
     files.results.write_text(json.dumps(results))
     run = read_run(files)
-    assert "Gates, counts, tables and charts are of what is left" in cut_of(run)
+    assert "Gates, counts, tables and charts cover what is left" in cut_of(run)
     rows = {row["name"]: row["seen"] for row in checks_of(run)}
     assert rows["final-reads"].endswith("; of what is left of the history")
 

@@ -355,7 +355,7 @@ def test_what_a_node_shows_in_answer_after_answer_is_one_moment_that_lasts(tmp_p
     reports.write_report(drawn.run.files)
     page = drawn.run.files.report.read_text()
     assert page.count("the line falls when a log loses entries") == 2, "one drawing, which has a name and a caption"
-    assert "All 201 answers to probes are in the stretch that the row begins." in " ".join(page.split())
+    assert "All 201 answers to probes are in the period that the row begins." in " ".join(page.split())
 
 
 def test_of_contents_that_differ_the_first_and_the_last_difference_are_listed(fresh: Maker) -> None:

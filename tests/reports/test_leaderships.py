@@ -60,7 +60,7 @@ def test_a_system_without_leaders_is_not_said_to_have_none(fresh: Maker) -> None
     assert "called itself leader" not in page
     assert "No leader" not in reports.render_run(files)
     assert "Answers to probes" in page
-    assert "named no role" not in page
+    assert "reported no role" not in page
 
 
 def test_charts_without_data_are_left_out_with_the_reason(fresh: Maker) -> None:

@@ -69,7 +69,7 @@ def test_why_they_are_not_named_is_said(tmp_path: Path) -> None:
     root = recorded_run("epoch-granted-twice", tmp_path)
     why = "there are too many orders to try them all"
     text = said(root, lambda found: {**found, "legal": [], "whole": False, "unnamed": why})
-    assert f"; what it could have answered is not named: {why}." in text
+    assert f"; what it could have answered is unknown: {why}." in text
     assert "nothing else" not in text
 
 
@@ -111,4 +111,4 @@ def test_of_a_read_of_a_set_with_too_many_orders_it_is_said_what_every_answer_ho
     shown = said(root)
     given = "given everything that had happened to it until then it could have answered"
     assert f'{given} <span class="mono">{first.legal.text}' in shown
-    assert "is not named" not in shown
+    assert "have answered is unknown" not in shown

@@ -469,7 +469,7 @@ def test_no_answer_and_an_answer_without_a_role_look_different_in_the_legend() -
     legend = text.partition('aria-label="Legend of leader and term"')[2].partition("</ul>")[0]
     keys = {part.rpartition("</svg>")[2].partition("</li>")[0].strip(): part for part in legend.split("<li>")[1:]}
     shapes = {said: part.partition("<svg")[2].partition("</svg>")[0] for said, part in keys.items()}
-    (role,) = (shape for said, shape in shapes.items() if "names no role" in said)
+    (role,) = (shape for said, shape in shapes.items() if "without a role" in said)
     silent = {shape for said, shape in shapes.items() if said in ("no answer", "did not answer the probe")}
     (killed_,) = (shape for said, shape in shapes.items() if "another process answers probes: n2, n3" in said)
     assert len(silent) == 1

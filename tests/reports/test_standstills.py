@@ -106,7 +106,7 @@ def test_the_longest_of_several_is_named(tmp_path: Path) -> None:
     files = RunFiles(recorded_run("replica-behind", tmp_path))
     state = json.loads(files.state.read_text())
     files.state.write_text(json.dumps(state | {"standstills": [[S, 3 * S], [20 * S, 25 * S]]}))
-    assert "for 7.0 s in 2 times, the longest from 20.0 to 25.0 s" in still_texts(read_run(files))[0]
+    assert "for 7.0 s in all (2 times), the longest from 20.0 to 25.0 s" in still_texts(read_run(files))[0]
 
 
 asks = st.lists(st.tuples(st.integers(0, 60), st.integers(0, 9), st.sampled_from(["ok", "info", "fail"])), min_size=1)

@@ -480,7 +480,7 @@ def test_gate_operations_says_of_which_kinds_it_asks_where_the_clients_asked_oth
     some = check_named("operations", judged(replace(good(), operations=(*OPERATIONS, *closes))))
     assert some.verdict == "valid"
     assert some.asked == "at least 1 ok operation of each kind that counts (read, write) in the main phase"
-    assert some.seen == "1 read, 1 write; not asked for: 2 closes"
+    assert some.seen == "1 read, 1 write; not required: 2 closes"
 
 
 def test_gate_operations_wants_a_share_of_what_was_asked_for() -> None:
@@ -490,7 +490,7 @@ def test_gate_operations_wants_a_share_of_what_was_asked_for() -> None:
     five = tuple(operation(40 + n, "read") for n in range(4))
     assert judged(replace(fast, operations=(*OPERATIONS, *writes, *five))).verdict == "valid"
     few = replace(fast, operations=(*OPERATIONS, *writes, *five[:3]))
-    assert unknown_because("operations", few) == "4 reads of at least 5 asked for, 6 writes"
+    assert unknown_because("operations", few) == "4 reads of at least 5 required, 6 writes"
 
 
 @pytest.mark.parametrize(("silent", "verdict"), [(1, "valid"), (2, "unknown")])
@@ -502,7 +502,7 @@ def test_gate_operations_wants_them_on_half_of_the_keys_that_were_asked_througho
         operations += [replace(one, key=key) for one in OPERATIONS if one.phase == "final"]
     results = judged(replace(good(), operations=tuple(operations)))
     assert results.verdict == verdict
-    said = f"; nothing ok on {silent} of {silent + 1} keys that were requested throughout"
+    said = f"; nothing ok on {silent} of {silent + 1} keys that were used throughout"
     assert check_named("operations", results).seen == f"1 read, 1 write{said}"
     churn = [replace(one, key=f"{one.key}-{one.invoked}") if one.outcome == "info" else one for one in operations]
     assert check_named("operations", judged(replace(good(), operations=tuple(churn)))).verdict == "valid"
@@ -516,7 +516,7 @@ def test_gate_operations_wants_a_cas_where_the_workload_has_them() -> None:
     assert judged(whole).verdict == "valid"
 
 
-ONE = " of at least 1 asked for"
+ONE = " of at least 1 required"
 KILLED = "#0 kill-one (stood 20.0 to 30.0 s)"
 WANTED = ", at least 1 must be installed"
 READ = "required is a read of each that was answered by a node that had applied it"
@@ -537,7 +537,7 @@ def test_gate_under_fault_wants_an_ok_that_began_and_ended_while_the_fault_stood
     check = under_fault(receipt(), operations=operations)
     assert (check.verdict, check.seen) == (
         "unknown",
-        f"no operation was ok; too few ok operations under {KILLED}: 0 of at least 1 asked for",
+        f"no operation was ok; too few ok operations under {KILLED}: 0 of at least 1 required",
     )
 
 
@@ -559,7 +559,7 @@ def test_gate_under_fault_does_not_count_what_was_never_applied() -> None:
     operations = (*OPERATIONS[:2], replace(OPERATIONS[2], error=UNAPPLIED), *OPERATIONS[3:])
     check = under_fault(receipt(), operations=operations)
     assert check.verdict == "unknown"
-    assert check.seen.endswith("at least 1 asked for; 1 more acknowledged while it stood without having been applied")
+    assert check.seen.endswith("at least 1 required; 1 more acknowledged while it stood without having been applied")
 
 
 def test_gate_under_fault_wants_them_under_every_fault_and_names_the_bare_one() -> None:
@@ -567,7 +567,7 @@ def test_gate_under_fault_wants_them_under_every_fault_and_names_the_bare_one() 
     check = under_fault(receipt(), second)
     assert (check.verdict, check.seen) == (
         "unknown",
-        "1 ok operation; too few ok operations under #1 kill-one (stood 40.0 to 50.0 s): 0 of at least 1 asked for",
+        "1 ok operation; too few ok operations under #1 kill-one (stood 40.0 to 50.0 s): 0 of at least 1 required",
     )  # fmt: skip
     assert under_fault(receipt(), second, operations=(*OPERATIONS, operation(45, "read"))).verdict == "valid"
 
@@ -579,11 +579,11 @@ def test_gate_under_fault_wants_a_share_of_what_was_asked_for() -> None:
     check = under_fault(receipt(), operations=(*OPERATIONS[:2], *writes, *OPERATIONS[3:]), plan=plan)
     assert check.verdict == "unknown"
     assert check.seen.startswith(
-        f"5 ok operations; too few ok operations under {KILLED}: 5 of at least 6 asked for; 0 reads of at least"
+        f"5 ok operations; too few ok operations under {KILLED}: 5 of at least 6 required; 0 reads of at least"
     )
     reads = tuple(operation(20.6 + 2 * n, "read") for n in range(5))
     check = under_fault(receipt(), operations=(*OPERATIONS, *writes, *reads), plan=plan)
-    assert "asked for" not in check.seen
+    assert "required" not in check.seen
 
 
 @pytest.mark.parametrize(("rate", "needed"), [(0.05, 1), (0.5, 1), (1.0, 2), (2.0, 4), (20.0, 5), (50.0, 5), (51.0, 5)])
@@ -639,7 +639,7 @@ def test_gate_under_fault_wants_every_kind_and_not_reads_alone() -> None:
     assert "no write was ok in the last third of #0 kill-one (stood 15.0 to 25.0 s)" in check.seen
     all_dead = spread((0, 10, "write"), outcome="fail")
     never = under_fault(*THREE, operations=(*OPERATIONS, *reads, *all_dead), plan=FAST)
-    assert "0 writes of at least 5 asked for under #0 kill-one (stood 15.0 to 25.0 s)" in never.seen
+    assert "0 writes of at least 5 required under #0 kill-one (stood 15.0 to 25.0 s)" in never.seen
 
 
 def test_gate_under_fault_wants_some_operation_in_a_third_in_which_no_single_kind_is_due() -> None:
@@ -723,7 +723,7 @@ def test_faults_too_short_to_be_asked_one_by_one_are_asked_together() -> None:
     beside = tuple(operation(at / 4, f) for at in range(208, 228) for f in ("read", "write"))
     check = under_fault(*ten, operations=(*OPERATIONS, *more, *beside), plan=plan)
     assert check.verdict == "unknown"
-    assert check.seen.startswith("4 ok operations; 4 of at least 5 asked for under those that were too short to be")
+    assert check.seen.startswith("4 ok operations; 4 of at least 5 required under those that were too short to be")
     writes = tuple(operation(at, "write") for at in (18.5, 22.5, 26.5))
     met = replace(good(), receipts=ten, operations=(*OPERATIONS, *more, *writes, *beside), plan=plan)
     assert [check.name for check in judged(met).checks if check.verdict != "valid"] == []
@@ -743,7 +743,7 @@ def test_gate_under_fault_asks_nothing_of_a_fault_that_stops_everybody_and_names
     assert (check.verdict, check.seen) == ("valid", f"1 ok operation; {stopped}")
     after = (operation(5, "read"), operation(45, "read"), operation(55, "write"))
     alone = under_fault(STRUCK, operations=after)
-    nothing = "0 writes acknowledged before #1 of at least 1 asked for, so nothing was shown"
+    nothing = "0 writes acknowledged before #1 of at least 1 required, so nothing was shown"
     assert (alone.verdict, alone.seen) == ("unknown", f"1 ok operation; {stopped}; {nothing}")
 
 
@@ -905,7 +905,7 @@ def test_gate_read_back_wants_as_many_writes_as_are_due_under_faults() -> None:
     main = tuple(operation(at / 2, f) for at in range(70, 100) for f in ("read", "write"))
     reads = tuple(operation(at / 2, "read") for at in range(41, 58))
     few = replace(good(), plan=plan, operations=(*OPERATIONS, *main, *reads, operation(34, "write")))
-    assert unknown_because("read-back", few) == "1 write acknowledged under faults of at least 2 asked for"
+    assert unknown_because("read-back", few) == "1 write acknowledged under faults of at least 2 required"
     assert judged(replace(few, operations=(*few.operations, operation(26, "write")))).verdict == "valid"
 
 

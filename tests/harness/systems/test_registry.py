@@ -69,7 +69,7 @@ WRONG = [
     ),
     ("options=(Option(name='a', default='x', choices=('y',), help=''),)", "options.a.default must be one of its choi"),
     ("options=(Option(name='a', default=9, most=3, help=''),)", "options.a.default is not within its bounds: 9"),
-    ("options=(Option(name='a', default=None, help=''),)", "options.a.default must be true or false, a number or a t"),
+    ("options=(Option(name='a', default=None, help=''),)", "options.a.default must be true or false, a number or a s"),
     ("planted_bugs=(PlantedBug(name='c', help='', options={'colr': 1}),)", "bugs.c.options: there is no option 'colr'"),
     ("options=('colour',)", "'str' object has no attribute 'name'"),
 ]

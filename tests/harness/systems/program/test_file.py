@@ -126,8 +126,8 @@ WRONG = [
     (FILE + "[planted_bugs.a]\nhelp = 'x'\noptions = {mod = 1}", "planted_bugs.a.options: there is no option 'mod'"),
     (FILE.replace('["safe", "quick"]', "[1, 2]"), r"options\.mode\.choices\[0\] must be a string, not 1"),
     (FILE.replace("default = true", "default = [1]"), r"options\.sync\.default must be true or false or .*, not \[1\]"),
-    (FILE.replace("options.sync", 'options."a b"'), "options must have names of small letters, .*, not 'a b'"),
-    (FILE + "[planted_bugs.'a b']\nhelp = 'x'", "planted_bugs must have names of small letters, .*, not 'a b'"),
+    (FILE.replace("options.sync", 'options."a b"'), "options must have names of lowercase letters, .*, not 'a b'"),
+    (FILE + "[planted_bugs.'a b']\nhelp = 'x'", "planted_bugs must have names of lowercase letters, .*, not 'a b'"),
     (FILE.replace("default = true", "help = 'x'"), r"options\.sync\.default is missing: it must be true or false or a"),
     ("{", "it is JSON, not TOML|not TOML"),
 ]  # fmt: skip
