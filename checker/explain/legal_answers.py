@@ -53,7 +53,7 @@ class _At:
 
 
 def with_answers(examples: Sequence[Counterexample], calls: Sequence[Call], scene: Scene) -> tuple[Counterexample, ...]:
-    """Add to each counterexample that blames one operation every answer that this operation could have had.
+    """For each counterexample that blames one operation, add every answer that it could legally have returned.
 
     Operations that other counterexamples blame count as unanswered.
     """
