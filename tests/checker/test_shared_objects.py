@@ -393,7 +393,7 @@ def test_a_get_of_no_entry_is_shown_beside_the_answer_that_has_one() -> None:
 
 
 def test_a_ledger_has_no_null() -> None:
-    with pytest.raises(ModelError, match="no null"):
+    with pytest.raises(ModelError, match="cannot hold null"):
         check_operations([Operation(0, "append", "x", None, None, "info", 0, None, 0, None)], "ledger")
 
 
