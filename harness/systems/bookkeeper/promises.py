@@ -99,7 +99,7 @@ def ledgers_keep_their_promises(evidence: Evidence) -> Check:
     if report.violations:
         first = report.violations[0]
         struck, further = len({one.key for one in report.violations}), len(report.violations) - 1
-        all_of_them = f"in {counted(struck, 'ledger')}; at most one of each kind per ledger is counted"
+        all_of_them = f"in {counted(struck, 'ledger')}; one of each kind per ledger is counted"
         more = f" (and {further} more, {all_of_them})" if further else ""
         seen = f"{first.sentence}{more}; {seen}"
         words = {**WORDS, **{one.kind: KINDS[one.kind] for one in report.violations}}
