@@ -62,7 +62,7 @@ UNDECLARED: Final = (
     "not served again, and the system does not declare whether every node serves its own clients (every_node_serves)"
 )
 DAMAGED: Final = "not served again, perhaps because of the file that we damaged"
-BRIEFLY: Final = "asked for in vain, but not for the whole time to recover"
+BRIEFLY: Final = "requested without success, but not for the whole recovery time"
 #: A violation at most this long (ns) before a node's last answer counts as lasting to the end, because the last answer
 #: itself is not judged.
 _STANDS_NS: Final = 1_500_000_000

@@ -354,7 +354,7 @@ def test_what_a_node_shows_in_answer_after_answer_is_one_moment_that_lasts(tmp_p
     assert (order.picture, order.drawn_in, kept.picture, kept.drawn_in) == (None, leads.name, None, leads.name)
     reports.write_report(drawn.run.files)
     page = drawn.run.files.report.read_text()
-    assert page.count("the line falls when a log loses entries") == 2, "one drawing, which has a name and a caption"
+    assert page.count("one that loses entries falls") == 2, "one drawing, which has a name and a caption"
     assert "All 201 answers to probes are in the period that the row begins." in " ".join(page.split())
 
 
