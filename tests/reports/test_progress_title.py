@@ -57,6 +57,6 @@ def test_the_chart_of_progress_says_of_a_node_whose_log_was_cut_that_it_is_its_l
         page = template.render(last_statuses=last_statuses(timelines_of(rows, NODES)), **words)
         return page.partition("Replica progress")[2].partition("</h3>")[0]
 
-    assert "n3's log 460 short of the committed entries at the end" in title({"n3": 40}, 500)
-    assert "n3's applied index 460 short of the committed entries at the end" in title({}, 40)
+    assert "n3's log 460 short of what was committed at the end" in title({"n3": 40}, 500)
+    assert "n3's applied index 460 short of what was committed at the end" in title({}, 40)
     assert "at the end" not in title({}, 500)
