@@ -42,7 +42,7 @@ def test_a_dated_line_dates_the_finding_and_its_fold(fresh: Maker) -> None:
     assert broken.onset == pytest.approx(7.5)
     assert broken.nodes == ("n1",)
     assert broken.text.startswith("node-logs: a digest mismatch; first seen at 7.5 s, ")
-    assert '<details class="excerpt" data-at="7.5" open><summary>n1, 7.5 s: line 3 of register.log' in section
+    assert '<details class="excerpt" data-at="7.5"><summary>n1, 7.5 s: line 3 of register.log' in section
     assert "after it" in section
     assert section.count("<details") == 1, "neither n2's nor the line that the alarm leaves out"
 

@@ -243,12 +243,12 @@ def test_a_chip_explains_every_check_of_the_run_as_it_was_asked(fresh: Maker) ->
 def test_what_is_marked_of_all_violations_is_said(fresh: Maker) -> None:
     files = fresh("invalid")
     reports.write_report(files)
-    assert "the last one of a violation: it is marked</li>" in files.report.read_text()
+    assert "violations: it is marked</li>" in files.report.read_text()
     results = json.loads(files.results.read_text())
     next(key for key in results["keys"] if key["violations"])["violations"] = 47
     files.results.write_text(json.dumps(results))
     reports.write_report(files)
-    assert "the last one of a violation: 1 of 47 marked, the earliest of each key" in files.report.read_text()
+    assert "violations: 1 of 47 marked, the earliest of each key" in files.report.read_text()
     assert unpack(files.report.read_text())[1]["violated"] == 47
 
 

@@ -110,4 +110,4 @@ def test_the_legend_names_what_the_pictures_have(fresh: Maker) -> None:
         reports.write_report(files)
         page = files.report.read_text()
         assert ("fits nowhere</li>" in page) == (blamed is not False)
-        assert ("a moment at which it may have taken effect" in page) == points
+        assert ("may have taken effect here" in page) == points
