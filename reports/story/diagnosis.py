@@ -223,7 +223,11 @@ def _deleted(drawn: Drawn, found: Sequence[tuple[str, ShortLogs]]) -> Break:
     moments = sorted(seen, key=lambda pair: pair[1].time)
     (place, first), checks = moments[0], tuple(about.check for _, about in found)
     struck = sorted({moment.node for _, moment in moments})
-    on = f", seen on {', '.join(struck)}" if len(struck) > 1 else ""
+    on = (
+        f", seen on {'all nodes' if len(struck) == len(drawn.timelines) else ', '.join(struck)}"
+        if len(struck) > 1
+        else ""
+    )
     at, node = first.time / 1e9, first.node
     began = f"first on {node} by {when(at, drawn.windows)}{on}"
     severity = min((about.severity for _, about in found), key=SEVERITIES.index)
@@ -246,7 +250,7 @@ def _deleted(drawn: Drawn, found: Sequence[tuple[str, ShortLogs]]) -> Break:
             shown = [own for own, moment in moments if _shows(moment, loss[0])]
             place = next((own for own, about in found if about.check == "committed-kept" and own in shown), place)
         text = (
-            f"Committed data lost: entries {write(lowest)} to {write(last)} were gone from {node}'s log by "
+            f"Committed entries {write(lowest)} to {write(last)} were gone from {node}'s log by "
             f"{when(at, drawn.windows)}, and {'in the end' if short else 'then'} from every other."
         )
         detail = _course(drawn, loss, gone)

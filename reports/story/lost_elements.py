@@ -44,8 +44,12 @@ def lost_elements(losses: Sequence[Loss], windows: Sequence[FaultWindow]) -> Los
     elements = "element" if first.lost == 1 else "elements"
     parts = [f"{names[0]} lacks {number(first.lost)} acknowledged {elements}, seen since {when(onset, windows)}"]
     for place, one in enumerate(others, 1):
-        more = " more" if names[place] in names[:place] else ""
-        parts.append(f"{names[place]} lacks {number(one.lost)}{more}, seen since {one.seen_ns / 1e9:.1f} s")
+        since = f"seen since {one.seen_ns / 1e9:.1f} s"
+        if names[place] == names[place - 1]:
+            parts[-1] += f", and {number(one.lost)} more, {since}"
+        else:
+            more = " more" if names[place] in names[:place] else ""
+            parts.append(f"{names[place]} lacks {number(one.lost)}{more}, {since}")
     total = sum(one.lost for one in ordered)
     held = sum(one.elsewhere for one in ordered)
     lost_on = tuple(sorted(set(names))) if held == total else ()

@@ -80,10 +80,10 @@ def test_logs_that_end_before_what_was_committed_are_lost_data_everywhere(tmp_pa
 
     first, row, banner, shown = reported(judged(tmp_path / "gone", cut))
     assert first.severity == "data lost"
-    assert first.text.startswith("Committed data lost: entries 301 to 2,716 were gone from ")
+    assert first.text.startswith("Committed entries 301 to 2,716 were gone from ")
     assert first.text.endswith(", and in the end from every other.")
     assert row.finding.startswith("data lost: ")
-    assert shown.startswith("INVALID\ndata lost: Committed data lost")
+    assert shown.startswith("INVALID\ndata lost: Committed entries")
     for text in (first.text, banner, shown):
         assert "again" not in text.partition("Next:")[0]
 
@@ -108,7 +108,7 @@ def test_entries_that_no_log_held_at_some_moment_are_lost_though_logs_grew_again
     first, row, banner, shown = reported(root)
     assert (first.severity, row.severity) == ("data lost", "data lost")
     found = re.fullmatch(
-        r"Committed data lost: entries ([\d,]+) to ([\d,]+) were gone from (n\d)'s log by ([\d.]+) s, .*, and "
+        r"Committed entries ([\d,]+) to ([\d,]+) were gone from (n\d)'s log by ([\d.]+) s, .*, and "
         r"then from every other\.",
         first.text,
     )
