@@ -27,7 +27,7 @@ A mark is a line that a healthy run never writes.  If every run writes such line
   not a number.
 - ``{object}`` is the name that logs use for the object of the violation; each object must bear the mark.
 - ``unless`` matches a line that must not exist; ``{group}`` in it stands for the text of a group.
-- ``workloads`` names the only workloads in which the defect shows.
+- ``workloads`` names the only workloads in which the defect shows, ``versions`` the only versions of the system.
 
 Where the date of a line decides, lines of a node whose clock a fault set are no marks.
 
@@ -85,6 +85,7 @@ class Defect(Struct, frozen=True, forbid_unknown_fields=True):
     why: str = ""
     unless: Text | None = None
     workloads: tuple[str, ...] = ()
+    versions: tuple[str, ...] = ()
 
     @property
     def lines(self) -> tuple[str, ...]:
@@ -103,6 +104,8 @@ class Defect(Struct, frozen=True, forbid_unknown_fields=True):
         if self.only_with and {violation.kind, *found}.isdisjoint(self.only_with):
             return False
         if self.workloads and run.plan.get("workload") not in self.workloads:
+            return False
+        if self.versions and run.plan.get("version") not in self.versions:
             return False
         if self.faults and not any(self._struck(receipt, violation) for receipt in receipts):
             return False

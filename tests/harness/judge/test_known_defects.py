@@ -342,11 +342,13 @@ def test_a_line_without_a_date_is_of_the_start_where_its_neighbours_are(
     assert CUT.explains(N3, read(run), (), ()) is known
 
 
-def test_a_defect_that_shows_only_in_some_workloads(run: RunFiles) -> None:
+def test_a_defect_that_shows_only_in_some_workloads_or_versions(run: RunFiles) -> None:
     log(run, "n3", "[TRUNCATE]")
-    run.plan.write_text('{"workload": "set"}')
+    run.plan.write_text('{"workload": "set", "version": "5.4.0"}')
     assert struct_replace(CUT, workloads=("set", "bank")).explains(N3, read(run), (), ())
     assert not struct_replace(CUT, workloads=("bank",)).explains(N3, read(run), (), ())
+    assert struct_replace(CUT, versions=("5.4.0", "5.5.0")).explains(N3, read(run), (), ())
+    assert not struct_replace(CUT, versions=("5.3.3",)).explains(N3, read(run), (), ())
 
 
 def test_without_logs_nothing_is_explained(run: RunFiles) -> None:
