@@ -117,7 +117,7 @@ def test_a_dry_run_says_what_would_run_and_go_and_touches_nothing(
     assert nights("--dry-run", "--keep-days", "3") == 0
     said = capsys.readouterr().out
     assert "cells of smoke" in said
-    assert "goes: register-no-fault-0.4.0/20260101T000000.000Z-1" in said
+    assert "removes: register-no-fault-0.4.0/20260101T000000.000Z-1" in said
     assert sorted(os.walk(nights.store)) == before
     assert nights.number == 1
 

@@ -167,7 +167,7 @@ def test_a_suite_goes_when_it_is_old_and_none_of_its_runs_is_left(tmp_path: Path
 def test_people_are_shown_what_goes_and_what_waits_for_them() -> None:
     runs = [run(40), run(35, 2, "failed"), run(1)]
     lines = list(describe(runs, removals(runs, Limits(days=30), NOW)))
-    assert lines[0] == "goes: t/40  1024 MiB  older than 30 days"
+    assert lines[0] == "removes: t/40  1024 MiB  older than 30 days"
     assert lines[1] == "2 of 3 runs stay, 3.00 GiB"
     assert lines[2] == "of these 1 failed and wait for `harness ack RUN --reason …`, 2.00 GiB"
 
