@@ -17,7 +17,7 @@ FIRST_MEMORY: Final = 8 << 20
 LATE_MEMORY: Final = 256 << 10
 #: Small keys get no steps after this many times the deadline in processor time, because the steps of a user's model
 #: may take any time.
-GRACE: Final = 10
+GRACE: Final = 2
 #: A key gets this long in the first round, however many keys there are.  Of ten thousand keys the even share is a few
 #: milliseconds, which is less than a busy machine may take away at any moment.
 LEAST_S: Final = 1.0
@@ -30,8 +30,12 @@ def in_turns(
     *,
     size: Callable[[int], int],
     started: float,
+    every: bool = False,
 ) -> dict[int, KeyVerdict]:
     """Decide every key: all with a small budget first, then the undecided ones with what is left.
+
+    One invalid key decides a history, so after it the others need not be known.  With ``every`` they are, and invalid
+    keys that may have more violations come last: each violation of a run has to be explained on its own.
 
     Every key of at most ``PLAIN_SEARCH_CALLS`` operations, by ``size``, gets its steps even after the deadline: of tens
     of thousands of tiny keys, none may stay unknown only because the machine was busy.
@@ -49,24 +53,26 @@ def in_turns(
     if len(keys) == 1:
         return {keys[0]: attempt(keys[0], within(left()))}
     verdicts: dict[int, KeyVerdict] = {}
-    invalid = False
+    decided = False
     for key in keys:
         seconds, memory = left(), FIRST_MEMORY
         if seconds is not None and options.deadline_s is not None:
             share = max(LEAST_S, options.deadline_s / (2 * len(keys)))
-            # One invalid key decides the whole, and its counterexamples may take longer than thousands of verdicts.
+            # The counterexamples of an invalid key may take longer than thousands of verdicts.
             steps = process_time() - began < GRACE * options.deadline_s
-            if size(key) <= PLAIN_SEARCH_CALLS and not invalid and steps:
+            if size(key) <= PLAIN_SEARCH_CALLS and not decided and steps:
                 seconds, memory = share, memory if seconds else LATE_MEMORY
             seconds = min(seconds, share)
         verdicts[key] = attempt(key, replace(within(seconds), memory_cap=min(options.memory_cap, memory)))
-        invalid |= verdicts[key].verdict == "invalid"
+        decided |= not every and verdicts[key].verdict == "invalid"
     hard = [key for key, verdict in verdicts.items() if verdict.verdict == "unknown"]
+    hard += [key for key, verdict in verdicts.items() if every and verdict.verdict == "invalid" and verdict.more]
     for place, key in enumerate(hard):
         seconds = left()
-        # One invalid key decides the whole; the others need not be known.
-        if seconds == 0.0 or invalid:
+        if seconds == 0.0 or decided:
             break
-        verdicts[key] = attempt(key, within(None if seconds is None else seconds / (len(hard) - place)))
-        invalid = verdicts[key].verdict == "invalid"
+        again = attempt(key, within(None if seconds is None else seconds / (len(hard) - place)))
+        if verdicts[key].verdict in ("unknown", again.verdict) and again.violations >= verdicts[key].violations:
+            verdicts[key] = again
+        decided = not every and again.verdict == "invalid"
     return verdicts

@@ -101,7 +101,8 @@ def judge(
         return KeyVerdict(one.key, "unknown", "none", one.count, 0.0)
 
     started = options.clock()
-    found = in_turns(range(len(keys)), options, attempt, size=lambda number: keys[number].count, started=started)
+    sizes = [one.count for one in keys]
+    found = in_turns(range(len(keys)), options, attempt, size=sizes.__getitem__, started=started, every=True)
     judged = [verdict for number, verdict in found.items() if number not in too_large]
     return verdict_table(judged), [keys[number].key for number in sorted(too_large)]
 

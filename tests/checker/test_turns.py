@@ -36,9 +36,10 @@ class World:
         verdict = "unknown" if not enough else "invalid" if key == self.wrong else "valid"
         return KeyVerdict(key, verdict, "none", 1, 0.0)  # type: ignore[arg-type]
 
-    def decide(self, deadline: float) -> list[str]:
+    def decide(self, deadline: float, *, every: bool = False) -> list[str]:
         options = CheckOptions(deadline_s=deadline, clock=lambda: self.now)
-        found = in_turns(range(len(self.costs)), options, self.attempt, size=lambda _: self.size, started=0.0)
+        keys = range(len(self.costs))
+        found = in_turns(keys, options, self.attempt, size=lambda _: self.size, started=0.0, every=every)
         return [found[key].verdict for key in range(len(self.costs))]
 
 
@@ -62,7 +63,7 @@ def test_hard_small_keys_get_no_more_than_their_steps_after_the_deadline() -> No
 def test_steps_that_take_very_long_end_at_last(monkeypatch: pytest.MonkeyPatch) -> None:
     world = World([0.9] * 20, size=PLAIN_SEARCH_CALLS)
     monkeypatch.setattr("checker.turns.process_time", lambda: world.now)
-    assert world.decide(1.0).count("valid") == 12
+    assert world.decide(1.0).count("valid") == 3
 
 
 def test_a_busy_machine_does_not_end_them() -> None:
@@ -73,6 +74,32 @@ def test_a_busy_machine_does_not_end_them() -> None:
 def test_after_the_deadline_small_keys_end_with_the_first_invalid_one() -> None:
     world = World([0.6] * 4, wrong=1, size=PLAIN_SEARCH_CALLS)
     assert world.decide(1.0) == ["valid", "invalid", "unknown", "unknown"]
+
+
+@pytest.mark.parametrize(("every", "third"), [(False, "unknown"), (True, "valid")])
+def test_an_invalid_key_ends_the_check_of_a_history_and_not_that_of_a_run(every: bool, third: str) -> None:
+    world = World([0.5] * 3, hard=frozenset({2}), wrong=0)
+    assert world.decide(60.0, every=every) == ["invalid", "valid", third]
+
+
+def test_an_invalid_key_of_a_run_is_searched_for_all_its_violations() -> None:
+    def attempt(key: int, options: CheckOptions) -> KeyVerdict:
+        more = options.memory_cap <= FIRST_MEMORY
+        return KeyVerdict(key, "invalid", "none", 1, 0.0, violations=1 if more else 5, more=more)
+
+    for every, violations in ((True, [5, 5]), (False, [1, 1])):
+        found = in_turns(range(2), CheckOptions(), attempt, size=lambda _: 1, started=0.0, every=every)
+        assert [found[key].violations for key in (0, 1)] == violations
+
+
+def test_a_search_for_more_that_comes_to_nothing_takes_no_violation_back() -> None:
+    def attempt(key: int, options: CheckOptions) -> KeyVerdict:
+        if options.memory_cap > FIRST_MEMORY:
+            return KeyVerdict(key, "unknown", "none", 1, 0.0)
+        return KeyVerdict(key, "invalid", "none", 1, 0.0, violations=1, more=True)
+
+    found = in_turns(range(2), CheckOptions(), attempt, size=lambda _: 1, started=0.0, every=True)
+    assert [verdict.verdict for verdict in found.values()] == ["invalid", "invalid"]
 
 
 def test_hard_keys_come_last_and_share_what_is_left() -> None:

@@ -10,7 +10,7 @@ import pytest
 from checker.core.model import Model
 from checker.core.options import CheckOptions
 from checker.per_key import check_object
-from checker.turns import LATE_MEMORY, LEAST_S
+from checker.turns import FIRST_MEMORY, LATE_MEMORY, LEAST_S
 from history import KeyVerdict, Operation, pair, read_history
 from history.columns.pairing import CODED_OPERATIONS
 from history.tables.operations import operations_table
@@ -51,6 +51,23 @@ def test_small_keys_get_their_steps_after_the_deadline(monkeypatch: pytest.Monke
     found, _ = judge(each_key(operations_table([*adds])), "counter", Budget.of(1e-6, 9, lambda: 0.0))
     assert tried == [(f"k{n}", LEAST_S, LATE_MEMORY) for n in range(9)]
     assert found["verdict"].to_pylist() == ["valid"] * 9
+
+
+def test_a_violation_of_one_key_hides_none_of_another(monkeypatch: pytest.MonkeyPatch) -> None:
+    def check(operations: list[Operation], model: Model, options: CheckOptions) -> KeyVerdict:
+        """Decide b only with more memory than keys get at first."""
+        if operations[0].key == "b" and options.memory_cap <= FIRST_MEMORY:
+            return KeyVerdict("b", "unknown", "none", 2, 0.0)
+        return check_object(operations, model, options)
+
+    monkeypatch.setattr(judging, "check_object", check)
+    lost = [
+        Operation(0, f, key, value, total, "ok", at, at + 1, at, at + 1)
+        for key, begin in (("a", 0), ("b", 10))
+        for at, f, value, total in ((begin, "add", 1, None), (begin + 2, "read", None, 0))
+    ]
+    found, _ = judge(each_key(operations_table(lost)), "counter", Budget.of(60, 2))
+    assert found["verdict"].to_pylist() == ["invalid", "invalid"]
 
 
 def test_no_keys() -> None:
