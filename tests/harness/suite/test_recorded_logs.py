@@ -80,7 +80,12 @@ class Extract:
 
 @pytest.fixture
 def extract(tmp_path: Path, name: str) -> Extract:
-    run, record = RunFiles(tmp_path), json.loads((RECORDED / f"{name}.json").read_text())
+    return written(tmp_path, json.loads((RECORDED / f"{name}.json").read_text()))
+
+
+def written(root: Path, record: dict[str, Any]) -> Extract:
+    """Write a run with these logs."""
+    run = RunFiles(root)
     header = {"format": "harness-history", "version": 2, "started": record["started"]}
     run.history.write_text(json.dumps(header) + "\n")
     run.plan.write_text(json.dumps({"workload": record["workload"]}))
@@ -137,3 +142,41 @@ def test_a_mark_of_one_ledger_explains_no_other(extract: Extract) -> None:
             assert not defect.explains(other, extract.recording, (), defect.kinds)
             unnamed = Violation("ledgers", kind)
             assert not defect.explains(unnamed, extract.recording, (), defect.kinds)
+
+
+CUT = [
+    "local epoch entries is [EpochEntry{epoch=1, startOffset=0, endOffset=5600}]",
+    "master epoch entries is [EpochEntry{epoch=1, startOffset=0, endOffset=5000}, EpochEntry{epoch=4, startOffset=5000, "
+    "endOffset=5900}]",
+    "AutoSwitchHAClient - truncate dirty files to 5000",
+]
+QUEUES = "maxPhyOffsetOfConsumeQueue(5600) >= processOffset({}), truncate dirty logic files"
+SLAVE = "AutoSwitchHAClient - " + QUEUES.format(5000)
+ALONE = "Error happen when change SyncStateSet, broker:harness, newSyncStateSet:[{}], syncStateSetEpoch:3"
+OTHER = "Change ha to master success, newMasterEpoch:4, startOffset:5000"
+AGAIN = "Change ha to master success, last role is master, newMasterEpoch:4, startOffset:5000"
+
+
+@pytest.mark.parametrize(
+    ("name", "logs", "bears"),
+    [
+        ("cut-at-a-missed-epoch", {"n1": CUT, "n2": [OTHER]}, False),
+        ("cut-at-a-missed-epoch", {"n1": CUT, "n2": [AGAIN]}, True),
+        ("cut-at-a-missed-epoch", {"n1": CUT[:2], "n2": [AGAIN, *CUT[2:]]}, False),
+        ("queues-cut-at-restart", {"n1": ["dledger " + QUEUES.format(5600)]}, False),
+        ("queues-cut-at-restart", {"n1": ["dledger " + QUEUES.format(5000)]}, True),
+        ("acknowledges-alone", {"n1": [SLAVE]}, False),
+        ("acknowledges-alone", {"n1": [SLAVE, ALONE.format(1)]}, True),
+        ("acknowledges-alone", {"n1": [SLAVE, ALONE.format("1, 2")]}, False),
+        ("acknowledges-alone", {"n1": [SLAVE], "n2": [ALONE.format(2)]}, False),
+    ],
+    ids=["a tail that nobody confirmed", "its master was elected again", "another node is cut", "equal ends",
+         "an earlier end", "a deposed master", "the only one in its set", "one of two in its set", "on another node"],
+)  # fmt: skip
+def test_marks_of_brokers_and_lines_of_healthy_ones(
+    tmp_path: Path, name: str, logs: dict[str, list[str]], bears: bool
+) -> None:
+    dated = {node: [f"2026-11-28 03:00:10.000 {line}" for line in lines] for node, lines in logs.items()}
+    record = {"system": "rocketmq-ha", "workload": "queue-log", "started": "2026-11-28T03:00:00+00:00", "logs": dated}
+    extract = written(tmp_path, record)
+    assert extract.defects[name].explains(Violation("queues", "lost-message"), extract.recording, (), ()) == bears
