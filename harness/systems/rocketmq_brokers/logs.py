@@ -3,7 +3,9 @@
 A slave of the HA system copies the master's bytes, and DLedger's entries are the same on every node.  So the files are
 equal up to the smallest end that the compared replicas reported last.  In the HA system, only brokers with the
 master's epoch are compared: any other may still have a tail that it must cut.  On DLedger, the ends are committed.
-Nodes on which a fault damaged files are left out.
+Nodes whose files a fault damaged, or whose unsynced writes it lost, are left out: brokers sync in the background.
+
+A replica is compared with the leader, and a finding names the replica alone.  Without a leader, it names both.
 """
 
 from __future__ import annotations
@@ -27,6 +29,8 @@ MEANS: Final = "two replicas have different bytes at one position of the commit 
 #: At most this many bytes of each log are compared: far more than a run writes.
 MOST: Final = 256 << 20
 _ASKED: Final = "the commit logs of all replicas are the same, byte by byte, up to the smallest end"
+#: How the names of the faults begin that damage files or lose writes.
+_DAMAGE: Final = ("file-", "crash-", "disk-error")
 _FILE: Final = re.compile(rf"{STORE}/(?:commitlog|dledger-[^/]+/data)/(\d{{20}})")
 
 
@@ -49,23 +53,31 @@ def _with_masters_epoch(last: Mapping[str, Probe]) -> dict[str, int]:
 
 
 def _compared(evidence: Evidence, ends_of: Callable[[Mapping[str, Probe]], Mapping[str, int]]) -> Check:
-    damaged = {node for one in evidence.receipts if one.fault.startswith("file-") for node in one.nodes}
+    damaged = {node for one in evidence.receipts if one.fault.startswith(_DAMAGE) for node in one.nodes}
     compared = {*evidence.recovered} - damaged
     last = {probe.node: probe for probe in evidence.probes if probe.answered and probe.node in compared}
     ends = ends_of(last)
     limit = min([MOST, *ends.values()])
     packed = {node: evidence.files / node / "store.tar.gz" for node in ends} if evidence.files is not None else {}
     read = {node: text for node, path in packed.items() if (text := log_in(path, limit)) is not None}
-    if len(read) < 2:
-        why = "fewer than two replicas have caught up and left their logs"
-        return Check(NAME, "check", "valid", _ASKED, why, (Skipped(check=NAME, why=why),))
-    first, *others = read
-    for node in others:
+    missing = [node for node in evidence.nodes if node not in read]
+    left_out = f"; {and_listed(missing)} not compared" if missing else ""
+    if len(read) < 2 or limit <= 0:
+        few = "fewer than two replicas have caught up and left their logs"
+        why = few if len(read) < 2 else "a replica reported an empty log"
+        return Check(NAME, "check", "valid", _ASKED, why + left_out, (Skipped(check=NAME, why=why),))
+    leaders = [node for node in read if last[node].role == "leader"]
+    one_leads = len(leaders) == 1
+    first = leaders[0] if one_leads else next(iter(read))
+    wrong, findings = [], []
+    for node in read:
         if (place := differs_at(read[first], read[node])) is not None:
-            seen = f"{first} and {node} have different bytes at {place} of {limit}"
-            found = Finding(check=NAME, kind=KIND, nodes=(first, node))
-            return Check(NAME, "check", "invalid", _ASKED, seen, (found,), words={KIND: MEANS})
-    return Check(NAME, "check", "valid", _ASKED, f"the same {limit} bytes on {and_listed(list(read))}")
+            wrong.append(f"{first} and {node} have different bytes at {place} of {limit}")
+            findings.append(Finding(check=NAME, kind=KIND, nodes=(node,) if one_leads else (first, node)))
+    if findings:
+        seen = "; ".join(wrong) + left_out
+        return Check(NAME, "check", "invalid", _ASKED, seen, tuple(findings), words={KIND: MEANS})
+    return Check(NAME, "check", "valid", _ASKED, f"the same {limit} bytes on {and_listed(list(read))}{left_out}")
 
 
 def log_in(path: Path, limit: int) -> bytes | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
@@ -30,7 +31,8 @@ STARTS: Final = "epoch_starts"
 #: Prefix of a slave's name in the figure of a master for the end of the log that this slave has acknowledged.
 ACKNOWLEDGED: Final = "acknowledged_by_"
 #: Figures of a controller that leads: the brokers in sync as ``1 2 3``, how many of them are slaves, the epoch of that
-#: set, the number and the node of the master, and its epoch.
+#: set, the number and the node of the master, and its epoch.  Up to 5.1.0, brokers have no numbers there, and the names
+#: of their nodes stand for them.
 SET: Final = "set"
 SET_SLAVES: Final = "set_slaves"
 SET_EPOCH: Final = "set_epoch"
@@ -39,6 +41,8 @@ MASTER_NODE: Final = "master_node"
 MASTER_EPOCH: Final = "master_epoch"
 #: The newest epochs of a broker that fit into a figure.
 _EPOCHS: Final = 8
+#: The set and its epoch in the answer of a controller up to 5.1.0, which knows brokers by their addresses.
+_ADDRESSES: Final = re.compile(rb'"syncStateSet":\[((?:"[^"]*",?)+)\],"syncStateSetEpoch":(\d+)')
 
 
 class DLedgerProber:
@@ -143,8 +147,13 @@ def of_controller(answer: Answer, names: Mapping[str, str]) -> dict[str, Any]:
     """
     if answer.code != OK:
         return {}
-    master, master_epoch, members, epoch = state_in(answer)
     node = names.get(answer.ext.get("masterAddress", "").rpartition(":")[0])
+    if (told := _ADDRESSES.search(answer.body)) is not None:
+        addresses = re.findall(r'"([^"]*):\d+"', told[1].decode())
+        members = sorted(names.get(one, one) for one in addresses)
+        master, master_epoch, epoch = node, int(answer.ext["masterEpoch"]), int(told[2])
+    else:
+        master, master_epoch, members, epoch = state_in(answer)
     return {SET: " ".join(map(str, members)), SET_SLAVES: len(members) - 1, SET_EPOCH: epoch, MASTER: master,
             MASTER_NODE: node, MASTER_EPOCH: master_epoch}  # fmt: skip
 

@@ -7,6 +7,8 @@
   time did not have it afterwards.  This is judged only with a single controller, because a controller that was deposed
   may report an old set.
 
+What a controller reports of sets and masters counts when it reports the same twice in a row.
+
 How long the master and the controller disagreed about the size of the set is reported, and promised by nobody.
 """
 
@@ -95,13 +97,26 @@ def _states(probes: Sequence[Probe]) -> list[Probe]:
     return [one for one in probes if SET in one.own]
 
 
+def _repeated(probes: Sequence[Probe]) -> Iterator[Probe]:
+    """Yield each report of a controller that says the same as the report before it on the same node.
+
+    A controller reads set, master and epochs one after another, so a single report may mix two states.
+    """
+    before: dict[str, Probe] = {}
+    for one in probes:
+        known = before.get(one.node)
+        if known is not None and SET in known.own and SET in one.own and _state(known) == _state(one):
+            yield one
+        before[one.node] = one
+
+
 def two_states(probes: Sequence[Probe]) -> Iterator[_Wrong]:
     """Yield each epoch of a set, and of a master, with which two different ones were reported.
 
     Without a master, a controller keeps the epoch of the last one.
     """
     first: dict[tuple[str, object], tuple[object, str]] = {}
-    for one in _states(probes):
+    for one in _repeated(probes):
         for what, epoch in ((SET, SET_EPOCH), (MASTER, MASTER_EPOCH)):
             if (shown := one.own.get(what)) is None or epoch not in one.own:
                 continue
@@ -113,9 +128,9 @@ def two_states(probes: Sequence[Probe]) -> Iterator[_Wrong]:
 
 
 def outside(probes: Sequence[Probe]) -> Iterator[_Wrong]:
-    """Yield the first report of a master that is not in its set."""
-    for one in _states(probes):
-        if MASTER in one.own and str(one.own[MASTER]) not in str(one.own[SET]).split():
+    """Yield the first repeated report of a master that is not in its set."""
+    for one in _repeated(probes):
+        if one.own.get(MASTER) is not None and str(one.own[MASTER]) not in str(one.own[SET]).split():
             yield f"master {one.own[MASTER]} is not in the set {one.own[SET]}", (one.node,), one.time
             return
 
@@ -129,7 +144,8 @@ def lacking(evidence: Evidence, probes: Sequence[Probe]) -> Iterator[_Wrong]:
     if not evidence.setup.options["all_ack"] or evidence.setup.options["controllers"] != "one":
         return
     positions = _positions(evidence.operations)
-    node_of = {str(one.own[NUMBER]): one.node for one in probes if one.own.get(NUMBER)}
+    node_of = {one.node: one.node for one in probes}
+    node_of |= {str(one.own[NUMBER]): one.node for one in probes if one.own.get(NUMBER)}
     states = _states(probes)
     for (members, _, master, _, led), same in groupby(states, key=_state):
         reports = list(same)

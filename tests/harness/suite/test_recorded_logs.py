@@ -146,8 +146,7 @@ def test_a_mark_of_one_ledger_explains_no_other(extract: Extract) -> None:
 
 CUT = [
     "local epoch entries is [EpochEntry{epoch=1, startOffset=0, endOffset=5600}]",
-    "master epoch entries is [EpochEntry{epoch=1, startOffset=0, endOffset=5000}, EpochEntry{epoch=4, startOffset=5000, "
-    "endOffset=5900}]",
+    "master epoch entries is [EpochEntry{epoch=1, startOffset=0, endOffset=5000}, EpochEntry{epoch=4, startOffset=5000",
     "AutoSwitchHAClient - truncate dirty files to 5000",
 ]
 QUEUES = "maxPhyOffsetOfConsumeQueue(5600) >= processOffset({}), truncate dirty logic files"

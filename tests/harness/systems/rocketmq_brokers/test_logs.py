@@ -17,6 +17,7 @@ from harness.systems.api import Evidence
 from harness.systems.rocketmq_brokers.logs import differs_at, log_in, logs_of_ha, logs_on_dledger
 from harness.systems.rocketmq_brokers.probes import END, EPOCH
 from history import Check, Probe, Receipt
+from history.records.finding import Skipped
 
 Judge = Callable[..., Check]
 PLACES = {logs_of_ha: "store/commitlog", logs_on_dledger: "store/dledger-n1/data"}
@@ -42,9 +43,9 @@ def judged(judge: Any, tmp_path: Path, logs: Mapping[str, Sequence[bytes]], *pro
     for node, parts in logs.items():
         files = {f"{PLACES[judge]}/{8 * place:020}": part for place, part in enumerate(parts)}
         packed(tmp_path / node / "store.tar.gz", files)
-    whole: dict[str, Any] = {"receipts": (), "recovered": ("n1", "n2"), **more}
+    whole: dict[str, Any] = {"nodes": ("n1", "n2"), "receipts": (), "recovered": ("n1", "n2"), **more}
     check: Check = judge(
-        Evidence(setup=Setup(version="1"), nodes=("n1", "n2"), operations=(), probes=probes, moments={}, files=tmp_path,
+        Evidence(setup=Setup(version="1"), operations=(), probes=probes, moments={}, files=tmp_path,
                  **whole)
     )  # fmt: skip
     return check
@@ -63,7 +64,7 @@ def test_equal_logs_and_logs_that_differ(judge: Judge, tmp_path: Path) -> None:
     bad = judged(judge, tmp_path, DIFFER, FIRST, SECOND)
     assert (bad.verdict, [(one.kind, one.nodes) for one in bad.findings]) == (
         "invalid",
-        [("logs-differ", ("n1", "n2"))],
+        [("logs-differ", ("n2",))],
     )
     assert "bytes at 9 of 10" in bad.seen
 
@@ -74,10 +75,43 @@ def test_equal_logs_and_logs_that_differ(judge: Judge, tmp_path: Path) -> None:
     [
         {"recovered": ("n1",)},
         {"receipts": (Receipt(0, "file-bitflip", "installed", 0, ("n2",), witness={"damaged": {}}),)},
+        {"receipts": (Receipt(0, "crash-random-nodes", "installed", 0, ("n2",), witness={"cut": 1}),)},
     ],
 )
 def test_logs_that_may_differ(judge: Judge, tmp_path: Path, more: dict[str, Any]) -> None:
-    assert judged(judge, tmp_path, DIFFER, FIRST, SECOND, **more).verdict == "valid"
+    check = judged(judge, tmp_path, DIFFER, FIRST, SECOND, **more)
+    assert check.verdict == "valid"
+    assert all(isinstance(one, Skipped) for one in check.findings)
+    assert "n2" in check.seen
+
+
+@BOTH
+def test_a_process_that_was_killed_keeps_its_log(judge: Judge, tmp_path: Path) -> None:
+    killed = Receipt(0, "kill-all", "installed", 0, ("n1", "n2"), witness={"died": 2})
+    assert judged(judge, tmp_path, DIFFER, FIRST, SECOND, receipts=(killed,)).verdict == "invalid"
+
+
+@BOTH
+def test_an_empty_log_says_nothing(judge: Judge, tmp_path: Path) -> None:
+    (skipped,) = judged(judge, tmp_path, SAME, FIRST, probe("n2", 0)).findings
+    assert isinstance(skipped, Skipped)
+    assert judged(judge, tmp_path, SAME, FIRST, probe("n2", 1)).findings == ()
+
+
+@BOTH
+def test_each_replica_is_compared_with_the_leader(judge: Judge, tmp_path: Path) -> None:
+    """The leader is the last one here, and the two others differ from it at different places."""
+    logs = {"n1": [b"X1234567"], "n2": [b"01234567"], "n3": [b"0123456X"], "n4": [b"01234567"]}
+    others = [probe(node, 8) for node in ("n1", "n2", "n3")]
+    every = {"nodes": tuple(logs), "recovered": tuple(logs)}
+    check = judged(judge, tmp_path, logs, *others, probe("n4", 8, leads=True), **every)
+    assert [one.nodes for one in check.findings] == [("n1",), ("n3",)]
+
+
+def test_without_a_leader_both_replicas_are_named(tmp_path: Path) -> None:
+    for one, other in [(probe("n1", 12), SECOND), (FIRST, probe("n2", 10, leads=True))]:
+        (found,) = judged(logs_on_dledger, tmp_path, DIFFER, one, other).findings
+        assert found.nodes == ("n1", "n2")
 
 
 @BOTH

@@ -68,6 +68,17 @@ def test_a_controller_that_leads_and_one_that_does_not() -> None:
         of_controller(Answer(0, "", ext, b"", 1), NAMES)
 
 
+def test_a_controller_that_knows_brokers_by_their_addresses() -> None:
+    ext = {"masterAddress": "10.0.0.3:10911", "masterEpoch": "4", "brokerId": "-1"}
+    body = b'{"syncStateSet":["10.0.0.3:10911","10.0.0.2:10911"],"syncStateSetEpoch":9}'
+    figures = {"set": "n2 n3", "set_slaves": 1, "set_epoch": 9, "master_epoch": 4}
+    assert of_controller(Answer(0, "", ext, body, 1), NAMES) == {**figures, "set_master": "n3", "master_node": "n3"}
+    nobody = Answer(0, "", {**ext, "masterAddress": ""}, body, 1)
+    assert of_controller(nobody, NAMES) == {**figures, "set_master": None, "master_node": None}
+    elsewhere = Answer(0, "", ext, body.replace(b"10.0.0.2", b"10.9.9.9"), 1)
+    assert of_controller(elsewhere, NAMES)["set"] == "10.9.9.9 n3"
+
+
 @pytest.mark.parametrize(
     ("metadata", "table"),
     [({"code": 404}, {"table": {}}), ({"code": 200}, {}), ({"code": 200}, {"table": {}}), ([], {})],

@@ -32,6 +32,10 @@ def broker(at: float, node: str, end: int = 90, starts: str = "1:0", **own: Any)
     return Probe(round(at * S), node, role="leader" if leads else "follower", own={**figures, **own})
 
 
+def twice(at: float, node: str, **own: Any) -> list[Probe]:
+    return [broker(at, node, **own), broker(at + 0.5, node, **own)]
+
+
 def state(members: str = "1 2 3", set_epoch: int = 7, master: int | None = 1, master_epoch: int = 1) -> dict[str, Any]:
     known = {"set_master": master, "master_epoch": master_epoch, "master_node": f"n{master}"} if master else {}
     return {"set": members, "set_slaves": len(members.split()) - 1, "set_epoch": set_epoch, **known}
@@ -64,12 +68,20 @@ def kinds(check: Check) -> set[str]:
         ("", [broker(0, "n1", **state("1 2", 8)), broker(1, "n2", **state())]),
         ("", [broker(0, "n1", **state()), broker(1, "n2", **state("1 2", 8, None)),
               broker(2, "n2", **state("2", 9, 2, 2))]),
-        ("two-states-of-one-epoch", [broker(0, "n1", **state()), broker(2, "n2", **state("1 2"))]),
-        ("two-states-of-one-epoch", [broker(0, "n1", **state()), broker(2, "n2", **state("1 2", 8, 2))]),
-        ("master-outside-set", [broker(0, "n1", **state("2 3"))]),
+        ("two-states-of-one-epoch", [*twice(0, "n1", **state()), *twice(2, "n2", **state("1 2"))]),
+        ("two-states-of-one-epoch", [*twice(0, "n1", **state()), *twice(2, "n1", **state("1 2", 8, 2))]),
+        ("master-outside-set", twice(0, "n1", **state("2 3"))),
+        ("master-outside-set", twice(0, "n1", **state("n2 n3") | {"set_master": "n1"})),
+        ("", twice(0, "n1", **state("n1 n3") | {"set_master": "n1"})),
+        ("", [*twice(0, "n1", **state(set_epoch=7)), broker(2, "n1", **state(set_epoch=8)),
+              *twice(3, "n1", **state("1 2", 8))]),
+        ("", [*twice(0, "n1", **state()), broker(2, "n1", **state("2", 8, 1, 2)),
+              *twice(3, "n1", **state("2", 8, 2, 2))]),
+        ("", [broker(0, "n1", **state("2 3")), broker(1, "n2", **state("2 3"))]),
     ],
     ids=["a slave gets an epoch", "two starts", "a start moves", "a set shrinks", "an old set", "an election",
-         "two sets", "two masters", "a master outside"],
+         "two sets", "two masters", "a master outside", "a master outside, by name", "a master inside, by name",
+         "a set that was read before its epoch", "a master that was read before its epoch and set", "on two nodes"],
 )  # fmt: skip
 def test_epochs_and_sets(kind: str, probes: list[Probe]) -> None:
     assert kinds(judged(probes)) == ({kind} if kind else set())
@@ -123,6 +135,13 @@ LACKS = slave((1.5, 40), (3.5, 40), (4.5, 50))
 )  # fmt: skip
 def test_a_broker_of_the_set_has_what_was_acknowledged(probes: list[Probe], lacks: bool) -> None:
     assert kinds(judged(probes, [SENT, READ])) == ({"acknowledged-without-member"} if lacks else set())
+
+
+@pytest.mark.parametrize(("members", "lacks"), [("n1 n2 n3", True), ("n1 n2", False)])
+def test_a_set_may_consist_of_names(members: str, lacks: bool) -> None:
+    named = {**state(members), "set_master": "n1"}
+    states = [broker(at, "n1", 60, in_sync_slaves=2, **named) for at in (1, 4, 5, 6)]
+    assert kinds(judged([*states, *LACKS], [SENT, READ])) == ({"acknowledged-without-member"} if lacks else set())
 
 
 def test_only_all_ack_promises_that_and_only_a_single_controller_shows_it() -> None:
