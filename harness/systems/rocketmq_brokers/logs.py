@@ -53,7 +53,8 @@ def _with_masters_epoch(last: Mapping[str, Probe]) -> dict[str, int]:
 
 
 def _compared(evidence: Evidence, ends_of: Callable[[Mapping[str, Probe]], Mapping[str, int]]) -> Check:
-    damaged = {node for one in evidence.receipts if one.fault.startswith(_DAMAGE) for node in one.nodes}
+    struck = [one for one in evidence.receipts if one.state != "skipped" and one.fault.startswith(_DAMAGE)]
+    damaged = {node for one in struck for node in one.nodes}
     compared = {*evidence.recovered} - damaged
     last = {probe.node: probe for probe in evidence.probes if probe.answered and probe.node in compared}
     ends = ends_of(last)

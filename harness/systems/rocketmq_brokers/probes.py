@@ -151,7 +151,7 @@ def of_controller(answer: Answer, names: Mapping[str, str]) -> dict[str, Any]:
     if (told := _ADDRESSES.search(answer.body)) is not None:
         addresses = re.findall(r'"([^"]*):\d+"', told[1].decode())
         members = sorted(names.get(one, one) for one in addresses)
-        master, master_epoch, epoch = node, int(answer.ext["masterEpoch"]), int(told[2])
+        master, master_epoch, epoch = node, int(answer.ext.get("masterEpoch", "")), int(told[2])
     else:
         master, master_epoch, members, epoch = state_in(answer)
     return {SET: " ".join(map(str, members)), SET_SLAVES: len(members) - 1, SET_EPOCH: epoch, MASTER: master,

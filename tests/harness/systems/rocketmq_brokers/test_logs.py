@@ -86,9 +86,16 @@ def test_logs_that_may_differ(judge: Judge, tmp_path: Path, more: dict[str, Any]
 
 
 @BOTH
-def test_a_process_that_was_killed_keeps_its_log(judge: Judge, tmp_path: Path) -> None:
-    killed = Receipt(0, "kill-all", "installed", 0, ("n1", "n2"), witness={"died": 2})
-    assert judged(judge, tmp_path, DIFFER, FIRST, SECOND, receipts=(killed,)).verdict == "invalid"
+@pytest.mark.parametrize(
+    "harmless",
+    [
+        Receipt(0, "kill-all", "installed", 0, ("n1", "n2"), witness={"died": 2}),
+        Receipt(0, "crash-all", "skipped", 0, ("n1", "n2"), reason="no time"),
+    ],
+    ids=["a killed process keeps its log", "skipped"],
+)
+def test_faults_after_which_logs_must_be_equal(judge: Judge, tmp_path: Path, harmless: Receipt) -> None:
+    assert judged(judge, tmp_path, DIFFER, FIRST, SECOND, receipts=(harmless,)).verdict == "invalid"
 
 
 @BOTH

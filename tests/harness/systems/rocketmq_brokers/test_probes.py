@@ -75,6 +75,8 @@ def test_a_controller_that_knows_brokers_by_their_addresses() -> None:
     assert of_controller(Answer(0, "", ext, body, 1), NAMES) == {**figures, "set_master": "n3", "master_node": "n3"}
     nobody = Answer(0, "", {**ext, "masterAddress": ""}, body, 1)
     assert of_controller(nobody, NAMES) == {**figures, "set_master": None, "master_node": None}
+    with pytest.raises(ValueError, match="int"):
+        of_controller(Answer(0, "", {}, body, 1), NAMES)
     elsewhere = Answer(0, "", ext, body.replace(b"10.0.0.2", b"10.9.9.9"), 1)
     assert of_controller(elsewhere, NAMES)["set"] == "10.9.9.9 n3"
 
