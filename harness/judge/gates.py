@@ -398,7 +398,10 @@ def _faults(recorded: Recorded) -> Check:
     # "all" stands for the faults whose turn came; how many those are depends on the time limit.
     named = [name for name in fault_names(recorded.plan.nemesis) if name != "all"]
     states = {name: Counter[str]() for name in named}
-    reasons = {receipt.fault: receipt.reason for receipt in recorded.receipts if receipt.state != "installed"}
+    reasons: dict[str, dict[str, None]] = {}
+    for receipt in recorded.receipts:
+        if receipt.state != "installed" and receipt.reason:
+            reasons.setdefault(receipt.fault, {})[receipt.reason] = None
     phase, unfelt = main_phase(recorded), went_on(recorded)
     for receipt in recorded.receipts:
         late = receipt.state == "installed" and phase is not None and (receipt.stood or 0) > phase[1]
@@ -409,8 +412,8 @@ def _faults(recorded: Recorded) -> Check:
     seen = "; ".join(
         f"{name}: "
         + (", ".join(f"{n} {state}" for state, n in sorted(c.items())) or "never tried")
-        + (", at least 1 must be installed" if name in bare else "")
-        + (f" ({reasons[name]})" if name in bare and reasons.get(name) else "")
+        + (", at least 1 required" if name in bare else "")
+        + (f" ({'; '.join(reasons[name])})" if name in bare and name in reasons else "")
         for name, c in states.items()
     )
     if not seen and not recorded.plan.nemesis:

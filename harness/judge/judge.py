@@ -139,7 +139,7 @@ def linearizability(keys: Sequence[KeyVerdict], recorded: int, when: ViolationTi
     bad = [str(key.key) for key in keys if key.verdict == "invalid"]
     lost = [f"{key.key}: {key.reason}" for key in keys if key.verdict == "unknown"]
     failed = counted(recorded - checked, "failed operation")
-    left_out = f" ({failed}, certain to have had no effect, left out)" if recorded > checked else ""
+    left_out = f" (left out: {failed}, which certainly had no effect)" if recorded > checked else ""
     seen = f"{counted(max(checked, recorded), 'operation')} on {counted(len(keys), 'key')}{left_out}"
     # No operation counted, so any order fits, which proves nothing.
     if not checked and verdict == "valid":
@@ -183,7 +183,8 @@ def isolation(
         seen += unread
         seen += "" if transactions.exact else "; not every violation of this level can be seen in what was read"
     wrong = contradictions_of_keys("isolation", ((key.key, key.kinds, key.more) for key in keys if key.kinds))
-    asked = f"the transactions keep the isolation level {transactions.level}"
+    level = transactions.level
+    asked = f"transactions are {level}" if level.endswith("serializable") else f"transactions keep the level {level}"
     return Check("isolation", "check", verdict, asked, seen, (*wrong, *([when] if when else [])))
 
 

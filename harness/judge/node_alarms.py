@@ -26,7 +26,7 @@ from nemesis.faults.registry import may_end_processes
 _COUNTS: Final = (
     ("unapplied_oks", "acknowledgement", "of entries that were never applied there"),
     ("apply_errors", "batch", "in which applying failed"),
-    ("reapplied", "return", "to entries that had been applied before"),
+    ("reapplied", "return", "to entries already applied"),
 )
 _ASKED: Final = "nothing in the nodes' logs and answers that is a violation by itself"
 

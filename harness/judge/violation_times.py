@@ -45,4 +45,4 @@ def _stood(receipt: Receipt, sighting: Sighting) -> bool:
 
 def describe(found: ViolationTimes | None) -> str:
     """Say when the violations were seen (see :func:`violation_times_text`); empty if there is none."""
-    return violation_times_text(found, "no fault") if found else ""
+    return violation_times_text(found) if found else ""

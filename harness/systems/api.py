@@ -352,7 +352,7 @@ COUNTS: Final[Mapping[str, str]] = {
     "count.snapshots_loaded": "snapshots that it has installed from another node",
     "count.unapplied_oks": "acknowledgements of entries that were never applied there: a note",
     "count.apply_errors": "batches in which applying failed: a note",
-    "count.reapplied": "returns to entries that had been applied before: a note",
+    "count.reapplied": "returns to entries already applied: a note",
     "count.undecodable": "committed entries that it could not read: a violation, except after damage by our faults",
 }
 

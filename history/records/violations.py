@@ -266,8 +266,9 @@ def headlines_of(results: Mapping[str, Any], plan: Mapping[str, Any]) -> list[st
     listed = [str(one) for one in found] if isinstance(found, list | tuple) else []
     if not listed or not (bug := plan.get("planted_bug")):
         return listed
-    became = "found, as intended" if planted_bug_outcome(plan, results) == "found" else "not found"
-    return [f"The planted bug {bug} was {became}.", *listed]
+    if planted_bug_outcome(plan, results) == "found":
+        return [f"The harness detected the planted bug {bug}, as intended.", *listed]
+    return [f"The planted bug {bug} was not found.", *listed]
 
 
 def shown_verdict(verdict: str, planted_bug: str) -> str:
@@ -293,4 +294,6 @@ def verdict_words(verdict: str, plan: Mapping[str, Any], results: Mapping[str, A
         return verdict
     if planted_bug == "missed":
         return f"{shown_verdict(verdict, planted_bug)}: the planted bug was not found"
-    return f"{verdict}, {MORE_FOUND if beside_planted_bug(plan, results) else AS_INTENDED}"
+    if beside_planted_bug(plan, results):
+        return f"{verdict}: the planted bug, and another violation"
+    return f"{verdict}, {AS_INTENDED}"

@@ -167,7 +167,7 @@ def _stopped(run: Run, found: list[NodeTimeline], windows: list[FaultWindow]) ->
 def violation_times_of(run: Run) -> str:
     """Say when the violations were seen, by phase and by standing faults; empty if they were not counted."""
     times = found_in(run.results, ViolationTimes)
-    return violation_times_text(times, "no installed fault") if times and times.counted else ""
+    return violation_times_text(times) if times and times.counted else ""
 
 
 def violation_count(run: Run) -> int:

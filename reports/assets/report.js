@@ -293,9 +293,9 @@ iolation",()=>stepViolation(-1)),on("b-next-hit",()=>stepHit(1)),on("b-prev-hit"
 getElementById("f-search").addEventListener("keydown",event=>{event.key==="Enter"&&(event.preventDefault(),search(event.shiftKey?-1:1))})}function wireButtons(){
 for(let id of["b-keys","b-close-keys"])document.getElementById(id).addEventListener("click",showKeys);for(let button2 of document.querySelectorAll(".copy"))button2.
 addEventListener("click",async()=>{let text=button2.parentElement.querySelector("code").textContent;try{await navigator.clipboard.writeText(text),button2.textContent=
-"Copied"}catch{getSelection().selectAllChildren(button2.parentElement.querySelector("code"))}});for(let button2 of document.querySelectorAll("button.go"))button2.
-addEventListener("click",()=>go(button2));for(let row of document.querySelectorAll(".faults tbody tr"))row.addEventListener("click",event=>{!event.target.closest(
-"button, a, summary, details")&&!String(getSelection())&&row.querySelector("button.go").click()})}function go(button2){let{from,to,violation,chart,index}=button2.
+"Copied"}catch{getSelection().selectAllChildren(button2.parentElement.querySelector("code"))}});for(let button2 of document.querySelectorAll(".go"))button2.addEventListener(
+"click",event=>{event.preventDefault(),go(button2)});for(let row of document.querySelectorAll(".faults tbody tr"))row.addEventListener("click",event=>{!event.target.
+closest("button, a, summary, details")&&!String(getSelection())&&row.querySelector("button.go").click()})}function go(button2){let{from,to,violation,chart,index}=button2.
 dataset,kind=document.getElementById("progress-kind");if(violation!==void 0&&Timeline.data){showViolation(Number(violation));return}View.set(Number(from),Number(
 to)),index&&kind&&(kind.value=index,kind.dispatchEvent(new Event("input")));let shown=chart&&document.getElementById(chart);(shown&&!shown.hidden?shown:document.
 getElementById("charts")).scrollIntoView()}function showKeys(){let keys=document.getElementById("keys");keys.open?keys.close():keys.showModal()}var Keys={n:()=>step(
@@ -353,23 +353,24 @@ x,y+FAULT_ROW/2)}}var CAPTION=18,RATE=64,LEADERS=20,LACKING=68,LABEL=13,AXIS=22,
 return(event.clientX-box.left-GUTTER)/(box.width-GUTTER-MARGIN)*data.end};canvas.addEventListener("pointermove",event=>{let seconds=secondsAt(event),inside=seconds>=
 0&&seconds<=data.end;Timeline.data&&showCard(inside?describeMoment(data,seconds):null,event.clientX,event.clientY)}),canvas.addEventListener("pointerleave",hideCard),
 canvas.addEventListener("click",event=>{hideCard(),View.set(secondsAt(event)-ROOM,secondsAt(event)+ROOM),document.getElementById("timeline").scrollIntoView()}),
-View.listeners.push(draw),draw()}function lackingOf(data){let kinds=[["acknowledged elements that the reads of each node lack",data.lacking],["entries committed\
- that each node lacks",data.progress?.lag.map(row=>[data.progress.time,row])]],[name,rows]=kinds.find(([,rows2])=>rows2?.some(([,values])=>values.some(v=>v!==null)))??
-[];return rows?{name,rows,most:rows.reduce((most,[,values])=>Math.max(most,highest(values)),0)}:null}var highest=values=>values.reduce((most,v)=>Math.max(most,v??
-0),0);function valueAt([times,values],seconds){let found=null;for(let i=0;i<times.length&&times[i]<=seconds;i++)values[i]!==null&&(found=values[i]);return found}
-function describeMoment(data,seconds){let{rates}=data,bin=rates?Math.min(Math.floor(seconds/rates.width),rates.time.length-1):-1,led=leaderAt(data,seconds),faults=data.
-faults.filter(f=>f.state==="installed"&&f.start<=seconds&&seconds<=f.end),lacking=lackingOf(data),behind=(lacking?.rows??[]).map((row,i)=>[data.nodes[i].name,valueAt(
-row,seconds)]).filter(([,value])=>value);return[["at",`${seconds.toFixed(1)} s`],...rates?OUTCOMES.map((name,row)=>[`${name}, per second`,figure(rates.rows[row][bin],
-0)]):[],...data.roles?[["leader",led?`${led.node}${termText(led.term)}`:"none"]]:[],...lacking?[["lacking",behind.map(([name,value])=>`${name} ${figure(value,0)}`).
-join(", ")||"none"]]:[],["fault",faults.map(f=>`#${f.id} ${f.fault}`).join(", ")||"none"]]}function drawOverview(data,host,canvas){let width=host.clientWidth,toX=scaleX(
-{left:GUTTER,right:width-MARGIN},0,data.end),moments=placeMoments(host,width,toX),faults=layFaults(data,canvas.getContext("2d"),width,width<NARROW?2*MOST_FAULT_ROWS:
-MOST_FAULT_ROWS),lacking=lackingOf(data),top=moments*MOMENT,panels=top+faults.length*FAULT_ROW+2,bottom=panels+(data.rates?CAPTION+RATE:0)+(data.led?.length?CAPTION+
-LEADERS:0)+(lacking?CAPTION+LACKING:0),area=prepareCanvas(canvas,bottom+AXIS+4),{context}=area;faults.forEach((row,place)=>{drawFaultRow(data,area,toX,row,top+place*
-FAULT_ROW)}),drawBands(context,data,toX,area.left,area.right,panels,bottom-panels),drawPhases(context,data,toX,area.left,area.right,panels,bottom-panels,1);let y=panels;
-data.rates&&(y=drawRates(data,area,toX,y)),data.led?.length&&(y=drawLeaders(data,area,toX,y)),lacking&&(y=drawLacking(data,lacking,area,toX,y)),drawAxis(area,toX,
-bottom,data.end),context.strokeStyle=Ink.mark;for(let mark2 of host.querySelectorAll(".moment")){let x=Math.round(toX(Number(mark2.dataset.at)))+.5;line2(context,
-x,mark2.offsetTop+mark2.offsetHeight,x,bottom)}}function line2(context,fromX,fromY,toX,toY){context.beginPath(),context.moveTo(fromX,fromY),context.lineTo(toX,toY),
-context.stroke()}function placeMoments(host,width,toX){let ends=[],marks=[...host.querySelectorAll(".moment")].sort((a,b)=>a.dataset.at-b.dataset.at);for(let mark2 of marks){
+View.listeners.push(draw),draw()}var leadersOf=data=>data.nodes.length>1?data.led??[]:[];function lackingOf(data){let kinds=[["acknowledged elements that the re\
+ads of each node lack",data.lacking],["entries committed that each node lacks",data.progress?.lag.map(row=>[data.progress.time,row])]],[name,rows]=kinds.find(([
+,rows2])=>rows2?.some(([,values])=>values.some(v=>v!==null)))??[];if(!rows)return null;let most=rows.reduce((most2,[,values])=>Math.max(most2,highest(values)),0);
+return data.nodes.length>1||most?{name,rows,most}:null}var highest=values=>values.reduce((most,v)=>Math.max(most,v??0),0);function valueAt([times,values],seconds){
+let found=null;for(let i=0;i<times.length&&times[i]<=seconds;i++)values[i]!==null&&(found=values[i]);return found}function describeMoment(data,seconds){let{rates}=data,
+bin=rates?Math.min(Math.floor(seconds/rates.width),rates.time.length-1):-1,led=leaderAt(data,seconds),faults=data.faults.filter(f=>f.state==="installed"&&f.start<=
+seconds&&seconds<=f.end),lacking=lackingOf(data),behind=(lacking?.rows??[]).map((row,i)=>[data.nodes[i].name,valueAt(row,seconds)]).filter(([,value])=>value);return[
+["at",`${seconds.toFixed(1)} s`],...rates?OUTCOMES.map((name,row)=>[`${name}, per second`,figure(rates.rows[row][bin],0)]):[],...data.roles?[["leader",led?`${led.
+node}${termText(led.term)}`:"none"]]:[],...lacking?[["lacking",behind.map(([name,value])=>`${name} ${figure(value,0)}`).join(", ")||"none"]]:[],["fault",faults.
+map(f=>`#${f.id} ${f.fault}`).join(", ")||"none"]]}function drawOverview(data,host,canvas){let width=host.clientWidth,toX=scaleX({left:GUTTER,right:width-MARGIN},
+0,data.end),moments=placeMoments(host,width,toX),faults=layFaults(data,canvas.getContext("2d"),width,width<NARROW?2*MOST_FAULT_ROWS:MOST_FAULT_ROWS),lacking=lackingOf(
+data),top=moments*MOMENT,panels=top+faults.length*FAULT_ROW+2,bottom=panels+(data.rates?CAPTION+RATE:0)+(leadersOf(data).length?CAPTION+LEADERS:0)+(lacking?CAPTION+
+LACKING:0),area=prepareCanvas(canvas,bottom+AXIS+4),{context}=area;faults.forEach((row,place)=>{drawFaultRow(data,area,toX,row,top+place*FAULT_ROW)}),drawBands(
+context,data,toX,area.left,area.right,panels,bottom-panels),drawPhases(context,data,toX,area.left,area.right,panels,bottom-panels,1);let y=panels;data.rates&&(y=
+drawRates(data,area,toX,y)),leadersOf(data).length&&(y=drawLeaders(data,area,toX,y)),lacking&&(y=drawLacking(data,lacking,area,toX,y)),drawAxis(area,toX,bottom,
+data.end),context.strokeStyle=Ink.mark;for(let mark2 of host.querySelectorAll(".moment")){let x=Math.round(toX(Number(mark2.dataset.at)))+.5;line2(context,x,mark2.
+offsetTop+mark2.offsetHeight,x,bottom)}}function line2(context,fromX,fromY,toX,toY){context.beginPath(),context.moveTo(fromX,fromY),context.lineTo(toX,toY),context.
+stroke()}function placeMoments(host,width,toX){let ends=[],marks=[...host.querySelectorAll(".moment")].sort((a,b)=>a.dataset.at-b.dataset.at);for(let mark2 of marks){
 let wide=mark2.offsetWidth,x=toX(Number(mark2.dataset.at)),left=x+wide<=width?x:Math.max(x-wide,0),row=ends.findIndex(end=>end<=left);row<0&&(row=ends.length),ends[row]=
 left+wide+4,Object.assign(mark2.style,{left:`${left}px`,top:`${row*MOMENT}px`})}return ends.length}function caption(area,text,y){let{context}=area;context.textAlign=
 "left",context.textBaseline="middle",context.strokeStyle=Ink.paper,context.lineWidth=3,context.fillStyle=Ink.quiet;let shown=clip(context,text,area.right-area.left);

@@ -61,12 +61,13 @@ def after_onset(drawn: Drawn, onset: float) -> str:
     """Say how clients fared before and since a moment (s), and how many leaders there were since then."""
     parts = []
     if (rates := rates_around(drawn, onset)) is not None:
-        to = "to the last at" if rates.ended else "until the load's last operation was begun at"
+        ran = f"the load ran from {rates.first:.1f} to {rates.until:.1f} s"
+        if rates.ended:
+            ran = f"the load began at {rates.first:.1f} s, the last success was at {rates.until:.1f} s"
         parts.append(
-            f"{rates.before:.1f} operations a second succeeded from the load's beginning at {rates.first:.1f} s to "
-            f"{onset:.1f} s, {rates.since:.1f} from then {to} {rates.until:.1f} s"
+            f"{rates.before:.1f} operations per second succeeded before {onset:.1f} s, {rates.since:.1f} after ({ran})"
         )
-    if any((one.role <= ROLES.index("follower")).any() for one in drawn.timelines):
+    if len(drawn.timelines) > 1 and any((one.role <= ROLES.index("follower")).any() for one in drawn.timelines):
         end = drawn.run.end / 1e9
         if end - onset >= SPOKEN_S:
             parts.append(_elected(drawn, onset, leader_at(drawn.timelines, end)))
@@ -132,12 +133,20 @@ def _acknowledged(unapplied: int) -> str:
 def _elected(drawn: Drawn, onset: float, leader: str | None) -> str:
     """Say how often leaders were elected since a moment, whether it was the same one, and who led at the end."""
     changes, before = leaders_since(drawn, onset), leader_at(drawn.timelines, math.nextafter(onset, 0))
-    ending = f"at the end {f'{leader} led' if leader else 'no node led'}"
+    ending = f"{leader or 'no node'} led at the end"
+    if not changes and leader and _led_throughout(drawn, leader, onset):
+        ending = f"{leader} led throughout"
     if len(changes) == 1 and changes[0] == (before or _last_leader(drawn, onset)):
-        return f"leader {changes[0]} was elected again since {onset:.1f} s, {ending}"
+        return f"{changes[0]} was elected again after {onset:.1f} s; {ending}"
     begun = ", ".join(f"{node} was first seen to lead at {at:.1f} s" for at, node in just_begun(drawn, onset))
-    new = f"{len(changes) or 'no'} new leader{'' if len(changes) == 1 else 's'} since {onset:.1f} s"
-    return f"{new}{f' ({begun})' if begun else ''}, {ending}"
+    new = f"{len(changes) or 'no'} leader change{'s' if len(changes) > 1 else ''} after {onset:.1f} s"
+    return f"{new}{f' ({begun})' if begun else ''}; {ending}"
+
+
+def _led_throughout(drawn: Drawn, leader: str, onset: float) -> bool:
+    """Return whether every probe of a node since a moment found it leading."""
+    roles = next(one.role[one.time >= onset] for one in drawn.timelines if one.node == leader)
+    return len(roles) > 0 and bool((roles == ROLES.index("leader")).all())
 
 
 def just_begun(drawn: Drawn, onset: float) -> list[tuple[float, str]]:

@@ -49,10 +49,7 @@ def meaning_of(run: Run) -> str:
         about = "; this says nothing about the system under test"
         if failed - checks_looking(run.plan):
             about = ", but checks that do not look for the bug also failed, which may be about the system under test"
-        return (
-            f"The planted bug {bug} was found, as intended: the harness can see it. The server misbehaved on "
-            f"purpose{about}."
-        )
+        return f"The harness detected the planted bug {bug}, as intended. The server misbehaved on purpose{about}."
     if run.verdict == "unknown":
         return f"The planted bug {bug} was not found, and this run proves nothing, not even that the harness is blind."
     looking = " nor ".join(sorted(checks_looking(run.plan) & {row["name"] for row in checks_of(run)}))

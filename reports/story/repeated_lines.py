@@ -33,7 +33,9 @@ def stuck_text(drawn: Drawn, nodes: Sequence[str]) -> str:
     line = stuck_at(drawn, nodes)
     if line is None:
         return ""
-    text = f"{_often(drawn, line)}: {one_line(undated(line.text), 200).rstrip('.')}"
+    lasted = line.last - line.seconds
+    rate = f", {line.times / lasted:,.0f} a second" if lasted > LASTING_S else ""
+    text = f"{_often(drawn, line)}{rate}: {one_line(undated(line.text), 200).rstrip('.')}"
     same = {_about(other, nodes) for other in _repeated(drawn) if _alike(other, line, nodes)} - {_about(line, nodes)}
     more = f" {line.node} logged the same of {and_listed(sorted(same))}." if same else ""
     return (text if text.endswith("…") else f"{text}.") + more
@@ -76,8 +78,8 @@ def _often(drawn: Drawn, line: LogLine) -> str:
     first, last, lasted = f"{line.seconds:.1f}", f"{line.last:.1f}", line.last - line.seconds
     span = f"at {first} s" if first == last else f"from {first} s to {last} s"
     if lasted > LASTING_S:
-        began = when(line.seconds, drawn.windows)
-        span = f"from {began}{'' if began == f'{first} s' else ','} to {last} s, {line.times / lasted:,.0f} a second"
+        began, _, under = when(line.seconds, drawn.windows).partition(", ")
+        span = f"from {began}{f' ({under})' if under else ''} to {last} s"
     return f"{line.node} logged {number(line.times)} times {span}"
 
 

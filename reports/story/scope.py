@@ -31,10 +31,10 @@ def scope_of(drawn: Drawn) -> Scope:
     stood = [window for window in drawn.windows if window.installed]
     times = Counter(window.fault for window in stood)
     faults = ", ".join(f"{fault} {count}" for fault, count in times.most_common())
-    share, rows = None, [("faults that stood", faults)]
+    share, rows = None, [("faults injected", faults)]
     if stood and len(run.operations) and not is_cut(run):
         share, under = _under_faults(drawn)
-        rows += [("operations under a fault", under), ("reads after each heal", _reads_after(drawn))]
+        rows += [("operations during faults", under), ("reads after each heal", _reads_after(drawn))]
     absent = Counter((window.fault, window.state) for window in drawn.windows if not window.installed)
     left_out = [f"{fault} ({state}: {count})" for (fault, state), count in absent.items()]
     left_out += [f"{row['name']} ({row['seen']})" for row in checks_of(run) if row["state"] == "skipped"]
@@ -45,19 +45,21 @@ def scope_of(drawn: Drawn) -> Scope:
         if isinstance(finding, Alarms)
         for note in finding.notes
     ]
-    rows += [("not tested", "; ".join(left_out)), ("alarms that prove nothing", "; ".join(notes))]
+    rows += [("not tested", "; ".join(left_out)), ("node warnings (not violations)", "; ".join(notes))]
     return Scope(_sentence(drawn, len(stood), share), tuple((title, text) for title, text in rows if text))
 
 
 def _sentence(drawn: Drawn, stood: int, share: float | None) -> str:
-    operations = counted(len(drawn.run.operations), "operation")
+    many = len(drawn.run.operations)
+    operations = f"{number(many)} operation{'' if many == 1 else 's'}"
     if not stood:
         tried = len(drawn.windows)
         several = f"none of the {tried} faults took effect" if tried > 1 else "the fault did not take effect"
         why = several if tried else "no fault was injected"
         return f"{why[:1].upper()}{why[1:]}: this shows only how the system behaves without faults, in {operations}."
-    which = f"{counted(stood, 'fault')} stood"
-    return f"No violation was found in {operations}; {which}{'' if share is None else f', over {share:.0%} of them'}."
+    which = f"{counted(stood, 'fault')} {'was' if stood == 1 else 'were'} active"
+    during = "" if share is None else f", during {share * 100:.0f} % of operations"
+    return f"No violation was found in {operations}; {which}{during}."
 
 
 def _under_faults(drawn: Drawn) -> tuple[float, str]:

@@ -127,7 +127,7 @@ def next_step(drawn: Drawn, worst: Break) -> Step:
     if worst.severity in ("no commits", "replica behind"):
         repeated = drawn.run.notes.attempt("repeated lines", lambda: repeated_text(drawn, worst.nodes), None)
         if repeated is not None:
-            return Step(here(f"Read what {repeated[0]}"), repeated[1])
+            return Step(here(f"Read the line that {repeated[0]}"), repeated[1])
     return _in_the_logs(drawn, worst, section)
 
 

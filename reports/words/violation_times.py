@@ -5,19 +5,22 @@ from __future__ import annotations
 from history.records.finding import ViolationTimes
 
 
-def violation_times_text(found: ViolationTimes, calm: str) -> str:
+def violation_times_text(found: ViolationTimes) -> str:
     """Say in which phases the violating answers came, and under which faults they became possible.
 
     These are two different questions, because an answer in the final phase may miss a value that was written under
-    a fault.  The text is like "answered in warm-up: 30, in main: 72; from the change that the answer contradicts to
-    the answer, 41 fell under #0 bridge, 61 under no fault". ``calm`` is the name for "no fault".
+    a fault.  The text is like "30 in the warm-up phase, 72 in the main phase; between the contradicted change and the
+    answer, #0 bridge was active for 41, no fault for 61".
     """
-    phases = [f"in {phase}: {count}" for phase, count in found.phases.items()]
+    phases = ", ".join(f"{count} in the {phase} phase" for phase, count in found.phases.items())
     faults = [(f"#{fault.id} {fault.fault}", fault.count) for fault in found.faults]
-    faults += [(calm, found.calm)] if found.calm else []
-    fell = ", ".join(f"{count}{'' if place else ' fell'} under {name}" for place, (name, count) in enumerate(faults))
-    several = ", some under several" if sum(count for _, count in faults) > found.counted else ""
+    faults += [("no fault", found.calm)] if found.calm else []
+    between = "between the contradicted change and the answer"
+    stood = f"for none of them was a fault active {between}"
+    if found.faults:
+        active = ", ".join(f"{name}{'' if at else ' was active'} for {many}" for at, (name, many) in enumerate(faults))
+        several = ", several for some" if sum(many for _, many in faults) > found.counted else ""
+        stood = f"{between}, {active}{several}"
     some, among = found.counted, found.counted != found.of
     dated = f"{some} of these {'is' if some == 1 else 'are'} dated: " if among else ""
-    stood = f"from the change that the answer contradicts to the answer, {fell}{several}"
-    return f"{dated}answered {', '.join(phases)}; {stood}"
+    return f"{dated}{phases}; {stood}"

@@ -32,10 +32,11 @@ def led(*terms: tuple[float, float, str, int]) -> list[Probe]:
 @pytest.mark.parametrize(
     ("probes", "onset", "words"),
     [
-        (led((0, 8, "n1", 1), (10, 25, "n1", 2)), 9.0, "leader n1 was elected again since 9.0 s, at the end n1 led"),
-        (led((0, 8, "n1", 1), (10, 25, "n2", 2)), 9.0, "1 new leader since 9.0 s, at the end n2 led"),
-        (led((0, 8, "n1", 1), (10, 12, "n2", 2), (13, 25, "n1", 3)), 9.0, "2 new leaders since 9.0 s"),
-        (led((0, 25, "n1", 1)), 9.0, "No new leaders since 9.0 s, at the end n1 led"),
+        (led((0, 8, "n1", 1), (10, 25, "n1", 2)), 9.0, "n1 was elected again after 9.0 s; n1 led"),
+        (led((0, 8, "n1", 1), (10, 25, "n2", 2)), 9.0, "1 leader change after 9.0 s; n2 led"),
+        (led((0, 8, "n1", 1), (10, 12, "n2", 2), (13, 25, "n1", 3)), 9.0, "2 leader changes after 9.0 s; n1 led"),
+        (led((0, 25, "n1", 1)), 9.0, "No leader change after 9.0 s; n1 led throughout"),
+        (led((0, 15, "n1", 1), (20, 25, "n1", 1)), 9.0, "No leader change after 9.0 s; n1 led at the end"),
         (led((0, 25, "n1", 1)), 24.9, ""),
     ],
 )
@@ -45,3 +46,5 @@ def test_leaders_since(made: Maker, probes: Sequence[Probe], onset: float, words
     text = after_onset(replace(drawn, run=run, timelines=timelines_of(run.probes, ("n1", "n2"))), onset)
     assert words.lower() in text.lower()
     assert words or "leader" not in text
+    alone = replace(drawn, run=run, timelines=timelines_of(run.probes, ("n1",)))
+    assert "led" not in after_onset(alone, onset), "there is no other to lead"

@@ -70,7 +70,7 @@ def test_it_is_dated_by_the_last_answer_and_seen_in_the_completions(tmp_path: Pa
     head = head_of(files)
     assert said in head
     assert f"Next: Look at completions in the charts around {at:.1f} s; this run has no node logs." in head
-    assert "operations a second succeeded" not in head, "there is no rate of nothing"
+    assert "operations per second succeeded" not in head, "there is no rate of nothing"
     assert reports.write_report(files).warnings == []
     page = files.report.read_text()
     section = page.partition('<section id="recovery"')[2].partition("</section>")[0]

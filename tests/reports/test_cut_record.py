@@ -113,12 +113,12 @@ def test_of_a_cut_history_no_rate_gap_or_way_back_is_printed(name: str, tmp_path
         assert cells == {"–"}, label
     assert "Rates are taken" not in page
     assert 'id="outages"' not in page
-    assert "operations a second succeeded" not in page
+    assert "operations per second succeeded" not in page
     assert "No operation succeeded" not in page
     assert "these are not the cluster's rates" in page
     text = reports.render_run(files)
     assert "Longest time without a success" not in text
-    assert "operations a second succeeded" not in text
+    assert "operations per second succeeded" not in text
 
 
 @pytest.mark.parametrize("name", ["three-losses", "ledgers-lost", "ledgers-kept"])

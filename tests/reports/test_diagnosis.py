@@ -61,14 +61,14 @@ def assert_when(raw: Raw, text: str, moment: float) -> None:
 def assert_after(raw: Raw, text: str, onset: float) -> None:
     """Rates before and after, the end of the service, the leaders since."""
     served, load = raw.served(), raw.asked(final=False)
-    said = r"([\d.]+) operations a second succeeded from the load's beginning at ([\d.]+) s to ([\d.]+) s, ([\d.]+)"
+    said = r"([\d.]+) operations per second succeeded before ([\d.]+) s, ([\d.]+) after \(the load [a-z]+ \w+ ([\d.]+)"
     if match := re.search(said, text):
         before = sum(moment < onset for moment in served) / (onset - load[0])
-        stop = max(served) if " from then to the last at " in text else load[-1]
+        stop = max(served) if "the last success" in text else load[-1]
         since = sum(onset <= moment <= stop for moment in served) / (stop - onset)
-        assert [float(match[1]), float(match[4])] == [pytest.approx(before, abs=0.1), pytest.approx(since, abs=0.1)]
-        assert [float(match[2]), float(match[3])] == [pytest.approx(load[0], abs=0.06), pytest.approx(onset, abs=0.06)]
-    match = re.search(r"(\d+|[Nn]o) new leaders? since ([\d.]+) s(?: \([^)]*\))?, at the end (\w+) led", text)
+        assert [float(match[1]), float(match[3])] == [pytest.approx(before, abs=0.1), pytest.approx(since, abs=0.1)]
+        assert [float(match[4]), float(match[2])] == [pytest.approx(load[0], abs=0.06), pytest.approx(onset, abs=0.06)]
+    match = re.search(r"(\d+|[Nn]o) leader changes? after ([\d.]+) s(?: \([^)]*\))?; (\w+) led", text)
     assert match is not None
     assert float(match[2]) == pytest.approx(onset, abs=0.06)
     led = {(p["node"], p["term"]) for p in raw.answers if p["role"] == "leader" and p["time"] / S >= onset}
@@ -422,7 +422,7 @@ def test_the_next_step_of_a_replica_that_stopped_is_in_the_charts_where_no_log_i
     assert (found.charts.chart, found.charts.column) == ("chart-progress", "applied")
     files = RunFiles(runs["replica-behind"])
     assert reports.write_report(files).warnings == []
-    (button,) = re.findall(r'<p class="next">.*?<button (.*?)>(.*?)</button>', files.report.read_text())
+    (button,) = re.findall(r'<p class="next">.*?<a (.*?)>(.*?)</a>', files.report.read_text())
     assert f'data-from="{found.charts.start}"' in button[0]
     assert button[1] == found.step
 

@@ -40,7 +40,7 @@ def with_planted_bug(files: RunFiles) -> RunFiles:
 @pytest.mark.parametrize(
     ("kind", "word", "meaning"),
     [
-        ("invalid", "Invalid, as intended", "The planted bug stale-reads was found, as intended"),
+        ("invalid", "Invalid, as intended", "The harness detected the planted bug stale-reads, as intended"),
         ("valid", "Missed: the planted bug was not found", "The planted bug stale-reads was not found"),
         ("no-recovery", "Invalid: the planted bug was not found", "The planted bug stale-reads was not found"),
         ("unknown", "Unknown: the planted bug was not found", "The planted bug stale-reads was not found"),
@@ -73,7 +73,7 @@ def test_every_text_begins_with_what_the_planted_bug_alone_does_not_explain(fres
     results["checks"].append({"kind": "check", "verdict": "invalid", "asked": "asked", **DELETED})
     files.results.write_text(json.dumps(results))
     run, row = read_run(files), row_of(files)
-    words = "invalid, as intended, and more was found"
+    words = "invalid: the planted bug, and another violation"
     assert verdict_words(run.verdict, run.plan, run.results) == words
     assert (row.beside, row.group) == ("data lost: committed-entries-deleted", "planted bug found, and more")
     assert row.shown == "invalid", "what else was found may be about the system"
@@ -183,10 +183,7 @@ def diagnosed(files: RunFiles) -> Diagnosis:
     return found
 
 
-WHEN = (
-    "answered in main: 9; from the change that the answer contradicts to the answer, 4 fell under #2 bridge, 5 under "
-    "no installed fault"
-)
+WHEN = "9 in the main phase; between the contradicted change and the answer, #2 bridge was active for 4, no fault for 5"
 
 
 def test_when_violations_were_seen_is_reported_where_it_was_counted(fresh: Maker) -> None:
@@ -208,7 +205,7 @@ def test_when_violations_were_seen_is_reported_where_it_was_counted(fresh: Maker
 
 def test_the_terminal_says_so_too(fresh: Maker) -> None:
     text = reports.render_run(with_planted_bug(fresh("invalid")))
-    assert text.startswith("INVALID, AS INTENDED\nThe planted bug stale-reads was found, as intended")
+    assert text.startswith("INVALID, AS INTENDED\nThe harness detected the planted bug stale-reads")
     assert "planted" not in reports.render_run(fresh("no-recovery"))
 
 

@@ -39,11 +39,11 @@ def test_operations_under_faults_are_counted_by_the_history(tmp_path: Path) -> N
     found = scope_of(prepare(read_run(RunFiles(root))))
     rows = dict(found.rows)
     assert len(spans) == 3
-    assert rows["faults that stood"] == "partition-majorities-ring 3"
-    assert rows["operations under a fault"] == (
+    assert rows["faults injected"] == "partition-majorities-ring 3"
+    assert rows["operations during faults"] == (
         f"{number(len(under))} of {number(len(operations))}, {number(ok)} of them ok"
     )
-    assert f"over {len(under) / len(operations):.0%} of them" in found.sentence
+    assert f"{len(under) / len(operations) * 100:.0f} % of operations" in found.sentence
 
 
 def test_a_skipped_fault_ends_no_reads_after_a_heal(tmp_path: Path) -> None:
@@ -64,7 +64,7 @@ def test_a_run_without_a_fault_shows_only_that(fresh: Maker) -> None:
     assert "none" not in scope_of(drawn).sentence
     drawn.windows.clear()
     assert scope_of(drawn).sentence.startswith("No fault was injected: this shows only ")
-    assert "faults that stood" not in dict(scope_of(drawn).rows)
+    assert "faults injected" not in dict(scope_of(drawn).rows)
 
 
 @pytest.mark.parametrize(("kind", "told"), [("valid", True), ("invalid", False)])

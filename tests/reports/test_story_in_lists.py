@@ -46,7 +46,7 @@ def test_a_planted_bug_is_reported_first(tmp_path: Path) -> None:
     results, plan = json.loads(planted.results.read_text()), json.loads(planted.plan.read_text())
     assert plan["planted_bug"]
     assert results["headlines"]
-    led = "The planted bug stale-reads was found, as intended. Intended: inconsistent: stale-read"
+    led = "The harness detected the planted bug stale-reads, as intended. Intended: inconsistent: stale-read"
     assert row_of(planted).sentence.startswith(led)
     older = RunFiles(recorded_run("replica-behind", tmp_path))
     assert SYMPTOM in row_of(older).sentence

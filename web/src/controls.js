@@ -72,7 +72,11 @@ export function wireButtons() {
         getSelection().selectAllChildren(button.parentElement.querySelector("code"));
       }
     });
-  for (const button of document.querySelectorAll("button.go")) button.addEventListener("click", () => go(button));
+  for (const button of document.querySelectorAll(".go"))
+    button.addEventListener("click", (event) => {
+      event.preventDefault();
+      go(button);
+    });
   for (const row of document.querySelectorAll(".faults tbody tr"))
     row.addEventListener("click", (event) => {
       if (!event.target.closest("button, a, summary, details") && !String(getSelection()))

@@ -46,6 +46,9 @@ export function initOverview(data) {
   draw();
 }
 
+// Who led says nothing where there is one node.
+const leadersOf = (data) => (data.nodes.length > 1 ? (data.led ?? []) : []);
+
 // What each node lacked: entries, by its probes, or elements of a set, by its reads; null where neither is known.
 function lackingOf(data) {
   const kinds = [
@@ -53,7 +56,9 @@ function lackingOf(data) {
     ["entries committed that each node lacks", data.progress?.lag.map((row) => [data.progress.time, row])],
   ];
   const [name, rows] = kinds.find(([, rows]) => rows?.some(([, values]) => values.some((v) => v !== null))) ?? [];
-  return rows ? { name, rows, most: rows.reduce((most, [, values]) => Math.max(most, highest(values)), 0) } : null;
+  if (!rows) return null;
+  const most = rows.reduce((most, [, values]) => Math.max(most, highest(values)), 0);
+  return data.nodes.length > 1 || most ? { name, rows, most } : null;
 }
 
 const highest = (values) => values.reduce((most, v) => Math.max(most, v ?? 0), 0);
@@ -101,7 +106,7 @@ function drawOverview(data, host, canvas) {
   const bottom =
     panels +
     (data.rates ? CAPTION + RATE : 0) +
-    (data.led?.length ? CAPTION + LEADERS : 0) +
+    (leadersOf(data).length ? CAPTION + LEADERS : 0) +
     (lacking ? CAPTION + LACKING : 0);
   const area = prepareCanvas(canvas, bottom + AXIS + 4);
   const { context } = area;
@@ -112,7 +117,7 @@ function drawOverview(data, host, canvas) {
   drawPhases(context, data, toX, area.left, area.right, panels, bottom - panels, 1);
   let y = panels;
   if (data.rates) y = drawRates(data, area, toX, y);
-  if (data.led?.length) y = drawLeaders(data, area, toX, y);
+  if (leadersOf(data).length) y = drawLeaders(data, area, toX, y);
   if (lacking) y = drawLacking(data, lacking, area, toX, y);
   drawAxis(area, toX, bottom, data.end);
   context.strokeStyle = Ink.mark;

@@ -512,6 +512,9 @@ def test_a_run_names_the_known_defects_whose_marks_it_bears_and_what_none_explai
     both, new = replace(N3, nodes=("n2", "n3")), Violation("linearizable", "stale-read")
     known, strange = known_in(read(run), [CUT, replace_why(STUCK, "docs/findings.md")], [both, new])
     assert known == (KnownDefect(name="stuck", kinds=("no-recovery",), why="docs/findings.md"),)
+    assert known[0].describe() == "Matches the known defect stuck (no-recovery): docs/findings.md"
+    told = struct_replace(known[0], why="docs/findings.md: it waits").describe()
+    assert told == "Matches the known defect stuck (no-recovery): it waits. See docs/findings.md"
     assert strange == ("no-recovery", "stale-read")
     assert known_in(read(run), [STUCK], [N3])[1] == ()
 

@@ -70,7 +70,7 @@ def test_an_entry_that_our_own_fault_made_unreadable_is_a_note() -> None:
 ONE = {
     "unapplied_oks": "1 acknowledgement of entries that were never applied there (1 on n2)",
     "apply_errors": "1 batch in which applying failed (1 on n2)",
-    "reapplied": "1 return to entries that had been applied before (1 on n2)",
+    "reapplied": "1 return to entries already applied (1 on n2)",
 }
 
 
@@ -79,7 +79,7 @@ ONE = {
     [
         ("unapplied_oks", "7 acknowledgements of entries that were never applied there (7 on n2)"),
         ("apply_errors", "7 batches in which applying failed (7 on n2)"),
-        ("reapplied", "7 returns to entries that had been applied before (7 on n2)"),
+        ("reapplied", "7 returns to entries already applied (7 on n2)"),
     ],
 )
 def test_what_the_library_did_to_the_state_machine_is_noted(count: str, words: str) -> None:

@@ -46,9 +46,9 @@ def test_each_violation_has_its_phase_and_the_faults_from_the_missed_write_to_th
         faults=(FaultCount(0, "bridge", 1), FaultCount(2, "pause", 1)), calm=1,
     )  # fmt: skip
     assert describe(found) == (
-        "answered in warm-up: 1, in main: 1, in final: 1; "
-        "from the change that the answer contradicts to the answer, 1 fell under #0 bridge, 1 under #2 pause, "
-        "1 under no fault"
+        "1 in the warm-up phase, 1 in the main phase, 1 in the final phase; "
+        "between the contradicted change and the answer, #0 bridge was active for 1, #2 pause for 1, "
+        "no fault for 1"
     )
 
 
@@ -65,8 +65,8 @@ def test_where_not_all_are_known_it_says_of_how_many_it_speaks() -> None:
     assert found is not None
     assert (found.of, found.counted) == (7, 1)
     assert describe(found) == (
-        "1 of these is dated: answered in main: 1; "
-        "from the change that the answer contradicts to the answer, 1 fell under #0 bridge"
+        "1 of these is dated: 1 in the main phase; "
+        "between the contradicted change and the answer, #0 bridge was active for 1"
     )
 
 
@@ -75,14 +75,14 @@ def test_an_answer_after_a_fault_was_healed_is_not_said_to_be_of_its_time() -> N
     fault = Receipt(0, "bridge", "installed", 10 * S, stood=10 * S, healed=20 * S, witness={"packets": 1})
     history = (op("write", 1, 1, 2), op("write", 2, 11, 12), op("read", 1, 30, 31, "final"))
     text = describe(violation_times(history, [check_operations(history, "register")], [fault]))
-    stood = "from the change that the answer contradicts to the answer, 1 fell under #0 bridge"
-    assert text == f"answered in final: 1; {stood}"
+    stood = "between the contradicted change and the answer, #0 bridge was active for 1"
+    assert text == f"1 in the final phase; {stood}"
 
 
 def test_where_one_fell_under_two_faults_it_says_that_the_numbers_have_it_twice() -> None:
     faults = (FaultCount(0, "rolling-kill", 3), FaultCount(1, "rolling-kill", 1))
     text = describe(ViolationTimes(check="linearizable", of=3, counted=3, phases={"main": 3}, faults=faults, calm=0))
-    assert text.endswith("3 fell under #0 rolling-kill, 1 under #1 rolling-kill, some under several")
+    assert text.endswith("#0 rolling-kill was active for 3, #1 rolling-kill for 1, several for some")
 
 
 def test_as_many_are_seen_as_the_checker_counts() -> None:
