@@ -365,36 +365,36 @@ node}${termText(led.term)}`:"none"]]:[],...lacking?[["lacking",behind.map(([name
 map(f=>`#${f.id} ${f.fault}`).join(", ")||"none"]]}function drawOverview(data,host,canvas){let width=host.clientWidth,toX=scaleX({left:GUTTER,right:width-MARGIN},
 0,data.end),moments=placeMoments(host,width,toX),faults=layFaults(data,canvas.getContext("2d"),width,width<NARROW?2*MOST_FAULT_ROWS:MOST_FAULT_ROWS),lacking=lackingOf(
 data),top=moments*MOMENT,panels=top+faults.length*FAULT_ROW+2,bottom=panels+(data.rates?CAPTION+RATE:0)+(leadersOf(data).length?CAPTION+LEADERS:0)+(lacking?CAPTION+
-LACKING:0),area=prepareCanvas(canvas,bottom+AXIS+4),{context}=area;faults.forEach((row,place)=>{drawFaultRow(data,area,toX,row,top+place*FAULT_ROW)}),drawBands(
-context,data,toX,area.left,area.right,panels,bottom-panels),drawPhases(context,data,toX,area.left,area.right,panels,bottom-panels,1);let y=panels;data.rates&&(y=
-drawRates(data,area,toX,y)),leadersOf(data).length&&(y=drawLeaders(data,area,toX,y)),lacking&&(y=drawLacking(data,lacking,area,toX,y)),drawAxis(area,toX,bottom,
-data.end),context.strokeStyle=Ink.mark;for(let mark2 of host.querySelectorAll(".moment")){let x=Math.round(toX(Number(mark2.dataset.at)))+.5;line2(context,x,mark2.
-offsetTop+mark2.offsetHeight,x,bottom)}}function line2(context,fromX,fromY,toX,toY){context.beginPath(),context.moveTo(fromX,fromY),context.lineTo(toX,toY),context.
-stroke()}function placeMoments(host,width,toX){let ends=[],marks=[...host.querySelectorAll(".moment")].sort((a,b)=>a.dataset.at-b.dataset.at);for(let mark2 of marks){
-let wide=mark2.offsetWidth,x=toX(Number(mark2.dataset.at)),left=x+wide<=width?x:Math.max(x-wide,0),row=ends.findIndex(end=>end<=left);row<0&&(row=ends.length),ends[row]=
-left+wide+4,Object.assign(mark2.style,{left:`${left}px`,top:`${row*MOMENT}px`})}return ends.length}function caption(area,text,y){let{context}=area;context.textAlign=
-"left",context.textBaseline="middle",context.strokeStyle=Ink.paper,context.lineWidth=3,context.fillStyle=Ink.quiet;let shown=clip(context,text,area.right-area.left);
-context.strokeText(shown,area.left,y+CAPTION/2),context.fillText(shown,area.left,y+CAPTION/2),context.lineWidth=1}function axisOf(area,most,y,height){let{context}=area;
-rowLabel(area,figure(most,0),y+5),rowLabel(area,"0",y+height-5),context.strokeStyle=Ink.rule,line2(context,area.left,y+height+.5,area.right,y+height+.5)}function drawRates({
-rates},area,toX,y){let{context}=area,from=rates.time.map(time=>toX(time-rates.width/2)),sums=rates.time.map((_,i)=>rates.rows.reduce((sum,row)=>sum+row[i],0)),most=Math.
-max(highest(sums),1),wide=Math.max(toX(rates.width)-toX(0),1),seen=OUTCOMES.filter((_,row)=>rates.rows[row].some(v=>v>0));caption(area,`completions a second: ${seen.
-join(", ")}`,y);let base=y+CAPTION+RATE,below=sums.map(()=>0);return OUTCOMES.forEach((name,row)=>{context.fillStyle=name==="ok"?Ink.ok:Ink[`${name}-ink`],rates.
-rows[row].forEach((value,i)=>{let height=value/most*RATE;height>0&&context.fillRect(from[i],base-below[i]-height,Math.min(wide,area.right-from[i]),height),below[i]+=
-height})}),axisOf(area,most,y+CAPTION,RATE),base}function drawLeaders(data,area,toX,y){let{context}=area;caption(area,data.led.some(([,term])=>term>=0)?"leader \
-and term":"leader",y);for(let[place,term,from,to]of data.led){let{name,colour}=data.nodes[place],a=toX(from),b=Math.min(Math.max(toX(to),a+1.5),area.right);context.
-fillStyle=colour,context.fillRect(a,y+CAPTION,b-a,LEADERS-4),context.fillStyle=luminance(colour)>.5?"#000":"#fff",context.textAlign="left",context.textBaseline=
-"middle";let text=[`${name}${termText(term)}`,name].find(one=>context.measureText(one).width<=b-a-8);text&&context.fillText(text,a+4,y+CAPTION+LEADERS/2-2)}return y+
-CAPTION+LEADERS}function drawLacking(data,{name,rows,most},area,toX,y){let{context}=area,top=y+CAPTION,toY=value=>top+LACKING-value/Math.max(most,1)*(LACKING-4);
-caption(area,name,y),axisOf(area,most,top,LACKING);let ends=[];rows.forEach(([times,values],i)=>{context.strokeStyle=context.fillStyle=data.nodes[i].colour,context.
-lineWidth=2,context.beginPath();let last=null;times.forEach((time,at)=>{let[x,value]=[toX(time),values[at]];last!==null&&context.lineTo(x,toY(last)),value===null?
-last=null:(last===null?context.moveTo(x,toY(value)):context.lineTo(x,toY(value)),last=value)}),context.stroke(),times.length&&last&&(context.fillRect(toX(times.
-at(-1))-3,toY(last)-3,6,6),ends.push({text:`${data.nodes[i].name} ${figure(last,0)}`,x:toX(times.at(-1))-8,y:toY(last)+8}))}),context.lineWidth=3,context.textAlign=
-"right",context.textBaseline="middle",context.strokeStyle=Ink.paper,context.fillStyle=Ink.ink;let named=ends.sort((a,b)=>a.y-b.y).slice(0,Math.floor(LACKING/LABEL));
-return named.forEach((end,place)=>{let lowest=top+LACKING-LABEL/2-(named.length-1-place)*LABEL;end.y=Math.min(Math.max(end.y,place?named[place-1].y+LABEL:top),lowest),
-context.strokeText(end.text,end.x,end.y),context.fillText(end.text,end.x,end.y)}),context.lineWidth=1,top+LACKING}function drawAxis(area,toX,y,end){let{context}=area,
-rough=end/Math.max(2,(area.right-area.left)/90),power=10**Math.floor(Math.log10(rough)),step2=[1,2,2.5,5,10].map(factor=>factor*power).find(one=>one>=rough);context.
-fillStyle=Ink.quiet,context.textAlign="center",context.textBaseline="top";for(let tick=0;tick<=end*1.000001;tick+=step2)context.fillText(`${Number(tick.toFixed(
-3))}${tick===0?" s":""}`,toX(tick),y+6)}var LEVELS=["logged","warned","logged an error","its dispatcher"],ARROWS=["election","lost entries","cut its log"],[ELECTION,LOST]=[0,1],MOST_ARROWS=40,REACH2=5,
+LACKING:0),area={...prepareCanvas(canvas,bottom+AXIS+4),captions:[]},{context}=area;faults.forEach((row,place)=>{drawFaultRow(data,area,toX,row,top+place*FAULT_ROW)}),
+drawBands(context,data,toX,area.left,area.right,panels,bottom-panels),drawPhases(context,data,toX,area.left,area.right,panels,bottom-panels,1);let y=panels;data.
+rates&&(y=drawRates(data,area,toX,y)),leadersOf(data).length&&(y=drawLeaders(data,area,toX,y)),lacking&&(y=drawLacking(data,lacking,area,toX,y)),drawAxis(area,toX,
+bottom,data.end),context.strokeStyle=Ink.mark;for(let mark2 of host.querySelectorAll(".moment")){let x=Math.round(toX(Number(mark2.dataset.at)))+.5;line2(context,
+x,mark2.offsetTop+mark2.offsetHeight,x,bottom)}writeCaptions(area)}function line2(context,fromX,fromY,toX,toY){context.beginPath(),context.moveTo(fromX,fromY),context.
+lineTo(toX,toY),context.stroke()}function placeMoments(host,width,toX){let ends=[],marks=[...host.querySelectorAll(".moment")].sort((a,b)=>a.dataset.at-b.dataset.
+at);for(let mark2 of marks){let wide=mark2.offsetWidth,x=toX(Number(mark2.dataset.at)),left=x+wide<=width?x:Math.max(x-wide,0),row=ends.findIndex(end=>end<=left);
+row<0&&(row=ends.length),ends[row]=left+wide+4,Object.assign(mark2.style,{left:`${left}px`,top:`${row*MOMENT}px`})}return ends.length}function caption(area,text,y){
+area.captions.push([text,y+CAPTION/2])}function writeCaptions({context,captions,left,right}){context.textAlign="left",context.textBaseline="middle",context.strokeStyle=
+Ink.paper,context.lineWidth=3,context.fillStyle=Ink.quiet;for(let[text,y]of captions){let shown=clip(context,text,right-left);context.strokeText(shown,left,y),context.
+fillText(shown,left,y)}context.lineWidth=1}function axisOf(area,most,y,height){let{context}=area;rowLabel(area,figure(most,0),y+5),rowLabel(area,"0",y+height-5),
+context.strokeStyle=Ink.rule,line2(context,area.left,y+height+.5,area.right,y+height+.5)}function drawRates({rates},area,toX,y){let{context}=area,from=rates.time.
+map(time=>toX(time-rates.width/2)),sums=rates.time.map((_,i)=>rates.rows.reduce((sum,row)=>sum+row[i],0)),most=Math.max(highest(sums),1),wide=Math.max(toX(rates.
+width)-toX(0),1),seen=OUTCOMES.filter((_,row)=>rates.rows[row].some(v=>v>0));caption(area,`completions a second: ${seen.join(", ")}`,y);let base=y+CAPTION+RATE,
+below=sums.map(()=>0);return OUTCOMES.forEach((name,row)=>{context.fillStyle=name==="ok"?Ink.ok:Ink[`${name}-ink`],rates.rows[row].forEach((value,i)=>{let height=value/
+most*RATE;height>0&&context.fillRect(from[i],base-below[i]-height,Math.min(wide,area.right-from[i]),height),below[i]+=height})}),axisOf(area,most,y+CAPTION,RATE),
+base}function drawLeaders(data,area,toX,y){let{context}=area;caption(area,data.led.some(([,term])=>term>=0)?"leader and term":"leader",y);for(let[place,term,from,
+to]of data.led){let{name,colour}=data.nodes[place],a=toX(from),b=Math.min(Math.max(toX(to),a+1.5),area.right);context.fillStyle=colour,context.fillRect(a,y+CAPTION,
+b-a,LEADERS-4),context.fillStyle=luminance(colour)>.5?"#000":"#fff",context.textAlign="left",context.textBaseline="middle";let text=[`${name}${termText(term)}`,
+name].find(one=>context.measureText(one).width<=b-a-8);text&&context.fillText(text,a+4,y+CAPTION+LEADERS/2-2)}return y+CAPTION+LEADERS}function drawLacking(data,{
+name,rows,most},area,toX,y){let{context}=area,top=y+CAPTION,toY=value=>top+LACKING-value/Math.max(most,1)*(LACKING-4);caption(area,name,y),axisOf(area,most,top,
+LACKING);let ends=[];rows.forEach(([times,values],i)=>{context.strokeStyle=context.fillStyle=data.nodes[i].colour,context.lineWidth=2,context.beginPath();let last=null;
+times.forEach((time,at)=>{let[x,value]=[toX(time),values[at]];last!==null&&context.lineTo(x,toY(last)),value===null?last=null:(last===null?context.moveTo(x,toY(
+value)):context.lineTo(x,toY(value)),last=value)}),context.stroke(),times.length&&last&&(context.fillRect(toX(times.at(-1))-3,toY(last)-3,6,6),ends.push({text:`${data.
+nodes[i].name} ${figure(last,0)}`,x:toX(times.at(-1))-8,y:toY(last)+8}))}),context.lineWidth=3,context.textAlign="right",context.textBaseline="middle",context.strokeStyle=
+Ink.paper,context.fillStyle=Ink.ink;let named=ends.sort((a,b)=>a.y-b.y).slice(0,Math.floor(LACKING/LABEL));return named.forEach((end,place)=>{let lowest=top+LACKING-
+LABEL/2-(named.length-1-place)*LABEL;end.y=Math.min(Math.max(end.y,place?named[place-1].y+LABEL:top),lowest),context.strokeText(end.text,end.x,end.y),context.fillText(
+end.text,end.x,end.y)}),context.lineWidth=1,top+LACKING}function drawAxis(area,toX,y,end){let{context}=area,rough=end/Math.max(2,(area.right-area.left)/90),power=10**
+Math.floor(Math.log10(rough)),step2=[1,2,2.5,5,10].map(factor=>factor*power).find(one=>one>=rough);context.fillStyle=Ink.quiet,context.textAlign="center",context.
+textBaseline="top";for(let tick=0;tick<=end*1.000001;tick+=step2)context.fillText(`${Number(tick.toFixed(3))}${tick===0?" s":""}`,toX(tick),y+6)}var LEVELS=["logged","warned","logged an error","its dispatcher"],ARROWS=["election","lost entries","cut its log"],[ELECTION,LOST]=[0,1],MOST_ARROWS=40,REACH2=5,
 rowOf=(data,place)=>place<0?data.nodes.length:place;function hasHarnessLines(data){return!!data.track?.lines.some(([,place])=>place<0)}function drawTrack(data,area,toX,step2){
 if(!data.track)return;let{context}=area,inks=[Ink.quiet,Ink["info-ink"],Ink.mark,Ink.link];for(let level of[0,3,1,2]){context.fillStyle=inks[level];for(let[seconds,
 place,what]of data.track.lines){let x=toX(seconds);if(what!==level||x<area.left||x>area.right)continue;let tall=level===2?7:4;context.fillRect(x-.5,(rowOf(data,

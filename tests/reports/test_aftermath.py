@@ -46,5 +46,5 @@ def test_leaders_since(made: Maker, probes: Sequence[Probe], onset: float, words
     text = after_onset(replace(drawn, run=run, timelines=timelines_of(run.probes, ("n1", "n2"))), onset)
     assert words.lower() in text.lower()
     assert words or "leader" not in text
-    alone = replace(drawn, run=run, timelines=timelines_of(run.probes, ("n1",)))
+    alone = replace(drawn, run=run, timelines=timelines_of([p for p in probes if p.node == "n1"], ("n1",)))
     assert "led" not in after_onset(alone, onset), "there is no other to lead"

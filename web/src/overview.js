@@ -108,7 +108,7 @@ function drawOverview(data, host, canvas) {
     (data.rates ? CAPTION + RATE : 0) +
     (leadersOf(data).length ? CAPTION + LEADERS : 0) +
     (lacking ? CAPTION + LACKING : 0);
-  const area = prepareCanvas(canvas, bottom + AXIS + 4);
+  const area = { ...prepareCanvas(canvas, bottom + AXIS + 4), captions: [] };
   const { context } = area;
   faults.forEach((row, place) => {
     drawFaultRow(data, area, toX, row, top + place * FAULT_ROW);
@@ -125,6 +125,7 @@ function drawOverview(data, host, canvas) {
     const x = Math.round(toX(Number(mark.dataset.at))) + 0.5;
     line(context, x, mark.offsetTop + mark.offsetHeight, x, bottom);
   }
+  writeCaptions(area);
 }
 
 function line(context, fromX, fromY, toX, toY) {
@@ -150,16 +151,22 @@ function placeMoments(host, width, toX) {
   return ends.length;
 }
 
+// Captions are written last, over the lines of moments.
 function caption(area, text, y) {
-  const { context } = area;
+  area.captions.push([text, y + CAPTION / 2]);
+}
+
+function writeCaptions({ context, captions, left, right }) {
   context.textAlign = "left";
   context.textBaseline = "middle";
   context.strokeStyle = Ink.paper;
   context.lineWidth = 3;
   context.fillStyle = Ink.quiet;
-  const shown = clip(context, text, area.right - area.left);
-  context.strokeText(shown, area.left, y + CAPTION / 2);
-  context.fillText(shown, area.left, y + CAPTION / 2);
+  for (const [text, y] of captions) {
+    const shown = clip(context, text, right - left);
+    context.strokeText(shown, left, y);
+    context.fillText(shown, left, y);
+  }
   context.lineWidth = 1;
 }
 
