@@ -343,12 +343,12 @@ join(", ")}var FAULT_ROW=18;function layFaults(data,context,width,most=8){let ri
 squeezed=!row&&rows.length>=most;squeezed&&(row=rows.reduce((best,other)=>other.until<best.until?other:best)),row||(row={bars:[],until:0},rows.push(row)),row.bars.
 push({fault,squeezed}),row.until=Math.max(row.until,text.to)}return rows.map(({bars})=>bars)}function faultText(context,fault,a,b,right){let name=`#${fault.id} ${fault.
 fault}${fault.state==="installed"?"":`, ${fault.state}`}`,wide=context.measureText(name).width;return wide<=b-a-6?{name,x:a+3,inside:!0,from:a,to:b}:b+wide+6<=right?
-{name,x:b+3,from:a,to:b+wide+6}:{name,x:a-wide-3,from:a-wide-6,to:b}}function drawFaultRow(data,area,toX,row,y){let{context}=area;context.textAlign="left",context.
-textBaseline="middle";for(let{fault,squeezed}of row){let a=Math.max(toX(fault.start),area.left),b=Math.min(Math.max(toX(fault.end),toX(fault.start)+2),area.right);
-if(b<=a)continue;context.fillStyle=Ink.paper,context.fillRect(a,y+1,b-a,FAULT_ROW-3),context.globalAlpha=fault.state==="installed"?1:.4,context.fillStyle=data.faultColours[fault.
-family],context.fillRect(a,y+1,b-a,FAULT_ROW-3),context.globalAlpha=1;let text=faultText(context,fault,a,b,area.right),cut=!text.inside&&(squeezed||text.x<area.
-left);context.fillStyle=fault.state==="installed"&&(text.inside||cut)?"#10151a":Ink.ink,context.fillText(cut?clip(context,text.name,b-a-6):text.name,cut?a+3:text.
-x,y+FAULT_ROW/2)}}var CAPTION=18,RATE=64,LEADERS=20,LACKING=68,LABEL=13,AXIS=22,MOMENT=22,MOST_FAULT_ROWS=4,NARROW=600,ROOM=3;function initOverview(data){let figure2=document.getElementById(
+{name,x:b+3,from:a,to:b+wide+6}:a-wide-3>=GUTTER||b-a>right-b?{name,x:a-wide-3,from:a-wide-6,to:b}:{name:clip(context,name,right-b-6),x:b+3,from:a,to:right}}function drawFaultRow(data,area,toX,row,y){
+let{context}=area;context.textAlign="left",context.textBaseline="middle";for(let{fault,squeezed}of row){let a=Math.max(toX(fault.start),area.left),b=Math.min(Math.
+max(toX(fault.end),toX(fault.start)+2),area.right);if(b<=a)continue;context.fillStyle=Ink.paper,context.fillRect(a,y+1,b-a,FAULT_ROW-3),context.globalAlpha=fault.
+state==="installed"?1:.4,context.fillStyle=data.faultColours[fault.family],context.fillRect(a,y+1,b-a,FAULT_ROW-3),context.globalAlpha=1;let text=faultText(context,
+fault,a,b,area.right),cut=!text.inside&&(squeezed||text.x<area.left);context.fillStyle=fault.state==="installed"&&(text.inside||cut)?"#10151a":Ink.ink,context.fillText(
+cut?clip(context,text.name,b-a-6):text.name,cut?a+3:text.x,y+FAULT_ROW/2)}}var CAPTION=18,RATE=64,LEADERS=20,LACKING=68,LABEL=13,AXIS=22,MOMENT=22,MOST_FAULT_ROWS=4,NARROW=600,ROOM=3;function initOverview(data){let figure2=document.getElementById(
 "overview");if(!figure2)return;let canvas=figure2.querySelector("canvas"),draw=()=>drawOverview(data,figure2,canvas),secondsAt=event=>{let box=canvas.getBoundingClientRect();
 return(event.clientX-box.left-GUTTER)/(box.width-GUTTER-MARGIN)*data.end};canvas.addEventListener("pointermove",event=>{let seconds=secondsAt(event),inside=seconds>=
 0&&seconds<=data.end;Timeline.data&&showCard(inside?describeMoment(data,seconds):null,event.clientX,event.clientY)}),canvas.addEventListener("pointerleave",hideCard),
@@ -389,7 +389,7 @@ name,rows,most},area,toX,y){let{context}=area,top=y+CAPTION,toY=value=>top+LACKI
 LACKING);let ends=[];rows.forEach(([times,values],i)=>{context.strokeStyle=context.fillStyle=data.nodes[i].colour,context.lineWidth=2,context.beginPath();let last=null;
 times.forEach((time,at)=>{let[x,value]=[toX(time),values[at]];last!==null&&context.lineTo(x,toY(last)),value===null?last=null:(last===null?context.moveTo(x,toY(
 value)):context.lineTo(x,toY(value)),last=value)}),context.stroke(),times.length&&last&&(context.fillRect(toX(times.at(-1))-3,toY(last)-3,6,6),ends.push({text:`${data.
-nodes[i].name} ${figure(last,0)}`,x:toX(times.at(-1))-8,y:toY(last)+8}))}),context.lineWidth=3,context.textAlign="right",context.textBaseline="middle",context.strokeStyle=
+nodes[i].name} ${figure(last,0)}`,x:toX(times.at(-1))-8,y:toY(last)+8}))}),context.lineWidth=6,context.textAlign="right",context.textBaseline="middle",context.strokeStyle=
 Ink.paper,context.fillStyle=Ink.ink;let named=ends.sort((a,b)=>a.y-b.y).slice(0,Math.floor(LACKING/LABEL));return named.forEach((end,place)=>{let lowest=top+LACKING-
 LABEL/2-(named.length-1-place)*LABEL;end.y=Math.min(Math.max(end.y,place?named[place-1].y+LABEL:top),lowest),context.strokeText(end.text,end.x,end.y),context.fillText(
 end.text,end.x,end.y)}),context.lineWidth=1,top+LACKING}function drawAxis(area,toX,y,end){let{context}=area,rough=end/Math.max(2,(area.right-area.left)/90),power=10**

@@ -26,14 +26,15 @@ export function layFaults(data, context, width, most = 8) {
   return rows.map(({ bars }) => bars);
 }
 
-// A name stands in its bar, else right of it, else left of it; from and to are the ends of both.
+// A name stands in its bar, else right of it, else left of it, else cut on the wider of its right and the bar; from
+// and to are the ends of both.
 function faultText(context, fault, a, b, right) {
   const name = `#${fault.id} ${fault.fault}${fault.state === "installed" ? "" : `, ${fault.state}`}`;
   const wide = context.measureText(name).width;
   if (wide <= b - a - 6) return { name, x: a + 3, inside: true, from: a, to: b };
-  return b + wide + 6 <= right
-    ? { name, x: b + 3, from: a, to: b + wide + 6 }
-    : { name, x: a - wide - 3, from: a - wide - 6, to: b };
+  if (b + wide + 6 <= right) return { name, x: b + 3, from: a, to: b + wide + 6 };
+  if (a - wide - 3 >= GUTTER || b - a > right - b) return { name, x: a - wide - 3, from: a - wide - 6, to: b };
+  return { name: clip(context, name, right - b - 6), x: b + 3, from: a, to: right };
 }
 
 // What the nemesis did, by name, below the rows: a bar while a fault stood, a mark for one that was not installed.

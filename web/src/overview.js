@@ -248,7 +248,7 @@ function drawLacking(data, { name, rows, most }, area, toX, y) {
       ends.push({ text: `${data.nodes[i].name} ${figure(last, 0)}`, x: toX(times.at(-1)) - 8, y: toY(last) + 8 });
     }
   });
-  context.lineWidth = 3;
+  context.lineWidth = 6; // hides the lines behind a label, also between its letters
   context.textAlign = "right";
   context.textBaseline = "middle";
   context.strokeStyle = Ink.paper;
