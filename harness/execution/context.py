@@ -23,6 +23,10 @@ class Driven(Protocol):
     """The system under test, as load, probes and final phase use it; implemented by ``harness.systems.Deployment``."""
 
     @property
+    def names(self) -> tuple[str, ...]:
+        """All nodes."""
+
+    @property
     def serving(self) -> tuple[str, ...]:
         """The nodes on which a program of the system runs."""
 

@@ -82,7 +82,8 @@ class FinalPhase:
         system, workload, load, probes = self._plan.under_test, self._plan.load, self._load, self._run.probes.all
         members, logless = self._run.system.members, self._run.probes.logless
         caught_up = [waiting_for(system, probes, members, one, committed_before, logless) for one in since]
-        wanted = {*wants_of(workload, load.asked, self._nodes if clients_decide(system, probes) else ())}
+        moving = {worker.client.home for worker in load.workers} - {*self._run.system.names}
+        wanted = {*wants_of(workload, load.asked, {*self._nodes, *moving} if clients_decide(system, probes) else ())}
         # A key that is asked for in vain keeps the load going; one that was never served has nothing to come back to.
         once, few = set(load.served_keys), len(load.keys) <= FEW_KEYS
         for known in (load.served, load.asked_of_keys, load.served_keys):

@@ -460,8 +460,10 @@ def _unserved_nodes(
         if of_reads and op.node and op.invoked >= begin and (end is None or op.invoked < end):
             asked.setdefault(op.node, set()).add(op.key)
             answered.setdefault(op.node, set()).update([op.key] if op.applied else [])
-    nodes = [node for node in recorded.serving if node in asked and node not in refused]
-    return {node: sorted(map(str, left)) for node in nodes if (left := asked[node] - answered[node])}
+    # A home that is no node may be on one that did not start on a file that we damaged.
+    homes = [*(node for node in recorded.serving if node not in refused), *(() if refused else recorded.homes)]
+    found = [home for home in homes if home in asked]
+    return {home: sorted(map(str, left)) for home in found if (left := asked[home] - answered[home])}
 
 
 def _read_between(recorded: Recorded, begin: int | None, end: int | None) -> set[Any]:

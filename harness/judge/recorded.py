@@ -79,6 +79,11 @@ class Recorded:
         return tuple(node for node in self.nodes if roles is None or roles.get(node, True))
 
     @property
+    def homes(self) -> tuple[str, ...]:
+        """The names under which clients ask that are no node's, such as "primary", wherever that is."""
+        return tuple(sorted({op.node for op in self.operations if op.node} - {*self.nodes}))
+
+    @property
     def keepers(self) -> tuple[str, ...]:
         """The members on which some role ran, which recovery checks ask.
 

@@ -146,7 +146,8 @@ def _found(
     probes, operations = clock.probes(recorded.probes), clock.operations(recorded.operations)
     nodes = [node for node in recorded.keepers if node not in refused]
     system, rule = recorded.plan.under_test, rule_of(recorded.plan.under_test, recorded.probes)
-    with_clients = [node for node in recorded.serving if node not in refused]
+    # A home that is no node may be on one that did not start on a file that we damaged.
+    with_clients = [*(node for node in recorded.serving if node not in refused), *(() if refused else recorded.homes)]
     calls = {(called(operation.f, operation.value), operation.node) for operation in operations}
     wants = wants_of(recorded.plan.load, calls, with_clients if clients_decide(system, recorded.probes) else ())
 

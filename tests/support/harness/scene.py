@@ -99,7 +99,7 @@ class ToySystem:
 
     def __init__(self, register: ToyRegister, plan: Plan) -> None:
         self.register = register
-        self.serving = self.members = register.names
+        self.names = self.serving = self.members = register.names
         self.plan = plan
         self.steps: list[str] = []
         self.fails: Exception | None = None
