@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import deque
 from contextlib import suppress
 from typing import Any, Final
 
@@ -13,7 +14,7 @@ from harness.systems.api import Machine, Setup
 from harness.systems.law import NOT_SENT, Outcome
 from harness.systems.postgresql.deadline import finish
 from harness.systems.postgresql.outcomes import LAW, End, case_of
-from harness.systems.postgresql.server import DIALECT, connection_words, primary_words
+from harness.systems.postgresql.server import DIALECT, connection_words, servers
 from harness.systems.sql.statements import Rows, answer, statements
 from harness.systems.sql.store import primary_of
 from harness.workloads import Invocation
@@ -25,14 +26,18 @@ _AGAIN_S: Final = 0.1
 class Client:
     """One worker's connection to a node, whose transactions have the isolation level ``isolation``.
 
-    With standbys, the clients of the first node look for the primary, whichever it is.
+    With standbys, the clients of the first node look for the primary, whichever it is.  A server that does not answer
+    can take all of a client's time, so after a timeout the client asks the next one first.
     """
 
     def __init__(self, node: Machine, setup: Setup, isolation: str) -> None:
         self.home = primary_of(setup) if node in setup.nodes[:1] else node.name
         level = isolation.replace("-", "\\ ")
-        words = connection_words(node) if self.home == node.name else {"conninfo": primary_words(setup)}
-        self._words = {**words, "options": f"-c default_transaction_isolation={level}"}
+        self._words = {**connection_words(node), "options": f"-c default_transaction_isolation={level}"}
+        self._hosts = deque([node.address])
+        if self.home != node.name:
+            self._words["target_session_attrs"] = "read-write"
+            self._hosts = deque(one.address for one in servers(setup))
         self._timeout, self._workload = setup.client_timeout, setup.workload
         self._connection: Any = None
 
@@ -47,8 +52,13 @@ class Client:
     async def _connect(self) -> None:
         if self._connection is None or self._connection.closed:
             self._connection = None
-            async with asyncio.timeout(self._timeout):
-                self._connection = await psycopg.AsyncConnection.connect(**self._words, autocommit=True)
+            words = {**self._words, "host": ",".join(self._hosts)}
+            try:
+                async with asyncio.timeout(self._timeout):
+                    self._connection = await psycopg.AsyncConnection.connect(**words, autocommit=True)
+            except TimeoutError:
+                self._hosts.rotate(-1)
+                raise
 
     async def perform(self, invocation: Invocation) -> Outcome:
         began = asyncio.get_running_loop().time()

@@ -8,15 +8,21 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
-from contextlib import ExitStack
+from contextlib import AsyncExitStack
+from types import TracebackType
 from typing import Any, Final
 
 import psycopg
 
-from harness.systems.api import Setup
+from harness.systems.api import Machine, Setup
+from harness.systems.postgresql.deadline import finish
 from harness.systems.postgresql.server import connection_words, primary_words, servers
+from nemesis.core.ports import StartError
 
+#: How long a standby may take to answer a statement.
+_ANSWER_S: Final = 5.0
 _STOP_S: Final = 10.0
 _PROMOTE_S: Final = 30
 _LOOK_AGAIN_S: Final = 0.05
@@ -26,45 +32,75 @@ _END: Final = "SELECT greatest(pg_last_wal_receive_lsn(), pg_last_wal_replay_lsn
 def promote(setup: Setup, dead: str) -> str:
     """Promote a standby in place of the dead primary unless one leads already; return its node.
 
-    Raises OSError if a standby does not answer: its log may be the longest.
+    Raises OSError if a standby does not answer: its log may be the longest.  Raises StartError if the standby with the
+    longest log answers but does not become the primary.
     """
-    names = [node.name for node in servers(setup) if node.name != dead]
-    try:
-        with ExitStack() as stack:
-            standbys = {
-                name: stack.enter_context(psycopg.connect(**connection_words(setup.node(name)), autocommit=True))
-                for name in names
-            }
-            leading = [name for name, one in standbys.items() if not _ask(one, "SELECT pg_is_in_recovery()")]
-            if not leading:
-                for one in standbys.values():
-                    _receive_from(one, "")
-                for name, one in standbys.items():
-                    _await_stopped(name, one)
-                ends = {name: _ask(one, _END) for name, one in standbys.items()}
-                leading = [max(names, key=lambda name: ends[name])]
-                if not _ask(standbys[leading[0]], f"SELECT pg_promote(true, {_PROMOTE_S})"):
-                    raise OSError(f"{leading[0]} did not lead within {_PROMOTE_S} s")
-            for one in standbys.values():
-                _receive_from(one, primary_words(setup))
-            return leading[0]
-    except psycopg.Error as error:
-        raise OSError(str(error).partition("\n")[0]) from None
+    return asyncio.run(_promote([node for node in servers(setup) if node.name != dead], primary_words(setup)))
 
 
-def _ask(connection: psycopg.Connection[Any], query: str) -> Any:
-    row = connection.execute(query).fetchone()
-    return row[0] if row else None
+async def _promote(nodes: list[Machine], words: str) -> str:
+    async with AsyncExitStack() as stack:
+        standbys = [await stack.enter_async_context(_Standby(node)) for node in nodes]
+        leading = [one for one in standbys if not await one.ask("SELECT pg_is_in_recovery()")]
+        if not leading:
+            for one in standbys:
+                await one.receive_from("")
+            for one in standbys:
+                await one.await_stopped()
+            ends = [await one.ask(_END) for one in standbys]
+            leading = [standbys[ends.index(max(ends))]]
+            if not await leading[0].ask(f"SELECT pg_promote(true, {_PROMOTE_S})", _PROMOTE_S):
+                raise StartError({leading[0].name: f"it was promoted and did not lead within {_PROMOTE_S} s"})
+        for one in standbys:
+            await one.receive_from(words)
+        return leading[0].name
 
 
-def _receive_from(connection: psycopg.Connection[Any], words: str) -> None:
-    connection.execute(f"ALTER SYSTEM SET primary_conninfo = '{words}'")
-    connection.execute("SELECT pg_reload_conf()")
+class _Standby:
+    """A connection to one standby.  Each method raises OSError with the node's name if there is no answer in time."""
 
+    def __init__(self, node: Machine) -> None:
+        self.name, self._words = node.name, connection_words(node)
+        self._connection: Any = None
 
-def _await_stopped(name: str, connection: psycopg.Connection[Any]) -> None:
-    late = time.monotonic() + _STOP_S
-    while _ask(connection, "SELECT count(*) FROM pg_stat_wal_receiver"):
-        if time.monotonic() > late:
-            raise OSError(f"{name} still receives")
-        time.sleep(_LOOK_AGAIN_S)
+    async def __aenter__(self) -> _Standby:
+        try:
+            self._connection = await psycopg.AsyncConnection.connect(**self._words, autocommit=True)
+        except psycopg.Error as error:
+            raise self._failed(error) from None
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self._connection.close()
+
+    async def ask(self, query: str, work_s: float = 0.0) -> Any:
+        """Return the first value of the answer, or None if it has none.  The server may work on it for ``work_s``."""
+        seconds = work_s + _ANSWER_S
+        late = time.monotonic() + seconds
+        try:
+            return await finish(self._answer(query), self._connection, seconds)
+        except psycopg.Error as error:
+            if time.monotonic() >= late:
+                raise OSError(f"{self.name} did not answer a statement within {seconds:g} s") from None
+            raise self._failed(error) from None
+
+    async def _answer(self, query: str) -> Any:
+        cursor = await self._connection.execute(query)
+        row = await cursor.fetchone() if cursor.description else None
+        return row[0] if row else None
+
+    async def receive_from(self, words: str) -> None:
+        await self.ask(f"ALTER SYSTEM SET primary_conninfo = '{words}'")
+        await self.ask("SELECT pg_reload_conf()")
+
+    async def await_stopped(self) -> None:
+        late = time.monotonic() + _STOP_S
+        while await self.ask("SELECT count(*) FROM pg_stat_wal_receiver"):
+            if time.monotonic() > late:
+                raise OSError(f"{self.name} still receives")
+            await asyncio.sleep(_LOOK_AGAIN_S)
+
+    def _failed(self, error: psycopg.Error) -> OSError:
+        return OSError(f"{self.name}: {str(error).partition(chr(10))[0]}")
