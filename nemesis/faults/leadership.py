@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterable
+from contextlib import suppress
 from typing import Final, Protocol, runtime_checkable
 
 from history import Probe
 from history.records.probes import leader_now
+from history.records.text import and_listed
 from nemesis.core.errors import FaultError, NotYetError, SkippedError
 from nemesis.core.fault import Context, Family, Fault, Targets, Witness, as_recorded, wanted_nodes
-from nemesis.core.ports import Command
+from nemesis.core.ports import Command, StartError
 from nemesis.core.targets import leader_of
 from nemesis.faults.processes import (
     last_probes,
@@ -193,7 +195,7 @@ class Promotes(Protocol):
         """Promote the follower with the longest log in place of the dead leader, and return it.
 
         If one was promoted before, return that one.  Raises FaultError if some follower does not answer, because it
-        may be the one with the longest log.
+        may be the one with the longest log.  Raises StartError if the chosen follower answers but does not lead.
         """
         ...
 
@@ -226,7 +228,8 @@ class PromoteFollower:
         if lacking := [name for name in others if name not in ctx.free or not probes[name].answered]:
             raise NotYetError(f"{', '.join(lacking)} may have the longest log, but is under a fault or silent")
         detail = {"pids": running_pids(ctx, (leader,)), "last_probe": last_probes(ctx, (leader,))}
-        return Targets((leader,), detail={**detail, "term": probes[leader].term}, reserved=others)
+        damaged = {"damaged": hit} if (hit := sorted(ctx.damaged & {*others})) else {}
+        return Targets((leader,), detail={**detail, **damaged, "term": probes[leader].term}, reserved=others)
 
     def inject(self, ctx: Context, targets: Targets) -> None:
         (dead,) = targets.nodes
@@ -249,13 +252,31 @@ class PromoteFollower:
         return {**leader_hit(targets), "promoted": promoted, **gone}
 
     def heal(self, ctx: Context, targets: Targets) -> Witness:
-        """Start the old leader; if it was barred and no follower leads yet, promote one first."""
+        """Start the old leader; if it was barred and no follower leads yet, promote one first.
+
+        If that is the system's own failure, raise its StartError when the old leader was started all the same.
+        """
         asked = {node: self._at_home(ctx, node, "deposed", _IS_DEPOSED) for node in targets.nodes}
         for node, answer in ctx.run_checked(asked).items():
-            if answer.stdout:
+            if not answer.stdout:
+                continue
+            try:
+                self._see_followers(ctx, targets)
                 self._promote(ctx, node)
+            except StartError as error:
+                if damaged := targets.detail.get("damaged"):
+                    raise FaultError(f"{error}, perhaps because {and_listed(damaged)} was damaged before") from None
+                with suppress(StartError):
+                    restart(ctx, targets.nodes)
+                raise
         pids = restart(ctx, targets.nodes)
         return {"leader_now": leader_now(ctx.system.probes(), ctx.members), **pids}
+
+    @staticmethod
+    def _see_followers(ctx: Context, targets: Targets) -> None:
+        """Raise StartError if a follower's process is gone: they are reserved, so no fault of ours ended it."""
+        if gone := [node for node, pid in ctx.system.pids(targets.reserved).items() if pid is None]:
+            raise StartError(dict.fromkeys(gone, "it died although it was under no fault"))
 
     @staticmethod
     def _promote(ctx: Context, dead: str) -> str:

@@ -9,6 +9,8 @@ from harness.testing import FakeSystem, world
 from history import Probe
 from nemesis.core.errors import FaultError, NotYetError, SkippedError
 from nemesis.core.guard import locked, objection
+from nemesis.core.healing import UnhealedError, heal
+from nemesis.core.ports import StartError
 from nemesis.faults.registry import find
 from tests.support.nemesis.elections import elect_after_kills
 
@@ -174,9 +176,13 @@ def test_a_system_without_transfer_refuses_the_fault():
 
 
 class Promoting(FakeSystem):
-    """Followers do not elect: the operator promotes n3.  ``silent``: a follower does not answer so many times."""
+    """Followers do not elect: the operator promotes n3.
+
+    ``silent``: a follower does not answer so many times.  ``refuses``: n3 is promoted and does not lead.
+    """
 
     silent = 0
+    refuses = False
     raises_term = True
     barred: frozenset[str] = frozenset()
 
@@ -186,6 +192,8 @@ class Promoting(FakeSystem):
         if self.silent:
             self.silent -= 1
             raise FaultError("no follower was promoted: n2 does not answer")
+        if self.refuses:
+            raise StartError({"n3": "it did not lead"})
         if self.leader == dead:
             self.leader, self.term = "n3", self.term + self.raises_term
         return self.leader
@@ -244,6 +252,36 @@ def test_a_promotion_that_failed_is_made_good_before_the_old_leader_starts():
         fault.heal(ctx, targets)
     assert ctx.system.pids(["n1"]) == {"n1": None}
     assert fault.heal(ctx, targets)["leader_now"] == "n3"
+
+
+@pytest.mark.parametrize(
+    ("failed", "damaged", "by_system"),
+    [
+        ("n3 refuses", [], True),
+        ("n3 refuses", ["n1"], True),
+        ("n3 refuses", ["n3"], False),
+        ("n2 died", [], True),
+        ("n2 died", ["n2"], False),
+        ("n2 is silent", [], False),
+    ],
+)
+def test_a_promotion_that_fails_without_a_fault_of_ours_is_the_systems_failure(failed, damaged, by_system):
+    """The old leader is started all the same.  A follower that runs and is silent may only be out of our reach."""
+    ctx, fault = promoting()
+    ctx = replace(ctx, damaged=frozenset(damaged))
+    targets = fault.plan(ctx, random.Random(0))
+    ctx.system.refuses, ctx.system.silent = failed == "n3 refuses", 9 * (failed != "n3 refuses")
+    with pytest.raises((FaultError, StartError)):
+        fault.inject(ctx, targets)
+    if failed == "n2 died":
+        ctx.nodes.states["n2", ctx.system.pids(["n2"])["n2"]] = ""
+    with pytest.raises(UnhealedError, match=failed.partition(" ")[0]) as caught:
+        heal(fault, ctx, targets)
+    assert caught.value.by_system == by_system
+    assert (ctx.system.pids(["n1"])["n1"] is not None) == by_system
+    ctx.system.start(["n2"])
+    ctx.system.refuses, ctx.system.silent = False, 0
+    assert heal(fault, ctx, targets)["pids_now"]["n1"]
 
 
 def test_a_leader_that_survived_stays_the_leader():
