@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Container, Sequence
 from itertools import cycle
-from typing import Final
+from typing import Final, TypeVar
 
 from msgspec.structs import replace
 
@@ -31,8 +31,12 @@ from harness.generators.base import Among, Around
 from harness.generators.pacing import Paced
 from harness.workloads.transactions import called
 
+T = TypeVar("T")
+
 #: Operations a second.
 RECOVERY_RATE: Final = 20.0
+#: How many reads of the workload a node passes on while it waits for a change, before it takes one itself.
+PASSED_ON: Final = 9
 
 
 def light_load(
@@ -49,7 +53,9 @@ def light_load(
     children = operations(cycle(finals)), AsFinal(workload)
     places = {home: place for place, home in enumerate(dict.fromkeys(homes))}
     node_of = tuple(places[home] for home in homes)
-    return stagger(RECOVERY_RATE, stream, Turns(children, kinds_of_reads, node_of, (False,) * len(places)))
+    number = len(places)
+    turns = Turns(children, kinds_of_reads, node_of, changed=(False,) * number, passed=(0,) * number)
+    return stagger(RECOVERY_RATE, stream, turns)
 
 
 def left_of(load: Generator) -> Generator:
@@ -57,6 +63,10 @@ def left_of(load: Generator) -> Generator:
     turns = load.child if isinstance(load, Paced) else None
     workload = turns.children[1] if isinstance(turns, Turns) else None
     return workload.child if isinstance(workload, AsFinal) else NOTHING
+
+
+def _with(values: tuple[T, ...], place: int, value: T) -> tuple[T, ...]:
+    return (*values[:place], value, *values[place + 1 :])
 
 
 class AsFinal(Around, frozen=True):
@@ -71,30 +81,34 @@ class Turns(Among, frozen=True):
     """Reads and changes in turn, for each node separately.
 
     ``children`` are the final reads and the workload, which may have its own reads.  ``node_of`` holds the number of
-    each worker's node.  ``changed`` says for each node whether the last operation of its clients was a change.
+    each worker's node.  ``changed`` says for each node whether the last operation of its clients was a change, and
+    ``passed`` how many reads it passed on since.  Clients of a read-only replica never get a change.
     """
 
     kinds_of_reads: Container[str]
     node_of: tuple[int, ...]
     changed: tuple[bool, ...]
+    passed: tuple[int, ...]
 
     def op(self, ctx: Context) -> tuple[Op, Generator]:
         children, waiting = [*self.children], list[Op]()
         for worker in ctx.free:
             # Keep all free workers in view, because some generators wait until a whole group is free.
             others = tuple(other for other in ctx.free if other != worker)
-            wants_change = not self.changed[self.node_of[worker]]
+            here = self.node_of[worker]
+            wants_change, passed = not self.changed[here], self.passed
             for child in (wants_change, not wants_change):
                 op, after = children[child].op(replace(ctx, free=(worker, *others)))
-                if child and wants_change and others and self._is_read(op):
+                if child and wants_change and others and self._is_read(op) and passed[here] < PASSED_ON:
                     # The workload may depend on its reads, so do not skip this one: give it to the worker that has
                     # waited the least.
                     op, after = children[child].op(replace(ctx, free=(*reversed(others), worker)))
+                    passed = _with(passed, here, passed[here] + 1)
                 children[child] = after
                 if isinstance(op, Invocation):
                     node = self.node_of[op.worker]
-                    changed = (*self.changed[:node], not self._is_read(op), *self.changed[node + 1 :])
-                    return op, replace(self, children=tuple(children), changed=changed)
+                    changed = _with(self.changed, node, not self._is_read(op))
+                    return op, replace(self, children=tuple(children), changed=changed, passed=_with(passed, node, 0))
                 if isinstance(op, Message):
                     return op, replace(self, children=tuple(children))
                 waiting.append(op)

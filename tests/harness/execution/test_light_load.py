@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections import Counter
 from collections.abc import Iterable
 from itertools import count, cycle, pairwise
 
@@ -27,6 +28,8 @@ from harness.generators import (
     time_limit,
 )
 from harness.generators.plain import Plain
+from harness.workloads.transactions import READ_ONLY, Beside, called
+from harness.workloads.transactions import mixed as mixed_transactions
 from history import Event
 
 READS = [Invocation("read", key) for key in "ab"]
@@ -58,6 +61,22 @@ def test_clients_of_a_mute_node_ask_for_reads_and_changes_the_whole_time(of_a_no
         begun = [0.0, *asked, 10.0]
         gaps = [after - before for before, after in pairwise(begun)]
         assert max(gaps) < 2 * TIMEOUT_S + 1, kind
+
+
+@pytest.mark.parametrize("of_a_node", [1, 2, 4])
+def test_clients_of_a_replica_that_only_reads_are_asked_too_and_those_of_the_primary_for_changes(
+    of_a_node: int,
+) -> None:
+    workers = NODES * of_a_node
+    readers = frozenset(worker for worker in range(workers) if worker % NODES)
+    homes = ["primary", "n2", "n3"] * of_a_node
+    finals = [Invocation("txn", None, [["r", 1, None]])]
+    stream = Stream(random.Random("load"))
+    light = light_load(finals, Beside(mixed_transactions(3, "append"), readers), {READ_ONLY}, homes, stream)
+    run = simulate(time_limit(10, light), workers=workers)
+    asked = Counter((homes[one.worker], called(one.f, one.value)) for one in run.issued)
+    assert asked.keys() == {("primary", "txn"), *((home, READ_ONLY) for home in ("primary", "n2", "n3"))}
+    assert min(asked.values()) >= 10
 
 
 def issue(generator: Generator, number: int) -> tuple[list[Invocation], Generator]:

@@ -1,4 +1,4 @@
-"""The promotion of a standby, and how a client finds the primary, against servers that say what a test lets them say."""
+"""The promotion of a standby, and how a client finds the primary, against fake servers."""
 
 from __future__ import annotations
 
