@@ -25,7 +25,7 @@ from harness.execution.light_load import left_of, light_load
 from harness.execution.load import Load
 from harness.generators import NOTHING, Generator, Invocation, Stream, each_worker, on
 from harness.judge.recovery import clients_decide, committed_by, waiting_for
-from harness.judge.service import met_by, wants_of
+from harness.judge.service import KeyWant, met_by, wants_of
 from harness.workloads import until_applied
 
 if TYPE_CHECKING:
@@ -53,6 +53,7 @@ class FinalPhase:
         self._nodes = run.system.serving
         self._load = load
         self._operations: Generator = NOTHING
+        self._once = set[KeyWant]()
 
     async def run(self, heals: Iterable[int], operations: Generator) -> None:
         """Let the cluster recover and settle, read every object, and restart if the plan asks for it.
@@ -79,21 +80,27 @@ class FinalPhase:
         ``committed_before``.
         """
         self._run.tally.note = "waiting for every node to catch up"
+        since = [*since]
+        first = min(since)
         system, workload, load, probes = self._plan.under_test, self._plan.load, self._load, self._run.probes.all
         members, logless = self._run.system.members, self._run.probes.logless
         caught_up = [waiting_for(system, probes, members, one, committed_before, logless) for one in since]
         moving = {worker.client.home for worker in load.workers} - {*self._run.system.names}
         wanted = {*wants_of(workload, load.asked, {*self._nodes, *moving} if clients_decide(system, probes) else ())}
         # A key that is asked for in vain keeps the load going; one that was never served has nothing to come back to.
-        once, few = set(load.served_keys), len(load.keys) <= FEW_KEYS
-        for known in (load.served, load.asked_of_keys, load.served_keys):
-            known.clear()
+        self._once |= load.served_keys
+        once, few = self._once, len(load.keys) <= FEW_KEYS
+        load.served.clear()
+        load.served_keys.clear()
+
+        def vain() -> list[KeyWant]:
+            failed = {want for want, at in load.vain_keys.items() if at >= first}
+            return sorted((failed & once) - load.served_keys, key=str)
 
         def recovered() -> bool:
             try:
                 met = {want for call in load.served for want in met_by(workload, call)}
-                vain = (load.asked_of_keys & once) - load.served_keys
-                return wanted <= met and not vain and all(done() for done in caught_up)
+                return wanted <= met and not vain() and all(done() for done in caught_up)
             except Exception as error:  # noqa: BLE001 (a third party's rule may fail in any way, also in the judge)
                 self._run.state.warn(f"the system's own rule of recovery failed: {type(error).__name__}: {error}")
                 return False
@@ -101,11 +108,16 @@ class FinalPhase:
         late = self._run.standstills.deadline(self._plan.recovery_time)
         asked_enough = self._run.standstills.deadline(min(KEYS_S, self._plan.recovery_time))
         stream, homes = Stream(self._plan.rng("final load")), [worker.client.home for worker in load.workers]
-        light = light_load(self._reads(), self._operations, workload.reads, homes, stream)
-        left = await follow(
-            load, light, lambda: (recovered() and (not few or once <= load.served_keys or asked_enough())) or late()
-        )
-        self._operations = left_of(left)
+
+        def over() -> bool:
+            return (recovered() and (not few or once <= load.served_keys or asked_enough())) or late()
+
+        while True:
+            light = light_load(self._reads(), self._operations, workload, homes, stream, vain())
+            self._operations = left_of(await follow(load, light, over))
+            # Requests that were still open when this was over may have failed since.
+            if not vain() or late() or self._run.stopped():
+                break
         if not self._run.stopped() and recovered():
             self._run.reach(moment)
 

@@ -2,11 +2,13 @@
 
 Availability is judged for each node's own clients, and separately for reads and changes.  The few clients of a node
 that does not answer wait most of the time, so by chance they might issue only one of the two kinds.
+
+A register that was requested without success is requested again first, because by chance that might take minutes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Container, Sequence
+from collections.abc import Container, Iterable, Sequence
 from itertools import cycle
 from typing import Final, TypeVar
 
@@ -29,7 +31,11 @@ from harness.generators import (
 )
 from harness.generators.base import Among, Around
 from harness.generators.pacing import Paced
+from harness.judge.service import KeyWant, on_key
+from harness.systems.api import Workload
 from harness.workloads.transactions import called
+from history import Event
+from history.records.operations import was_served
 
 T = TypeVar("T")
 
@@ -42,25 +48,28 @@ PASSED_ON: Final = 9
 def light_load(
     finals: Sequence[Invocation],
     workload: Generator,
-    kinds_of_reads: Container[str],
+    kind: Workload,
     homes: Sequence[str],
     stream: Stream,
+    vain: Iterable[KeyWant] = (),
 ) -> Generator:
     """Alternate final reads with the rest of the workload, so that each node's clients issue reads and changes in turn.
 
-    ``homes`` holds the node of each worker, and ``kinds_of_reads`` the functions that count as reads.
+    ``kind`` describes the workload, and ``homes`` holds the node of each worker.  What was requested of registers in
+    ``vain`` is requested first.
     """
     children = operations(cycle(finals)), AsFinal(workload)
     places = {home: place for place, home in enumerate(dict.fromkeys(homes))}
     node_of = tuple(places[home] for home in homes)
     number = len(places)
-    turns = Turns(children, kinds_of_reads, node_of, changed=(False,) * number, passed=(0,) * number)
-    return stagger(RECOVERY_RATE, stream, turns)
+    turns = Turns(children, kind.reads, node_of, changed=(False,) * number, passed=(0,) * number)
+    return stagger(RECOVERY_RATE, stream, AskAgain(turns, kind, tuple(vain)))
 
 
 def left_of(load: Generator) -> Generator:
     """Return what a light load has left of its workload."""
-    turns = load.child if isinstance(load, Paced) else None
+    again = load.child if isinstance(load, Paced) else None
+    turns = again.child if isinstance(again, AskAgain) else None
     workload = turns.children[1] if isinstance(turns, Turns) else None
     return workload.child if isinstance(workload, AsFinal) else NOTHING
 
@@ -75,6 +84,37 @@ class AsFinal(Around, frozen=True):
     def op(self, ctx: Context) -> tuple[Op, Generator]:
         op, child = self.child.op(ctx)
         return (replace(op, final=True) if isinstance(op, Invocation) else op), AsFinal(child)
+
+
+class AskAgain(Around, frozen=True):
+    """The child generator's operations, sent first to the registers whose last request was not served.
+
+    ``vain`` holds these requests.  Every other read and every other change stays as it is, so that registers that are
+    lost for good do not stop the load; ``redirected`` says of which of the two the last one did not.
+    """
+
+    kind: Workload
+    vain: tuple[KeyWant, ...]
+    redirected: frozenset[str] = frozenset()
+
+    def op(self, ctx: Context) -> tuple[Op, Generator]:
+        op, child = self.child.op(ctx)
+        after = replace(self, child=child)
+        if not isinstance(op, Invocation) or (want := on_key(self.kind, op.f, op.value, op.key)) is None:
+            return op, after
+        side = want[0]
+        again = next((one for one in self.vain if one[0] == side), None)
+        if side in self.redirected or again is None:
+            return op, replace(after, redirected=self.redirected - {side})
+        vain = tuple([one for one in self.vain if one != again])
+        return replace(op, key=again[1]), replace(after, vain=vain, redirected=self.redirected | {side})
+
+    def update(self, ctx: Context, event: Event) -> AskAgain:
+        after, want = super().update(ctx, event), on_key(self.kind, event.f, event.value, event.key)
+        if want is None:
+            return after
+        others = tuple([one for one in self.vain if one != want])
+        return replace(after, vain=others if was_served(event.type, event.error) else (*others, want))
 
 
 class Turns(Among, frozen=True):

@@ -12,7 +12,7 @@ from harness.errors import HarnessError
 from harness.execution.histogram import Histogram
 from harness.execution.standstills import Standstills
 from harness.generators import Context, Invocation
-from harness.judge.service import Call, Want, on_key, was_granted
+from harness.judge.service import Call, KeyWant, on_key, was_granted
 from harness.systems.law import LOST, Outcome
 from harness.workloads.transactions import called
 from history import Event, HistoryWriter
@@ -99,8 +99,9 @@ class Load:
         self.keys: dict[str | int, None] = {}
         #: The calls (kind of operation and node) that completed, and those that the system served.
         self.asked, self.served = set[Call](), set[Call]()
-        #: Reads and changes on a key that completed, and those that the system served.
-        self.asked_of_keys, self.served_keys = set[Want](), set[Want]()
+        #: The reads and changes of registers that the system served, and those that it did not serve when they were
+        #: requested last, with the time (ns) of that request.
+        self.served_keys, self.vain_keys = set[KeyWant](), dict[KeyWant, int]()
         #: How late each operation of the main phase was issued although its worker was free.
         self.late = Histogram()
         #: Latency of the ok operations of the main phase, from their invocation and from their intended time.
@@ -161,7 +162,7 @@ class Load:
         tally.completions[phase, f, type_] += 1
         call = called(f, invocation.value), event.node or client.home
         self.asked.add(call)
-        self._note_key(event, call)
+        self._note_key(event, invoked.time)
         if type_ == "info":
             worker.process += len(self.workers)
             self._processes = tuple([worker.process for worker in self.workers])
@@ -184,11 +185,14 @@ class Load:
             why = f"its client's answer cannot be written to a history: {error}"
             return record(self._plan.under_test.law.outcome(LOST, invocation, home, why))
 
-    def _note_key(self, event: Event, call: Call) -> None:
-        if (want := on_key(self._plan.load, call[0], event.key)) is not None:
-            self.asked_of_keys.add(want)
-            if was_served(event.type, event.error):
-                self.served_keys.add(want)
+    def _note_key(self, event: Event, invoked: int) -> None:
+        if (want := on_key(self._plan.load, event.f, event.value, event.key)) is None:
+            return
+        if was_served(event.type, event.error):
+            self.served_keys.add(want)
+            self.vain_keys.pop(want, None)
+        else:
+            self.vain_keys[want] = invoked
 
     def _count_ok(self, invoked: Event, event: Event, call: Call) -> None:
         if was_granted(event.f, event.type, event.error, event.value):

@@ -36,7 +36,7 @@ from harness.judge.recovery import (
     rule_of,
     silent_before,
 )
-from harness.judge.service import Service, Want, services_of_keys, services_since, wants_of, wants_text
+from harness.judge.service import KeyWant, Service, Want, on_key, services_since, wants_of, wants_text
 from harness.workloads.transactions import called
 from history import SECOND, Check, Operation, Verdict
 from history.metrics.awake_clock import AwakeClock, gaps
@@ -209,35 +209,49 @@ def _services(
             why.setdefault(BRIEFLY, []).append(want)
         else:
             services[want] = service
-    lost = _lost_keys(recorded, moment, operations, pause_s)
+    lost, briefly = _keys_in_vain(recorded, moment, operations, moment + enough)
     if lost and refused:
-        why[DAMAGED] = [*lost]
+        why[DAMAGED] = lost
     else:
-        services |= lost
+        services |= dict.fromkeys(lost, Service(enough, None))
+    if briefly:
+        why.setdefault(BRIEFLY, []).extend(briefly)
     return services, "; ".join(f"{wants_text(left)} {reason}" for reason, left in why.items())
 
 
-def _lost_keys(recorded: Recorded, moment: int, operations: Sequence[Operation], pause_s: float) -> dict[Want, Service]:
-    """Return the reads and changes of registers that were served before a moment, and asked for in vain since then.
+def _keys_in_vain(
+    recorded: Recorded, moment: int, operations: Sequence[Operation], over: int
+) -> tuple[list[Want], list[Want]]:
+    """Return the reads and changes of registers that are lost, and those that were not requested long enough to say.
 
-    A register counts only if others are served.
+    Both were served once, and since a moment only requested without success, by clients that were served with others.
+    They are lost if a request also failed that began when the time was ``over``, another one had failed, and the same
+    client had been served again.
     """
-    load, enough = recorded.plan.load, round((recorded.plan.recovery_time - pause_s) * SECOND)
-    had = services_of_keys(0, recorded.operations, load)
-    found = services_of_keys(moment, operations, load, round(pause_s * SECOND))
-    sides_served = {_side_of(want) for want, one in found.items() if one.granted is not None}
-    return {
-        want: service
-        for want, service in found.items()
-        if service.granted is None
-        and had[want].granted is not None
-        and service.waited >= enough
-        and _side_of(want) in sides_served
-    }
-
-
-def _side_of(want: Want) -> str:
-    return want[0].partition(" ")[0]
+    load, workers = recorded.plan.load, max(recorded.plan.concurrency, len(recorded.serving))
+    before = {on_key(load, op.f, op.value, op.key) for op in recorded.operations if op.served}
+    back: dict[tuple[str, int], int] = {}
+    since, failed = set[KeyWant](), dict[KeyWant, list[Operation]]()
+    for op in operations:
+        if op.invoked < moment or (want := on_key(load, op.f, op.value, op.key)) is None:
+            continue
+        if op.served:
+            since.add(want)
+            client = want[0], op.process % workers
+            back[client] = min(back.get(client, op.ended), op.ended)
+        else:
+            failed.setdefault(want, []).append(op)
+    lost, briefly = list[Want](), list[Want]()
+    for want, requests in failed.items():
+        side, key = want
+        # A client that was not served at all says nothing about one register.
+        asked = [(op, back[client]) for op in requests if (client := (side, op.process % workers)) in back]
+        if not asked or want in since or want not in before:
+            continue
+        late = max(over, min(op.ended for op, _ in asked))
+        again = any(op.invoked >= max(late, served_at) for op, served_at in asked)
+        (lost if again else briefly).append((f"{side} on {key}", None))
+    return lost, briefly
 
 
 def _refusal_lines(refused: dict[str, Damage]) -> dict[str, str]:

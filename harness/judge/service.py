@@ -23,10 +23,12 @@ from history.records.text import and_listed
 #: Something to be served: operations of a kind (or "changes", of any kind, or "reads on k3") with no node, or "reads"
 #: or "changes" with the node whose own clients ask for them.
 Want: TypeAlias = tuple[str, str | None]
+#: "reads" or "changes", and the register from which or on which.
+KeyWant: TypeAlias = tuple[str, str | int]
 #: The name of an operation (see :func:`called`), and the node that answered it or was asked.
 Call: TypeAlias = tuple[str, str | None]
 
-#: The models of objects that last as long as a run, each under a key of its own.
+#: The workloads whose objects last as long as a run, and whose operations may go to any key.
 LASTING: Final = ("register", "cas-register")
 CHANGES: Final = "changes"
 READS: Final = "reads"
@@ -73,9 +75,9 @@ def met_by(workload: Workload, call: Call) -> tuple[Want, ...]:
     return ((f, None), (side, None), (side, node))
 
 
-def on_key(workload: Workload, f: str, key: str | int | None) -> Want | None:
-    """Return what an operation on an object of its own asks for: reads or changes on its key; None for any other."""
-    return (f"{_side(workload, f)} on {key}", None) if key is not None and workload.model in LASTING else None
+def on_key(workload: Workload, f: str, value: Any, key: str | int | None) -> KeyWant | None:
+    """Return what an operation on a register asks for: reads or changes, and its key; None for any other operation."""
+    return (_side(workload, called(f, value)), key) if key is not None and workload.name in LASTING else None
 
 
 def _side(workload: Workload, f: str) -> str:
@@ -90,45 +92,17 @@ def services_since(
     Wants that nobody asked for are left out.  Clients that ask again within ``pause`` (ns) of an answer count as asking
     all the time; a longer gap does not count.
     """
-    return _fared(
-        (
-            (op, want, was_granted(op.f, op.outcome, op.error, op.result))
-            for op in operations
-            if op.invoked >= moment
-            for want in met_by(workload, (called(op.f, op.value), op.node))
-        ),
-        max((op.ended for op in operations), default=moment),
-        pause,
-    )
-
-
-def services_of_keys(
-    moment: int, operations: Sequence[Operation], workload: Workload, pause: int = 0
-) -> dict[Want, Service]:
-    """Return how the requests on each register fared, as ``services_since`` does.
-
-    An answer that refuses a change also shows that the register is served.
-    """
-    return _fared(
-        (
-            (op, want, was_served(op.outcome, op.error))
-            for op in operations
-            if op.invoked >= moment and (want := on_key(workload, called(op.f, op.value), op.key)) is not None
-        ),
-        max((op.ended for op in operations), default=moment),
-        pause,
-    )
-
-
-def _fared(found: Iterable[tuple[Operation, Want, bool]], end: int, pause: int) -> dict[Want, Service]:
-    """Return how each want fared, given the operations that asked for it and whether each succeeded."""
     asked: dict[Want, list[tuple[int, int]]] = {}
     granted: dict[Want, int] = {}
-    for op, want, success in found:
+    end = max((op.ended for op in operations), default=moment)
+    for op in operations:
+        if op.invoked < moment:
+            continue
         until = end if op.returned is None else op.returned
-        asked.setdefault(want, []).append((op.invoked, until))
-        if success:
-            granted[want] = min(granted.get(want, until), until)
+        for want in met_by(workload, (called(op.f, op.value), op.node)):
+            asked.setdefault(want, []).append((op.invoked, until))
+            if was_granted(op.f, op.outcome, op.error, op.result):
+                granted[want] = min(granted.get(want, until), until)
     return {
         want: Service(_covered(spans, granted.get(want, end), pause), granted.get(want))
         for want, spans in asked.items()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import random
 from collections import Counter
 from collections.abc import Iterable
@@ -28,6 +29,7 @@ from harness.generators import (
     time_limit,
 )
 from harness.generators.plain import Plain
+from harness.systems.workloads import REGISTER
 from harness.workloads.transactions import READ_ONLY, Beside, called
 from harness.workloads.transactions import mixed as mixed_transactions
 from history import Event
@@ -39,7 +41,7 @@ TIMEOUT_S = 2.4
 
 
 def load(workload: Generator) -> Generator:
-    return light_load(READS, workload, {"read"}, HOMES, Stream(random.Random("load")))
+    return light_load(READS, workload, REGISTER, HOMES, Stream(random.Random("load")))
 
 
 def mixed() -> Iterable[Invocation]:
@@ -72,7 +74,8 @@ def test_clients_of_a_replica_that_only_reads_are_asked_too_and_those_of_the_pri
     homes = ["primary", "n2", "n3"] * of_a_node
     finals = [Invocation("txn", None, [["r", 1, None]])]
     stream = Stream(random.Random("load"))
-    light = light_load(finals, Beside(mixed_transactions(3, "append"), readers), {READ_ONLY}, homes, stream)
+    kind = dataclasses.replace(REGISTER, name="append", reads=frozenset({READ_ONLY}))
+    light = light_load(finals, Beside(mixed_transactions(3, "append"), readers), kind, homes, stream)
     run = simulate(time_limit(10, light), workers=workers)
     asked = Counter((homes[one.worker], called(one.f, one.value)) for one in run.issued)
     assert asked.keys() == {("primary", "txn"), *((home, READ_ONLY) for home in ("primary", "n2", "n3"))}
@@ -152,3 +155,37 @@ def test_a_generator_that_waits_for_an_idle_group_goes_on() -> None:
 
     run = simulate(time_limit(10, load(Whole())))
     assert sum(one.f == "write" for one in run.issued) > 50
+
+
+@pytest.mark.parametrize("lost", [(), (3,), tuple(range(8))])
+def test_keys_that_failed_are_asked_for_again_at_once_and_the_others_go_on(lost: tuple[int, ...]) -> None:
+    """For 3 s nothing is served, and the keys that are lost never are."""
+    keys = range(200)
+    draws = random.Random("keys")
+    writes = operations(Invocation("write", draws.choice(keys), value) for value in count())
+    reads = [Invocation("read", key) for key in keys]
+
+    def answer(invocation: Invocation, stream: Stream) -> tuple[Answer, Stream]:
+        dead = invocation.key in lost or invocation.time < 3e9
+        return (Answer(TIMEOUT_S, "info", error="timeout") if dead else Answer(0.01, value=0)), stream
+
+    vain_before = [("reads", 7), *(("changes", key) for key in lost)]
+    light = light_load(reads, writes, REGISTER, HOMES, Stream(random.Random("load")), vain_before)
+    run = simulate(time_limit(60, light), workers=9, answers=answer)
+    assert next(one.key for one in run.issued if one.f == "read") == 7
+    vain: dict[tuple[str, object], float] = {}
+    served_at: list[float] = []
+    for event in run.events:
+        one, at = (event.f, event.key), event.time / 1e9
+        if event.type == "info":
+            vain.setdefault(one, at)
+        elif event.type == "ok":
+            served_at.append(at)
+            assert at - vain.pop(one, at) < 12
+    assert {key for _, key in vain} <= {*lost}
+    for f in ("read", "write") if lost else ():
+        asked = [one.time / 1e9 for one in run.issued if (one.f, one.key) == (f, lost[0])]
+        assert max(after - before for before, after in pairwise([*asked, 60])) < 12
+    assert max(after - before for before, after in pairwise(served_at)) < TIMEOUT_S
+    written = [one.value for one in run.issued if one.f == "write"]
+    assert written == [*range(len(written))]
