@@ -61,7 +61,7 @@ _ZOOKEEPER_4925: Final = "https://issues.apache.org/jira/browse/ZOOKEEPER-4925"
 _SET: Final = ("--workload", "set")
 #: ZooKeeper's own default.
 _SHORT: Final = ("-o", "commit_log=500")
-_ZOOKEEPER: Final = (_ZOOKEEPER_4925, "zookeeper", "3.9.3", "3.9.4", "what was acknowledged is kept")
+_ZOOKEEPER: Final = (_ZOOKEEPER_4925, "zookeeper", "3.9.3", "3.9.4", "acknowledged writes are kept")
 _BY: Final = ("linearizable", "node-logs")
 PIECES: Final = (
     Piece("ZOOKEEPER-4925", *_ZOOKEEPER, "`rolling-kill`", (*_SET, "--nemesis", "rolling-kill"), _BY),

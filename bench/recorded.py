@@ -31,7 +31,7 @@ import pyarrow.parquet as pq
 from history import RunFiles
 from tests.support.reports.recorded_runs import RUNS, recorded_run
 
-#: Judges a run, and writes what came of it, and what was opened below the run meanwhile; then lists and shows it.
+#: Judges a run, and writes what came of it, and what was opened in the run meanwhile; then lists and shows it.
 _CHILD: Final = """
 import io, json, os, resource, sys
 from collections import Counter

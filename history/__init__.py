@@ -11,7 +11,7 @@
 ``toml_file``            reads files that people write; errors say what a file really is
 ``schema``               checks such files against types, with one wording for all errors
 ``json_object``          the reader of JSON objects
-``safe_open``            opens untrusted files below a run: regular files of bounded size, no links
+``safe_open``            opens untrusted files in a run: regular files of bounded size, no links
 ``under_way``            the lock that marks a run as under way
 ``codes``                numeric codes for functions, outcomes and missing values in columns
 ``compiled``             numba's compiler, with a cache that depends on all of our compiled code

@@ -113,7 +113,7 @@ def _cached(function: Callable[..., Any], **options: bool) -> Any:
 
 @cache
 def _warn_once() -> None:
-    log.warning("checking starts slowly, because compiled code cannot be saved: name a directory with NUMBA_CACHE_DIR")
+    log.warning("checking starts slowly, as compiled code cannot be saved: set NUMBA_CACHE_DIR to a writable directory")
 
 
 def _unless_full(save: Callable[..., None]) -> Callable[..., None]:

@@ -245,7 +245,7 @@ def of_tables(random: Random, samples: int) -> list[Trial]:
 
 
 def of_multi_registers(random: Random, samples: int) -> list[Trial]:
-    """Return trials with many values and registers, and with few, which are often alike."""
+    """Return trials with many values and registers, and trials with few, in which values often repeat."""
     constrain(ROOM=2, AHEAD=0)
     trials: list[Trial] = []
     for number in range(samples):

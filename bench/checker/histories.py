@@ -182,7 +182,7 @@ class _KeyValue:
         return self.size - (kind == TEXT), self.root
 
     def lie(self) -> tuple[int, int] | None:
-        """Return the string before the thirtieth-last put, which cannot be the string any more."""
+        """Return the string before the thirtieth-last put, which can no longer be the string."""
         return self.past[-30][::-1] if len(self.past) > 40 else None
 
 
@@ -249,7 +249,7 @@ class _Set:
 
 
 class _Mutex:
-    """A lock: every client takes and releases it in turn, so that most of them wait most of the time."""
+    """A lock: every client alternately takes and releases it, so that most of them wait most of the time."""
 
     def __init__(self, _values: int | None) -> None:
         self.held = False

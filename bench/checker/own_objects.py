@@ -11,7 +11,7 @@ OVERDRAFT = 1 << 25
 
 
 class Semaphore:
-    """A semaphore with three permits: every client takes and returns one in turn."""
+    """A semaphore with three permits: every client alternately takes one and returns it."""
 
     def __init__(self, _values: int | None) -> None:
         self.taken = 0

@@ -170,7 +170,8 @@ def call_of(operation: Operation, source: int, model: Model) -> Call | None:
 def _ok(operation: Operation, source: int, model: Model) -> Call:
     if operation.return_index is None or operation.return_index <= operation.invoke_index:
         raise ModelError(
-            f"the operation invoked at {operation.invoke_index} is answered, but returns at {operation.return_index!r}"
+            f"the operation with invoke_index {operation.invoke_index} is answered, so its return_index must be "
+            f"greater, not {operation.return_index!r}"
         )
     f, value, result = operation.f, freeze(operation.value), freeze(operation.result)
     if model.one_value and operation.refused:

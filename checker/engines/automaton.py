@@ -17,8 +17,8 @@ because this is its last chance.  An unsatisfied read has to change the value to
 Just before a change, values that open reads wait for may *flash*: they are current for an instant.  Whether they did is
 decided late, when the first call returns for which it matters.  A read that was open at the last change may have seen a
 flash then, by an unspent write that was open at the same time.  A write that returns unspent has flashed at the last
-change if it was open then, which costs nothing any more.  Only the last change matters, because a call that was open at
-an earlier change and has not returned was open at this one as well.  Waiting misses nothing, because until then
+change if it was open then, which no longer costs anything.  Only the last change matters, because a call that was open
+at an earlier change and has not returned was open at this one as well.  Waiting misses nothing, because until then
 everything the flash would have spent and satisfied is still open.
 
 When no configuration is left, the history is invalid, exactly at the earliest possible event.

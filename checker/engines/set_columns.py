@@ -51,7 +51,7 @@ class SetColumns:
         )  # fmt: skip
 
     def again(self, begun: int) -> list[tuple[int, int]]:
-        """Return the begin and end of later reads with the same elements as the read invoked at this rank."""
+        """Return the start and end of later reads with the same elements as the read invoked at this rank."""
         read = self.read_begun == begun
         same = np.isin(self.size, self.size[read]) & (self.read_ended > self.read_ended[read].min(initial=NEVER))
         return list(zip(self.read_begun[same].tolist(), self.read_ended[same].tolist(), strict=True))

@@ -379,7 +379,7 @@ def _move(later, source, target):  # type: ignore[no-untyped-def]
 
 @step
 def _close_call(automaton, returning):  # type: ignore[no-untyped-def]
-    """Free the slot of a call that has returned, and the column of a value that is not read any more."""
+    """Free the slot of a call that has returned, and the column of a value that is no longer read."""
     history, opened, progress = automaton.history, automaton.opened, automaton.progress[0]
     value, bit = returning.value, returning.bit
     if returning.is_write:

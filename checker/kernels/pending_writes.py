@@ -61,7 +61,7 @@ def compare_pending(automaton, pending_spent, place):  # type: ignore[no-untyped
 
 @step
 def give_column_back(automaton, value):  # type: ignore[no-untyped-def]
-    """Free the column of a value that is not read any more.
+    """Free the column of a value that is no longer read.
 
     How many of its pending writes are spent no longer matters.
     """

@@ -28,7 +28,7 @@ SECTIONS: Final[dict[str, dict[str, tuple[str, str]]]] = {
         "run": ("run", "Run a system under faults and judge what clients saw."),
         "replay": ("replay", "Run a recorded plan again, with the same faults."),
         "check": ("check", "Judge a run again, or judge the history in a file."),
-        "shrink": ("shrink", "Reduce a violation to its smallest part."),
+        "shrink": ("shrink", "Write the minimal counterexample of a history to a file."),
     },
     "Look": {
         "show": ("show", "Print the verdict, checks and figures of a run."),

@@ -2,7 +2,7 @@
 
 1. *recovery*: each node's clients continue lightly, alternating reads of every object with the workload's operations,
    until each kind was served again and every node has caught up, or the recovery time is over
-2. *quiescence*: no operations until no node's state changes any more, so that contents can be compared
+2. *quiescence*: no operations until the nodes' states stop changing, so that contents can be compared
 3. *final reads*: a client of each node reads each object; the system decides which node serves the read
 4. *restart* (on request): all servers are killed and started again.  Each object is read at once, before a change can
    hide that the restart lost something.  Then recovery, final reads and quiescence follow again.

@@ -1,7 +1,7 @@
 """Follow a generator with the workers of a load, in one event loop.
 
-The generator is asked whenever its context changes: when a worker has its answer, or when the time comes until which it
-was pending.  It is asked until it has nothing for now, and each operation goes straight to its worker.  No other task
+The generator is asked whenever its context changes: when a worker has its answer, or when the time comes that it was
+waiting for.  It is asked until it has nothing for now, and each operation goes straight to its worker.  No other task
 runs between a completion and the next invocation, and no timer is set if an operation is already due.
 """
 

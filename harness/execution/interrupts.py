@@ -55,7 +55,7 @@ class Interrupts:
             self._held -= 1
 
     def go_on_unwatched(self) -> None:
-        """Ignore SIGHUP from now on: no node is in use any more, and the verdict goes to the disk."""
+        """Ignore SIGHUP from now on: the nodes are no longer in use, and the verdict goes to the disk."""
         self._unwatched = True
 
     def _handle(self, number: int, _frame: FrameType | None) -> None:

@@ -44,7 +44,7 @@ class Watch:
             return
         for key in set(self._monitor.unwatched) - self._left_alone:
             self._left_alone.add(key)
-            self._state.warn(f"--stop-on-violation: {key} is not watched any more, a value was written to it twice")
+            self._state.warn(f"--stop-on-violation: {key} is no longer watched: a value was written to it twice")
         if violation is not None:
             text = violation.text
             log.warning("stopped at the first violation: %s", text)

@@ -55,7 +55,7 @@ class Standstills:
         self._thread.join()
 
     def spans(self, origin: int = 0) -> list[tuple[int, int]]:
-        """Return the begin and end of each standstill, in order, in nanoseconds since ``origin``."""
+        """Return the start and end of each standstill, in order, in nanoseconds since ``origin``."""
         with self._lock:
             self._look()
             return [(begin - origin, end - origin) for begin, end in self._spans if end > origin]

@@ -28,7 +28,8 @@ class On(Struct, frozen=True):
     def op(self, ctx: Context) -> tuple[Op, Generator]:
         view = ctx.only(self.workers)
         if not view.workers and self.workers.isdisjoint(range(len(ctx.processes))):
-            raise ValueError(f"the run has {len(ctx.processes)} workers, and none of {sorted(self.workers)}")
+            have = f"the run has {len(ctx.processes)} workers, numbered from 0"
+            raise ValueError(f"{have}; none of {sorted(self.workers)} exists")
         op, child = self.child.op(view)
         return op, On(child, self.workers)
 

@@ -84,8 +84,9 @@ class Voided:
 
     def describe(self) -> str:
         """Say why a loss since then proves nothing against the system."""
-        of = f"{self.whole} of {self.members} members were seen to have everything committed by then in a log not cut"
-        return f"injected faults cut the log on {', '.join(self.nodes)} at {self.since / 1e9:.1f} s, and only {of}"
+        of = f"{self.whole} of {self.members} members were seen to have everything committed by then"
+        cut = f"injected faults cut the log on {', '.join(self.nodes)} at {self.since / 1e9:.1f} s"
+        return f"{cut}, and only {of} in a log that was not cut"
 
 
 @dataclass(frozen=True, slots=True)

@@ -86,7 +86,7 @@ def required_count(recorded: Recorded, seconds: float, share: float = 1.0) -> in
 
 
 def main_phase(recorded: Recorded) -> tuple[int, int] | None:
-    """Return the begin and end of the main phase (ns since the run's start), or None if it never began."""
+    """Return the start and end of the main phase (ns since the run's start), or None if it never began."""
     moments = recorded.state.moments
     begin = moments.get("main")
     if begin is None:
@@ -207,7 +207,7 @@ def _under_fault(recorded: Recorded, windows: Sequence[Window]) -> Check:
     if before:
         best = max(before, key=lambda number: before[number][0] - before[number][1])
         number, needed = before[best]
-        less = f" of at least {needed} required, so nothing was shown" if number < needed else ""
+        less = f" (at least {needed} required), so nothing was shown" if number < needed else ""
         parts.append(f"{counted(number, 'write')} acknowledged before #{best}{less}")
     under = tuple(
         WindowCount(
@@ -382,7 +382,7 @@ def _read_back(recorded: Recorded, windows: Sequence[Window]) -> Check:
     if not last:
         return _gate("read-back", met=False, asked=asked, seen="no write was acknowledged and applied under a fault")
     if number < enough:
-        seen = f"{counted(number, 'write')} acknowledged under faults of at least {enough} required"
+        seen = f"{counted(number, 'write')} acknowledged under faults (at least {enough} required)"
         return _gate("read-back", met=False, asked=asked, seen=seen)
     never = sorted(str(key) for key in last.keys() - read)
     missing = f", not on {', '.join(never)}; a read of each is required" if never else ""

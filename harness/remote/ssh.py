@@ -190,7 +190,7 @@ def shown_host_key(node: Node) -> str:
         key = transport.get_remote_server_key()
         return f"{key.get_name()} {key.get_base64()}"
     except _SSH_ERRORS as error:
-        raise HostUnreachableError(node.name, f"{node.ssh_host} shows no host key ({error})") from None
+        raise HostUnreachableError(node.name, f"{node.ssh_host} sent no host key ({error})") from None
     finally:
         _close(transport)
 

@@ -110,7 +110,7 @@ def read_suite(path: Path) -> Suite:
         record = read_toml(path)
         found = to_builtins(convert(record, SUITE))
     except OSError as error:
-        raise UsageError(f"{path}: {error.strerror}; give a suite file, or a name of `harness list suites`") from None
+        raise UsageError(f"{path}: {error.strerror}; give a suite file, or a name from `harness list suites`") from None
     except ValueError as error:
         raise UsageError(f"{path}: {error}") from None
     suite = Suite(

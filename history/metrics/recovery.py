@@ -86,7 +86,7 @@ class Load:
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """Times around a fault's group, cut to the load: the calm before it and the start of the next group (ns)."""
+    """Times around a fault's group, clipped to the load: the calm before it, and the start of the next group (ns)."""
 
     calm_from: int
     calm_to: int

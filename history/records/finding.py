@@ -399,8 +399,8 @@ class OkCounts(Finding, frozen=True, kw_only=True):
 class WindowCount(Struct, frozen=True):
     """Number of ``ok`` operations under one fault, which must be at least ``least``.
 
-    ``exempt`` says why no minimum applies; it is empty if one does.  ``thirds`` say the same of each third of a fault
-    that stood long enough.
+    ``exempt`` says why no minimum applies; it is empty if one does.  If the fault stood long enough to be judged in
+    thirds, ``thirds`` holds such a text for each third.
     """
 
     id: int

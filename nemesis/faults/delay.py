@@ -223,7 +223,7 @@ class QueuedPackets:
         return treated
 
     def heal(self, ctx: Context, targets: Targets) -> Witness:
-        """Remove the rules first, so that the helper only has to release the packets it holds, and then end it."""
+        """Remove the rules first, so that the helper only has to release the packets it holds; then end the helper."""
         shape, nodes = self.shape(ctx), targets.nodes
         listings, _ = run_each(ctx.nodes, {node: self.wall.counters(self.name) for node in nodes})
         try:

@@ -167,7 +167,7 @@ class LeaderTransfer:
     def witness(self, ctx: Context, targets: Targets) -> Witness:
         probe = self._leads(ctx, targets)
         if probe is None:
-            raise FaultError(f"{targets.nodes[0]} does not lead any more")
+            raise FaultError(f"{targets.nodes[0]} no longer leads")
         return {"leader": targets.nodes[0], **({"term": probe.term} if probe.term >= 0 else {})}
 
     @staticmethod

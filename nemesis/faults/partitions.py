@@ -95,7 +95,7 @@ class RuleFault:
         return grudges.random_halves(ctx.members, rng, ctx.others)
 
     def aimed(self, ctx: Context, nodes: Sequence[str], rng: random.Random) -> grudges.Grudge:  # noqa: ARG002 (drawn)
-        """Return the grudge to install if these nodes were chosen beforehand: they are one of two sides."""
+        """Return the grudge to install if these nodes were chosen beforehand: they form one of its two sides."""
         return grudges.separate(ctx.nodes.names, nodes, [name for name in ctx.nodes.names if name not in nodes])
 
     def amount(self, ctx: Context) -> float:  # noqa: ARG002 (subclasses look at the settings)

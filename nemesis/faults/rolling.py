@@ -1,7 +1,7 @@
-"""Kill nodes one after another, each after the previous one is back: all nodes, or all while one stays down.
+"""Kill nodes one after another, each after the previous one is back: all of them, or all but one that stays down.
 
-After the second kind, no running node has everything from its own log.  Each one learned from others what it missed,
-and the last one to come back learns from these.
+After faults of the second kind, no running node has everything from its own log.  Each of them learned from others
+what it had missed, and the one that stayed down starts last and learns from them.
 """
 
 from __future__ import annotations

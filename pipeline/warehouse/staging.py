@@ -90,7 +90,7 @@ def _as_history(file: Path, history: Path) -> Line:
     """
     kind = kind_of(file)
     if kind == "jsonl":
-        # Not a symbolic link, because those are refused below a run.
+        # Not a symbolic link, because those are refused in a run.
         try:
             history.hardlink_to(file)
         except OSError:  # on another file system

@@ -297,7 +297,7 @@ def _anchor(left: float, right: float, wide: float) -> tuple[str, float]:
 
 
 def times_of(operation: Operation, digits: int, *, named: bool = True) -> str:
-    """Format begin and end of an operation.
+    """Format the start and end of an operation.
 
     An operation with unknown outcome ended for its client but may take effect later.
     """

@@ -149,7 +149,7 @@ def strip(group: Group) -> tuple[list[Dot], float]:
     dots = []
     for number, sample in enumerate(samples):
         y = None if sample.recovery_s is None else HEIGHT - 6 - (HEIGHT - 12) * sample.recovery_s / top
-        back = "no time until the rate was back" if y is None else f"rate back after {sample.recovery_s:.2f} s"
+        back = "no recovery time" if y is None else f"rate back after {sample.recovery_s:.2f} s"
         text = f"{sample.place}: {_SAID.get((sample.shown, sample.planted_bug), sample.verdict)}, {back}"
         dots.append(Dot(6 + step * number, y, sample.shown, sample.place, text))
     return dots, top

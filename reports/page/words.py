@@ -29,8 +29,9 @@ KINDS: Final[Mapping[str, str]] = {
     "commit-beyond-log": "a node reported more as committed than its own log holds, or applied more than it had "
     "reported as committed",
     "committed-entries-deleted": "a node's log became shorter than what the node had reported as committed",
-    "double-cas": "two compare-and-swaps that expected the same value both succeeded, though it was there only once",
-    "duplicate": "something that was requested once is there twice",
+    "double-cas": "two compare-and-swaps that expected the same value both succeeded, though the register held it only "
+    "once",
+    "duplicate": "something that was requested once appears twice",
     "failed-write-read": "a read returned a value that only failed operations had tried to write",
     "future-read": "a read returned something that was requested only after the read had ended",
     "granted-twice": "a lock was granted while another client held it, or with a token that is not greater than all "

@@ -12,7 +12,7 @@ from tests.support.harness.recorded_run import record
 
 pytestmark = pytest.mark.cluster
 
-#: In a mount namespace of its own, which takes the disk with it when it ends: fill a small disk up to so many bytes,
+#: In a mount namespace of its own, which takes the disk with it when it ends: fill a small disk up to that many bytes,
 #: run a command on the store there, and save what it leaves.
 ON_A_FULL_DISK = """
 disk=$1 store=$2 free=$3 left=$4; shift 4

@@ -1,4 +1,4 @@
-"""Files below a run: plain ones of bounded size, by no link; what is written appears whole or not at all."""
+"""Files in a run: plain ones of bounded size, by no link; what is written appears whole or not at all."""
 
 from __future__ import annotations
 

@@ -134,7 +134,7 @@ def test_a_run_without_a_recovery_does_not_look_like_a_fast_one(store: Path) -> 
     (group,) = trends.trends_of(store, []).groups
     (fast, unmeasured), _ = trends.strip(group)
     assert (fast.y, unmeasured.y) == (38, None)
-    assert unmeasured.text.endswith("no time until the rate was back")
+    assert unmeasured.text.endswith("no recovery time")
     page = site.trends_page([], trends.trends_of(store, []))
     assert page.count('class="v-valid unmeasured" cx="18.0" cy="38"') == 1
     assert 'class="v-valid" cx="6.0"' in page

@@ -47,7 +47,7 @@ CLOSES: Final = 0.3
 #: The fraction of writers that go on for some windows after a refusal, as if they did not know of the fence.
 STUBBORN: Final = 0.3
 #: With late writers, the fraction of writers that fall silent after their first window.  Their recoverers come this
-#: many seconds later, when nothing is in flight any more.
+#: many seconds later, when nothing is in flight.
 SILENT: Final = 0.5
 SILENT_S: Final = 1.0
 

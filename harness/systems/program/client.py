@@ -91,7 +91,7 @@ def unusable(invocation: Invocation, answer: dict[str, Any], answers: Mapping[st
         try:
             msgspec.convert(answer.get("value"), answers[invocation.f])
         except msgspec.ValidationError as refused:
-            return f"a {invocation.f} that is ok with a value of another kind: {refused}"
+            return f"an ok {invocation.f} whose value has the wrong type: {refused}"
         if why := _misfit(invocation, answer.get("value"), balances="transfer" in answers):
             return why
     return contradiction(invocation.f, invocation.value, answer.get("value")) or ""

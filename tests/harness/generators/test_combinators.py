@@ -312,7 +312,7 @@ def test_a_weight_is_above_0(weight: float) -> None:
 
 
 def test_workers_that_are_not_there_are_said_and_not_waited_for() -> None:
-    with pytest.raises(ValueError, match=r"the run has 3 workers, and none of \[7\]"):
+    with pytest.raises(ValueError, match=r"the run has 3 workers, numbered from 0; none of \[7\] exists"):
         simulate(on([7], repeat(READ)), workers=3)
     with pytest.raises(ValueError, match="the run has 3 workers, too few for a group of 4"):
         simulate(concurrent_keys(4, count(), lambda key: repeat(READ)), workers=3)

@@ -112,7 +112,7 @@ class Checked:
 @settings(max_examples=draws(100, 1000))
 @given(RECIPES, st.integers(0, 99))
 def test_protocol(recipe: Recipe, seed: int) -> None:
-    """Never a busy worker or the future (the simulator refuses), asked twice the same, exhausted for ever."""
+    """Never a busy worker or the future (the simulator refuses), asked twice the same, exhausted forever."""
     run = simulate(Checked(recipe()), workers=WORKERS, answers=answers, seed=seed, most=60)
     busy: set[object] = set()
     for event in run.events:

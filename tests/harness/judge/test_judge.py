@@ -743,7 +743,7 @@ def test_gate_under_fault_asks_nothing_of_a_fault_that_stops_everybody_and_names
     assert (check.verdict, check.seen) == ("valid", f"1 ok operation; {stopped}")
     after = (operation(5, "read"), operation(45, "read"), operation(55, "write"))
     alone = under_fault(STRUCK, operations=after)
-    nothing = "0 writes acknowledged before #1 of at least 1 required, so nothing was shown"
+    nothing = "0 writes acknowledged before #1 (at least 1 required), so nothing was shown"
     assert (alone.verdict, alone.seen) == ("unknown", f"1 ok operation; {stopped}; {nothing}")
 
 
@@ -905,7 +905,7 @@ def test_gate_read_back_wants_as_many_writes_as_are_due_under_faults() -> None:
     main = tuple(operation(at / 2, f) for at in range(70, 100) for f in ("read", "write"))
     reads = tuple(operation(at / 2, "read") for at in range(41, 58))
     few = replace(good(), plan=plan, operations=(*OPERATIONS, *main, *reads, operation(34, "write")))
-    assert unknown_because("read-back", few) == "1 write acknowledged under faults of at least 2 required"
+    assert unknown_because("read-back", few) == "1 write acknowledged under faults (at least 2 required)"
     assert judged(replace(few, operations=(*few.operations, operation(26, "write")))).verdict == "valid"
 
 

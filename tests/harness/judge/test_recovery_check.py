@@ -611,7 +611,7 @@ COMMITTED = 495
 
 
 def after_restart(stays_at: dict[str, int | None], moments: dict[str, int] | None = None, **state: Any) -> Recorded:
-    """All nodes come back at 127 s; these apply no more than so many entries, or (None) never answer."""
+    """All nodes come back at 127 s; these apply no more than that many entries, or (None) never answer."""
     found = list(probes_of())
     for quarter in range(127 * 4, 191 * 4):
         for node in NODES:

@@ -220,7 +220,7 @@ def serve_titled(scene: Scene, *flags: str) -> tuple[int, ...]:
 
 @contextmanager
 def asking(scene: Scene) -> Iterator[Callable[[float], str]]:
-    """Ask the server; the function returns what it has answered within so many seconds, nothing if it has not."""
+    """Ask the server; the function returns what it has answered within that many seconds, nothing if it has not."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as client:
         client.bind("")  # the kernel gives it a name
         client.sendto(b"?", str(scene.home / "socket"))

@@ -1,6 +1,6 @@
 """Writers of one warehouse that are killed and paused, on two hosts and a small disk; their history as that of a set.
 
-An element is a run.  A run that is there twice, or not with all rows of all tables, reads as an element of another
+An element is a run.  A run that appears twice, or not with all rows of all tables, reads as an element of another
 name, which nothing ever added.
 """
 

@@ -32,7 +32,7 @@ class Raw:
         return max(b["time"] for a, b in pairwise(mine) if b[name] > a[name]) / S
 
     def fault(self, number: int) -> tuple[str, float, float]:
-        """Name, begin and end of a fault by the nemesis' own events."""
+        """Name, start and end of a fault by the nemesis' own events."""
         own = [e for e in self.events if e["process"] == "nemesis" and (e.get("value") or {}).get("id") == number]
         return own[0]["f"], own[0]["time"] / S, own[-1]["time"] / S
 

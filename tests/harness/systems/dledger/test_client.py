@@ -233,7 +233,7 @@ def test_an_operation_that_may_have_had_an_effect_is_never_sent_twice(
     scripts: dict[str, list[Any]], invocations: list[Invocation], follows: str
 ) -> None:
     for script in scripts.values():
-        script.append({})  # the last line of a script is its answer for ever: one that ends an operation
+        script.append({})  # the last line of a script is its answer forever: one that ends an operation
     scene = Scene(scripts, follows=follows)
     given_answers = {node: list(script) for node, script in scripts.items()}
     for invocation in invocations:
