@@ -38,10 +38,10 @@ def choose(sizes: Collection[int], asked: bool | None = None) -> SparkChoice:
     if runs == 1:
         return SparkChoice(spark=large > 0, why=f"its history has {'more than' if large else 'at most'} {limit}")
     if large:
-        return SparkChoice(spark=True, why=f"{large} of {runs} histories are of more than {limit}")
+        return SparkChoice(spark=True, why=f"{large} of {runs} histories are larger than {limit}")
     if runs >= MANY:
-        return SparkChoice(spark=True, why=f"{runs} runs are {MANY} or more")
-    return SparkChoice(spark=False, why=f"{runs} runs are fewer than {MANY}, and no history is of more than {limit}")
+        return SparkChoice(spark=True, why=f"{runs} runs reach the limit of {MANY}")
+    return SparkChoice(spark=False, why=f"{runs} runs are fewer than {MANY}, and no history is larger than {limit}")
 
 
 @contextmanager

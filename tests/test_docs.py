@@ -235,7 +235,7 @@ def test_the_table_of_options_is_that_of_the_plan() -> None:
 
 
 def test_the_fields_of_a_document_are_described(tmp_path: Path) -> None:
-    assert documented("A run, judged or broken off") == {*run_document(RunFiles(tmp_path)), "spark"}
+    assert documented("A run, judged or interrupted") == {*run_document(RunFiles(tmp_path)), "spark"}
 
 
 def test_the_checks_are_described() -> None:

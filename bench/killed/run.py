@@ -135,7 +135,7 @@ class Bench:
         done = self.call("heal", "--cluster", self.cluster)
         moment.healed = done.stdout.splitlines()
         if done.returncode:
-            moment.wrong.append(f"heal ended with {done.returncode}: {_last(done)}")
+            moment.wrong.append(f"heal exited with code {done.returncode}: {_last(done)}")
         moment.wrong += warm.reset()
         moment.wrong += [f"a process of the run lives on: {line}" for line in self.survivors()]
 

@@ -79,7 +79,10 @@ class LookAhead:
         self._waiting_at: list[int] = np.searchsorted(events.waiting_at, events.returns).tolist()
 
     def learn(self, question: Question, limits: Limits) -> bool:  # noqa: C901 (one loop, for speed)
-        """Search further while it pays; return whether all is explained.  Raises whatever the model's step raises."""
+        """Search on while it pays off; return whether the whole history is explained.
+
+        Raises whatever the model's step raises.
+        """
         step, of, known = self._transitions.step, self._transitions.of, self._transitions.known
         due_at, bit, reads, reads_at, is_read = self._due, self._bit, self._reads, self._reads_at, self._is_read
         event, state, _, op, done, opened = question

@@ -45,7 +45,7 @@ class Table:
                 self._learn_first()
 
     def _learn_first(self) -> None:
-        """Learn transitions from the initial state on.  Raises what the model's step raises."""
+        """Learn transitions from the initial state on.  Raises whatever the model's step raises."""
         learnt, shapes = self.transitions, range(len(self.transitions.examples))
         for state in count():
             if state == len(learnt.states) or len(learnt.known) + len(shapes) > _FIRST_STEPS:
@@ -54,9 +54,9 @@ class Table:
                 learnt.step(state, shape)
 
     def learn(self, question: Question, ahead: LookAhead | None, limits: Limits) -> bool:
-        """Learn the transition asked for, and likely next ones; True if that explains the whole history.
+        """Learn the requested transition and likely next ones; return whether they explain the whole history.
 
-        Raises what the model's step raises.
+        Raises whatever the model's step raises.
         """
         self.transitions.step(question.state, question.kind)
         # An error in a transition that is not needed yet is raised once it is needed.

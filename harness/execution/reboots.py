@@ -33,7 +33,7 @@ def lost(nodes: Nodes, before: Mapping[str, str]) -> list[str]:
     return [
         *(f"not reached at the end of the run: {error}" for error in errors.values()),
         *(
-            f"{node} was rebooted during the run, which killed its processes, and not by a fault of the schedule"
+            f"{node} was rebooted during the run, which killed its processes; no fault of the schedule did this"
             for node, answer in answers.items()
             if _is_whole(answer) and answer.stdout != before[node]
         ),

@@ -203,7 +203,7 @@ def _under_fault(recorded: Recorded, windows: Sequence[Window]) -> Check:
     empty = {id(op): op for ops in ended.values() for op in ops if not op.refused}
     parts += _without_effect(empty.values(), " while these faults stood" if len(windows) > 1 else " while it stood")
     if exempt := [window for window in windows if not window.asked]:
-        parts.append("not asked of " + _listed(exempt, lambda w: f"{w.describe()}: {w.exempt}"))
+        parts.append("exempt: " + _listed(exempt, lambda w: f"{w.describe()}: {w.exempt}"))
     if before:
         best = max(before, key=lambda number: before[number][0] - before[number][1])
         number, needed = before[best]
@@ -282,7 +282,7 @@ def _exempt_thirds(recorded: Recorded, windows: Sequence[Window]) -> list[str]:
         for reason, names in why.items():
             found[reason, tuple(names)].append(f"#{window.id}")
     return [
-        f"not asked of the {' and '.join(names)} third of {', '.join(ids[:_LISTED])}"
+        f"exempt: the {' and '.join(names)} third of {', '.join(ids[:_LISTED])}"
         + (f" and {len(ids) - _LISTED} more" if len(ids) > _LISTED else "")
         + f": {why}"
         for (why, names), ids in found.items()

@@ -174,7 +174,7 @@ class _Matrix:
             for number, one in enumerate(table.get("override", ()))
         ]
         if any(_listed(one.get("expect")) == ["unknown"] for one in (table, *(own for _, own in self._overrides))):
-            raise UsageError(f"{where}: a cell with expect = 'unknown' alone proves nothing: remove it, or skip it")
+            raise UsageError(f"{where}: a cell that expects only 'unknown' proves nothing: remove it, or skip it")
 
     def cells(self, suite_seed: int, cluster: str, changes: Mapping[str, Any], wanted: Wanted) -> list[Cell]:
         found: list[Cell] = []

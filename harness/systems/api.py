@@ -299,7 +299,7 @@ class Workload:
 
     - ``generator``: makes the operations of the warm-up and the main phase.
     - ``final``: makes the reads that close a run (marked ``final``).  For each node, a worker repeats each of them
-      until a node that had applied it answered.
+      until a node that has applied it answers.
     - ``model``: the name of a model of the checker, or a function that checks the evidence; ``checks`` are applied in
       addition.
     - ``level``: returns the isolation level for a model of transactions, given the setup.

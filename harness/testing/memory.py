@@ -26,14 +26,15 @@ _LONGEST_NS: Final = 10_000_000
 
 
 class Objects:
-    """Objects of one of the checker's models, by key, that perform operations at once; linearizable unless broken.
+    """Objects of one of the checker's models, by key.  They perform operations instantly and are linearizable.
 
-    ``model`` is a name, or your own model, which must say what its reads return by ``answers`` or ``respond``.  A
-    ``quirk`` strikes every ``every``-th operation that it applies to.  A stale read is answered from the state before
-    the last change.  A lost write is acknowledged but forgotten.  A doubled write is done again after the next one.  A
-    blind cas does not compare.  An operation that is done and called failed simulates a client's mistake.
+    ``model`` is a name, or your own model, which must define ``answers`` or ``respond`` to say what its reads return.
+    A ``quirk`` breaks linearizability: it strikes every ``every``-th operation that it applies to.  A stale read is
+    answered from the state before the last change.  A lost write is acknowledged but forgotten.  A doubled write is
+    done again after the next one.  A blind cas does not compare.  An operation that is done but reported as failed
+    simulates a client's mistake.
 
-    As ``answers`` of a simulation, operations take a few milliseconds.
+    When the objects are the ``answers`` of a simulation, operations take a few milliseconds.
     """
 
     def __init__(self, model: str | Model = "cas-register", quirk: Quirk = "", *, every: int = 5) -> None:

@@ -46,5 +46,5 @@ def last_reads(keys: Iterable[str | int]) -> list[Invocation]:
 
 
 def until_applied(reads: Sequence[Invocation], pause_s: float) -> Generator:
-    """Let a single worker repeat each read until a node that has applied it answers, with a pause between rounds."""
+    """Repeat each read on one worker, pausing between rounds, until a node that has applied it answers."""
     return _UntilApplied(tuple(reads), round(pause_s * 1e9))

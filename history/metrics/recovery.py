@@ -25,7 +25,7 @@ The definitions, which ``docs/tables.md`` repeats:
   cluster that never answers again has a gap up to the end.
 - ``first_ok_ms``: from ``healed`` to the first ok at or after it, in any phase.  Null if there was none.
 - ``recovered_ms``: from ``healed`` to the first ok that begins a second with enough ok.  The second is not aligned to
-  anything and must be over at ``next``; later seconds do not matter here, they are in ``rate_after``.  Enough is 95 %
+  anything and must be over by ``next``; later seconds do not matter here but count in ``rate_after``.  Enough is 95 %
   of ``rate_before``, less two standard deviations, because the load's arrivals are random (at 100 per second, a second
   holds 80 to 120).  Null means *never* if ``rate_before`` and ``rate_after`` are present, and *nothing to compare with*
   if one of them is null.  A rate of 0 is a rate: after a calm without a single ok, one ok in a second counts as

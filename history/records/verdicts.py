@@ -155,7 +155,7 @@ class Counterexample:
 
     @property
     def completing(self) -> Operation | None:
-        """The operation whose answer rules out every order: the suspect that returned last, or the last operation."""
+        """The operation whose answer rules out every order: the last suspect, or else the last operation, to return."""
         among = self.suspects or [one for place, one in enumerate(self.operations) if place not in self.set_aside]
         answered = [one for one in among if one.outcome != "info" and one.returned is not None]
         return max(answered or among, key=attrgetter("ended"), default=None)

@@ -200,7 +200,7 @@ COUNTEREXAMPLES: Final = pa.schema(
         _field(
             "suspects",
             pa.list_(pa.int64()),
-            "invoke_index of the operations of which one must be wrong; empty if unknown",
+            "invoke_index of the operations, one of which must be wrong; empty if unknown",
         ),
     ]
 )
@@ -210,11 +210,11 @@ EVENT_KINDS: Final = {
     "violation": "a counterexample, when it was complete, or another finding, when it was first seen",
     "fault": "the nemesis began to install a fault, which was then installed or may have been",
     "heal": "a fault was undone",
-    "leader-change": "a node leads that did not lead, or in a new term; not the first leader of the run",
+    "leader-change": "a node began to lead, or leads in a new term; the run's first leader does not count",
     "gap": "clients had waited 1 s for an ok under load",
     "silent": "a node stopped answering probes",
     "back": "a silent node answered a probe again",
-    "log": "a node logged an error, a warning or one of its system's milestones; similar lines of a second are one",
+    "log": "a node logged an error, a warning or one of its system's milestones; similar ones in one second count once",
 }
 
 EVENTS: Final = pa.schema(
@@ -228,7 +228,7 @@ EVENTS: Final = pa.schema(
         _field("nodes", _TEXTS, "the nodes concerned; empty if none is known"),
         _field(
             "seconds", pa.float64(),
-            "length of a gap, or until a fault was healed or a silent node was back or no longer probed; else null",
+            "length of a gap, or time until a fault was healed or a silent node back or no longer probed; else null",
             nullable=True,
         ),
     ]

@@ -91,7 +91,7 @@ class System(Protocol):
         ...
 
     def start(self, nodes: Iterable[str]) -> None:
-        """Start processes that do not run, and return when every named node answers on its client port.
+        """Start processes that are not running, and return when every named node answers on its client port.
 
         Raises StartError if one does not.
         """

@@ -208,7 +208,7 @@ class PromoteFollower:
     """
 
     name = "promote-follower"
-    summary = "SIGKILL to the leader, a follower is promoted, and the old leader returns as a follower"
+    summary = "SIGKILL to the leader, promotion of a follower, and return of the old leader as a follower"
     family: Family = "kill"
     stops = True
     beyond_quorum = False

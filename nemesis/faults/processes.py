@@ -229,7 +229,7 @@ class KillOne(ProcessFault):
 
 
 def restart(ctx: Context, nodes: tuple[str, ...]) -> Witness:
-    """Start processes that do not run, and check that every node has one.  Raises the system's StartError."""
+    """Start processes that are not running, and check that every node has one.  Raises the system's StartError."""
     ctx.system.start(nodes)
     pids = ctx.system.pids(nodes)
     if down := [node for node in nodes if pids.get(node) is None]:

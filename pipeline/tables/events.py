@@ -2,7 +2,7 @@
 
 A violation has one row for each counterexample in the results, and one for each other finding.  Alarms in logs have no
 time.  A gap has the time at which clients had waited 1 s, so a gap that a fault caused comes after the fault even if
-the last ok came just before it.  Log lines are those of the report's timeline.  If the logs of a run have more than
+the last ok came just before it.  Log lines are those of the report's timeline.  If the logs of a run exceed
 24 MB, only lines up to 2 s before or after another event are kept.  Logs that cannot be read have no events, and runs
 that Spark reads from a URI have no logs.
 """

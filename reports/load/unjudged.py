@@ -42,7 +42,7 @@ def unjudged(files: RunFiles, state: Mapping[str, Any], results: Mapping[str, An
     if state.get("interrupted"):
         return Unjudged("interrupted", "interrupted, and not judged; harness check judges what was recorded")
     if time.time() - changed < QUIET_S:
-        return Unjudged("under way", "under way, or broken off in the last few minutes")
+        return Unjudged("under way", "under way, or interrupted in the last few minutes")
     moments = state.get("moments")
     reached = {name: at for name, at in moments.items() if isinstance(at, int)} if isinstance(moments, Mapping) else {}
     where = _PHASES.get(max(reached, key=lambda name: reached[name]), "after the load") if reached else "at its start"

@@ -40,7 +40,7 @@ class Pyramid:
     errors_held: int
 
     def data(self, total: int) -> dict[str, Any]:
-        """Return what the scripts need besides the ``worst`` column."""
+        """Return the numbers that the page's scripts need in addition to the ``worst`` column."""
         held = {"total": total, "held": len(self.held), "errors": self.errors, "errorsHeld": self.errors_held}
         return {"pyramid": {"buckets": self.worst.shape[1], **held}}
 

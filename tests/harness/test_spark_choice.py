@@ -14,12 +14,12 @@ from history.records.layout import LARGE_BYTES
 @pytest.mark.parametrize(
     ("sizes", "asked", "words"),
     [
-        ([], None, "in this process: 0 runs are fewer than 200, and no history is of more than 64 MiB"),
+        ([], None, "in this process: 0 runs are fewer than 200, and no history is larger than 64 MiB"),
         ([LARGE_BYTES], None, "in this process: its history has at most 64 MiB"),
         ([LARGE_BYTES + 1], None, "through Spark: its history has more than 64 MiB"),
         ([1] * (MANY - 1), None, "in this process: 199 runs are fewer"),
-        ([1] * MANY, None, "through Spark: 200 runs are 200 or more"),
-        ([1, LARGE_BYTES + 1], None, "through Spark: 1 of 2 histories are of more than 64 MiB"),
+        ([1] * MANY, None, "through Spark: 200 runs reach the limit of 200"),
+        ([1, LARGE_BYTES + 1], None, "through Spark: 1 of 2 histories are larger than 64 MiB"),
         ([1] * MANY, False, "in this process: as asked"),
         ([1], True, "through Spark: as asked"),
     ],

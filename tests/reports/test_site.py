@@ -96,7 +96,7 @@ def test_a_run_that_broke_off_is_reported_as_that(tmp_path: Path) -> None:
     files.history.write_text("{}\n")
     index = StoreIndex(tmp_path)
     for state, now, said in (
-        ({}, True, ("unknown", "under way", "under way, or broken off in the last few minutes")),
+        ({}, True, ("unknown", "under way", "under way, or interrupted in the last few minutes")),
         ({}, False, ("harness failure", "broke off", "the harness broke off at its start")),
         (
             {"moments": {"warm-up": 1, "main": 7}},

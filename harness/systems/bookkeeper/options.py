@@ -25,7 +25,7 @@ OPTIONS: Final = (
            help="Ensemble, write and ack quorum of each ledger (E-W-A)."),
     Option(name="hit", default="bookie", choices=("bookie", "gateway"),
            help="Processes that faults kill and pause; n1 runs the metadata server in place of a bookie."),
-    Option(name="window", default=64, least=1, most=256, reason="no more are in flight at once",
+    Option(name="window", default=64, least=1, most=256, reason="no writer has more adds in flight",
            help="Maximum number of adds that a writer has in flight; each ledger draws its own."),
     Option(name="recoverers", default=3, least=1, most=3, reason="a ledger has five workers",
            help="Maximum number of clients that recover a ledger; each ledger draws its own."),

@@ -121,7 +121,7 @@ class OptionTable(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True)
 
 
 class PlantedBugTable(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """A bug that the program has if {planted_bug} in its command names it."""
+    """A bug that the program has when {planted_bug} in its command stands for this bug's name."""
 
     help: Text
     found_by: Annotated[tuple[CheckName, ...], Meta(min_length=1, description="checks that must find it")] = (
@@ -178,7 +178,8 @@ class FaultsTable(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True)
     store_files: Annotated[
         dict[FileClass, tuple[Text, ...]],
         Meta(
-            description="patterns below {data} of the files that it reads at startup, by class; by default all are data"
+            description="glob patterns, relative to {data}, of the files that it reads at startup, by class; "
+            "by default all are data"
         ),
     ] = {}
     snapshot_entries: Annotated[

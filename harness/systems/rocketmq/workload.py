@@ -152,7 +152,7 @@ def wrong_epochs(name: str, operations: Iterable[Operation]) -> list[Counterexam
 
 
 def shown(op: Operation) -> tuple[Any, Any, Any, int] | None:
-    """Return the state that an ok operation shows, or None without an answer."""
+    """Return the state that an ok operation shows, or None if it has no answer."""
     if op.outcome != "ok" or op.result is None:
         return None
     if op.f == "alter":

@@ -240,7 +240,7 @@ class Queue:
         for node, read in self.last.items():
             if self._settled(read) and (place := len(read.result["payloads"])) < _end(read):
                 text = f"{node} holds nothing at {place}, and names {_end(read)} as the end of the queue"
-                yield self._broken("hole", text, (read, f"nothing at {place}, end {_end(read)}"))
+                yield self._broken("hole", text, (read, f"nothing at {place}, although the queue ends at {_end(read)}"))
 
     def _misplaced(self) -> Iterator[Counterexample]:
         for one in self.reads:
