@@ -1,6 +1,6 @@
 """Run series of real runs whose results make a table of the docs.  A later call continues.
 
-What the runs of a series amount to is kept in ``bench/counts``, so that the tables can be made again without the runs.
+The counts of a series are kept in ``bench/counts``, so that the tables can be made again without the runs.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ Row = dict[str, Any]
 
 @dataclass
 class Series:
-    """What the runs of a series amount to: how often each exit code came, and each name of a finding or check.
+    """Counts over the runs of a series: of each exit code, and of each name of a finding or check.
 
     ``hits`` counts the runs that went as intended.  Codes of the earliest runs may be missing.
     """

@@ -1,6 +1,6 @@
 """Check one object, or a whole history key by key.
 
-What only counterexamples, long histories or transactions need is loaded when it is used: for a valid history of a
+Code that only counterexamples, long histories or transactions need is loaded when it is used: for a valid history of a
 thousand operations, loading it would take longer than the check.
 """
 

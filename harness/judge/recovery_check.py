@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Final
 
 from msgspec import structs
@@ -191,6 +192,7 @@ def _services(
     load, system, limit = recorded.plan.load, recorded.plan.under_test, recorded.plan.recovery_time
     pause_s = min(PAUSE_S, limit / 4)
     found = services_since(moment, operations, load, round(pause_s * SECOND))
+    ever = cache(lambda: services_since(0, recorded.operations, load))  # over the whole run, and rarely needed
     enough = round((limit - pause_s) * SECOND)
     services: dict[Want, Service] = {}
     why: dict[str, list[Want]] = {}
@@ -203,7 +205,7 @@ def _services(
                 why.setdefault(UNDECLARED, []).append(want)
         elif service.granted is not None:
             services[want] = service
-        elif want[1] is None and services_since(0, recorded.operations, load)[want].granted is None:
+        elif want[1] is None and ever()[want].granted is None:
             why.setdefault(NEVER, []).append(want)
         elif service.waited < enough:
             why.setdefault(BRIEFLY, []).append(want)
@@ -229,7 +231,6 @@ def _keys_in_vain(
     client had been served again.
     """
     load, workers = recorded.plan.load, max(recorded.plan.concurrency, len(recorded.serving))
-    before = {on_key(load, op.f, op.value, op.key) for op in recorded.operations if op.served}
     back: dict[tuple[str, int], int] = {}
     since, failed = set[KeyWant](), dict[KeyWant, list[Operation]]()
     for op in operations:
@@ -241,12 +242,16 @@ def _keys_in_vain(
             back[client] = min(back.get(client, op.ended), op.ended)
         else:
             failed.setdefault(want, []).append(op)
+    in_vain = {want: requests for want, requests in failed.items() if want not in since}
+    if not in_vain:
+        return [], []  # so that the whole run is searched only where that decides
+    before = {on_key(load, op.f, op.value, op.key) for op in recorded.operations if op.served}
     lost, briefly = list[Want](), list[Want]()
-    for want, requests in failed.items():
+    for want, requests in in_vain.items():
         side, key = want
         # A client that was not served at all says nothing about one register.
         asked = [(op, back[client]) for op in requests if (client := (side, op.process % workers)) in back]
-        if not asked or want in since or want not in before:
+        if not asked or want not in before:
             continue
         late = max(over, min(op.ended for op, _ in asked))
         again = any(op.invoked >= max(late, served_at) for op, served_at in asked)

@@ -7,7 +7,7 @@
   time did not have it afterwards.  This is judged only with a single controller, because a controller that was deposed
   may report an old set.
 
-What a controller reports of sets and masters counts when it reports the same twice in a row.
+A report of a controller about sets and masters counts only if its next report says the same.
 
 How long the master and the controller disagreed about the size of the set is reported, and promised by nobody.
 """
