@@ -12,7 +12,7 @@ from __future__ import annotations
 import argparse
 import json
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -59,27 +59,32 @@ def _planted_bug(plan: Plan) -> dict[str, str]:
 
 
 def table(rows: Sequence[Row]) -> str:
-    """Return a table with a row for each combination of cell, options and faults, and a column for each version.
+    """Return a table with a row for each cell, options and results, and a column for each version.
 
-    The last rows sum up all cells with the same options, except controls.
+    Faults that were run apart and had the same results share a row, separated by semicolons. The last rows sum up all
+    cells with the same options, except controls, if there is more than one.
     """
     versions = sorted({row["version"] for row in rows})
     lines = [f"| cell | options | faults | {' | '.join(versions)} |", "| --- " * (3 + len(versions)) + "|"]
     groups: defaultdict[tuple[str, str, str], list[Row]] = defaultdict(list)
     for row in rows:
         groups[row["cell"], row["options"], row["faults"]].append(row)
-    for key, group in sorted(groups.items()):
-        lines.append(_line(key, [[row for row in group if row["version"] == version] for version in versions]))
+    alike: defaultdict[tuple[str, str, str], list[str]] = defaultdict(list)
+    for (cell, options, faults), group in sorted(groups.items()):
+        alike[cell, options, _columns(group, versions)].append(faults)
+    lines += [
+        f"| {cell} | {options} | {'; '.join(faults)} | {columns} |"
+        for (cell, options, columns), faults in alike.items()
+    ]
     for options in sorted({row["options"] for row in rows if not row["cell"].startswith("control")}):
-        mine = [row for row in rows if row["options"] == options]
-        lines.append(
-            _line(("all", options, ""), [[row for row in mine if row["version"] == version] for version in versions])
-        )
+        if sum(key[1] == options for key in groups) > 1:
+            mine = [row for row in rows if row["options"] == options]
+            lines.append(f"| all | {options} |  | {_columns(mine, versions)} |")
     return "\n".join(lines)
 
 
-def _line(key: Iterable[str], columns: Iterable[Sequence[Row]]) -> str:
-    return f"| {' | '.join([*key, *map(_found, columns)])} |"
+def _columns(rows: Sequence[Row], versions: Sequence[str]) -> str:
+    return " | ".join(_found([row for row in rows if row["version"] == version]) for version in versions)
 
 
 def _found(rows: Sequence[Row]) -> str:

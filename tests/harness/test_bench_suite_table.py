@@ -46,15 +46,27 @@ def test_each_judged_run_is_a_row_with_what_marks_it(tmp_path: Path) -> None:
     assert (one["verdict"], one["kinds"], one["run"]) == ("invalid", ["no-recovery"], "one")
 
 
-def row(version: str, verdict: str, *kinds: str, cell: str = "", options: str = "") -> dict[str, Any]:
-    named = {"run": "", "cell": cell, "faults": "`bridge`", "options": options, "environment": ""}
+def row(
+    version: str, verdict: str, *kinds: str, cell: str = "", options: str = "", faults: str = "`bridge`"
+) -> dict[str, Any]:
+    named = {"run": "", "cell": cell, "faults": faults, "options": options, "environment": ""}
     return {**named, "version": version, "verdict": verdict, "kinds": list(kinds)}
 
 
 def test_the_table_counts_by_version_and_says_what_was_broken() -> None:
     rows = [row("2", "valid"), row("2", "invalid", "a", "b"), row("2", "unknown"), row("1", "valid")]
-    lines = suite_table.table([*rows, row("1", "invalid", "c", cell="control", options="planted_bug=x")]).splitlines()
+    rows += [row("1", "valid", faults="`reset`"), row("1", "invalid", "c", cell="control", options="planted_bug=x")]
+    lines = suite_table.table(rows).splitlines()
     assert lines[0] == "| cell | options | faults | 1 | 2 |"
     assert "|  |  | `bridge` | 0 of 1 | 1 of 3: a 1, b 1; unknown 1 |" in lines
     assert "| control | planted_bug=x | `bridge` | 1 of 1: c 1 |  |" in lines
-    assert lines[-1] == "| all |  |  | 0 of 1 | 1 of 3: a 1, b 1; unknown 1 |", "controls are no evidence of the system"
+    assert lines[-1] == "| all |  |  | 0 of 2 | 1 of 3: a 1, b 1; unknown 1 |", "controls are no evidence of the system"
+
+
+def test_faults_with_the_same_results_share_a_row_and_a_single_row_has_no_sum() -> None:
+    rows = [row("1", "valid"), row("1", "valid", faults="`reset`"), row("1", "unknown", options="mode=x")]
+    assert suite_table.table(rows).splitlines()[2:] == [
+        "|  |  | `bridge`; `reset` | 0 of 1 |",
+        "|  | mode=x | `bridge` | 0 of 1; unknown 1 |",
+        "| all |  |  | 0 of 2 |",
+    ]
