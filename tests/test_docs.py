@@ -200,11 +200,12 @@ def test_the_inventory_that_is_shown_is_one() -> None:
 # -- fields ----------------------------------------------------------------------------------------------------------
 
 RESULTS = (DOCS / "results.md").read_text()
+CHECKS = (DOCS / "checks.md").read_text()
 
 
-def documented(heading: str) -> set[str]:
+def documented(heading: str, page: str = RESULTS) -> set[str]:
     """The names in the first column of the tables under a heading."""
-    section = re.split(r"^#+ ", RESULTS.split(f"# {heading}\n", 1)[1], maxsplit=1, flags=re.M)[0]
+    section = re.split(r"^#+ ", page.split(f"# {heading}\n", 1)[1], maxsplit=1, flags=re.M)[0]
     rows = [line for line in section.splitlines() if line.startswith("| `")]
     return {field for row in rows for field in re.findall(r"`([^`]+)`", row.split(" | ")[0])}
 
@@ -239,8 +240,12 @@ def test_the_fields_of_a_document_are_described(tmp_path: Path) -> None:
 
 
 def test_the_checks_are_described() -> None:
-    seen = {check.name for check in good_run.judged(good_run.good()).checks}
-    assert documented("A check") == {*fields(Check), *seen}
+    seen = {kind: set[str]() for kind in ("check", "gate")}
+    for check in good_run.judged(good_run.good()).checks:
+        seen[check.kind].add(check.name)
+    assert documented("A check") == fields(Check)
+    assert documented("Checks", CHECKS) == seen["check"]
+    assert documented("Gates", CHECKS) == seen["gate"]
 
 
 def test_the_files_of_a_run_are_described() -> None:
