@@ -20,13 +20,13 @@ from pipeline.tables.conclusions import source_of
 from pipeline.tables.local import Tables, computed_tables, local_tables, store_tables
 from pipeline.tables.storage import read_table
 from pipeline.warehouse.index import append_run, refresh
-from pipeline.warehouse.ingest import Outcome, ingest
+from pipeline.warehouse.ingest import IngestResult, ingest
 from pipeline.warehouse.trends import trend_table
 
 __all__ = [
+    "IngestResult",
     "JavaMissingError",
     "JobError",
-    "Outcome",
     "PackageMissingError",
     "PipelineError",
     "SessionError",

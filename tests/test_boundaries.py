@@ -133,6 +133,15 @@ def test_inside_a_package_imports_go_downwards(package: str) -> None:
     assert upwards == set()
 
 
+def test_a_public_class_name_stands_in_one_package() -> None:
+    packages: dict[str, set[str]] = {}
+    for path in MODULES:
+        for node in statements(path):
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                packages.setdefault(node.name, set()).add(room(path)[0])
+    assert {name: places for name, places in packages.items() if len(places) > 1} == {}
+
+
 def test_no_module_imports_itself_by_way_of_others() -> None:
     graph = networkx.DiGraph((module(path), module(other)) for path in MODULES for other in imported_modules(path))
     assert [sorted(group) for group in networkx.strongly_connected_components(graph) if len(group) > 1] == []

@@ -31,7 +31,7 @@ from harness.execution.standstills import Standstills
 from harness.generators import Generator, Invocation, Stream, limit, stagger
 from harness.plan import Plan
 from harness.systems.law import Outcome
-from harness.workloads import Register
+from harness.workloads import RegisterWorkload
 from history import Header, HistoryWriter
 
 SYNC_S: Final = 0.1
@@ -54,7 +54,7 @@ class NoClient:
 
 
 def generator(operations: int, rate: float | None) -> Generator:
-    workload = Register(5).generator()
+    workload = RegisterWorkload(5).generator()
     return limit(operations, workload if rate is None else stagger(rate, Stream(PLAN.rng("pace")), workload, open=True))
 
 

@@ -10,7 +10,7 @@ from typing import Any, Final, overload
 
 from checker.core.calls import Call, freeze, thaw
 from checker.core.model import Model
-from checker.core.wording import Clock, plain, shown, who
+from checker.core.wording import MomentFormat, plain, shown, who
 from history import Counterexample, Linearization, Operation
 from history.records.text import and_listed
 
@@ -186,7 +186,7 @@ class Scene:
             found = "it" if len(replaced) == 1 else "they"
             notes.append(f"What {found} found plays no part, so shown as a write: the cas of {listed}.")
         if aside := [self.recorded(call) for call in set_aside(core, self.operations)]:
-            clock, many = Clock.of(aside), len(aside) > 1
+            clock, many = MomentFormat.of(aside), len(aside) > 1
             listed = and_listed(f"{who(operation)} ({clock.span(operation)})" for operation in aside)
             notes.append(
                 f"Set aside, because the others contradict each other without {'them' if many else 'it'}: the "
@@ -206,7 +206,7 @@ class CoreWords:
         self.core = sorted(core, key=lambda call: call.invoke)
         self.scene, self.name = scene, scene.name
         self.operations = tuple(map(self.op, self.core))
-        self.clock = Clock.of(self.operations)
+        self.clock = MomentFormat.of(self.operations)
 
     def op(self, call: Call) -> Operation:
         return self.scene.operations[call.source]

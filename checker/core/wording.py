@@ -27,13 +27,13 @@ def plain(text: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Clock:
+class MomentFormat:
     """Formats moments in seconds with as many digits as it takes to tell them apart (at least three)."""
 
     digits: int
 
     @classmethod
-    def of(cls, operations: Sequence[Operation]) -> Clock:
+    def of(cls, operations: Sequence[Operation]) -> MomentFormat:
         return cls(digits_of(operations))
 
     def at(self, moment: int | None) -> str:

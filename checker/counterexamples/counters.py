@@ -15,7 +15,7 @@ from checker.core.calls import Call, without
 from checker.core.result import EngineResult, Limits
 from checker.counterexamples.counter_part import Part, part_of
 from checker.dispatch import decide
-from checker.engines.counter_sums import Evidence, Wrong, are_whole, out_of_bounds
+from checker.engines.counter_sums import ProofSearch, Wrong, are_whole, out_of_bounds
 from checker.models.objects import Counter
 from history.records.text import counted
 from history.records.verdicts import MAX_EXPLAINED, WITHOUT_KIND
@@ -59,7 +59,7 @@ def find_in_counter(result: EngineResult, calls: Sequence[Call], limits: Limits)
             break
         parts.append(found)
         left = without(left, [latest_read(found)])
-    groups, evidence = _groups(wrong), Evidence(rest) if wrong else None
+    groups, evidence = _groups(wrong), ProofSearch(rest) if wrong else None
     shown = (evidence and evidence.of(read, low=low) for read, low in groups[:MAX_EXPLAINED])
     held = sorted([*parts, *(one for one in shown if one)], key=lambda one: latest_read(one).ret)
     count, notes = len(parts) + len(groups), [one.note for one in parts]
@@ -75,7 +75,7 @@ def _within_bounds(calls: Sequence[Call], result: EngineResult, limits: Limits, 
     """Find what is wrong where adds alone do not show it; together with an earlier read they often do."""
     found = part_of(calls, result.last, limits)
     if whole:
-        evidence = Evidence(calls)
+        evidence = ProofSearch(calls)
         sides = (evidence.of(latest_read(found), low=low) for low in (True, False))
         return next((wrong for wrong in sides if wrong is not None), found)
     return found

@@ -42,7 +42,7 @@ OF_THE_WHOLE: Final = ("log-hole", "never-written")
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class ProvenViolation:
     """One violation: its core, and the result of the engine that found it (for its kind and states).
 
     ``note`` says what is not known about the core.  ``under`` is the model that the core contradicts, if it is not
@@ -68,7 +68,7 @@ class Findings:
     the call that completed it.  ``more``: there may be others.  ``note`` says what is not known.
     """
 
-    held: tuple[Finding, ...] = ()
+    held: tuple[ProvenViolation, ...] = ()
     count: int = 0
     note: str | None = None
     beyond: tuple[tuple[str, int], ...] = ()
@@ -114,7 +114,7 @@ def find_by_columns(
     title: str, proof: ColumnProof, operations: Sequence[Operation], model: Model, limits: Limits
 ) -> Findings | None:
     """Find all violations that the engine ``title`` proved from columns; None if finding them needs calls."""
-    held: list[Finding] = []
+    held: list[ProvenViolation] = []
     gone: set[int] = set()
     more, note, count = limits.extended(), None, 0
     while wrong := proof.contradictions(gone):
@@ -134,7 +134,7 @@ def find_by_columns(
             rest = [call for call in finding.core if call.source != due.source]
             again = [moments for moments in proof.again(due.invoke) if moments[0] not in gone][:MAX_FOLDED_READS]
             same = (replace(due, invoke=begun, ret=ended) for begun, ended in again)
-            trials = [call for call in same if not has_linearization(Finding((*rest, call), result), model)]
+            trials = [call for call in same if not has_linearization(ProvenViolation((*rest, call), result), model)]
             gone |= {due.invoke, *(call.invoke for call in trials)}
     return None if wrong is None else _sorted(held, count, note, more=note is not None)
 
@@ -147,7 +147,7 @@ def _calls_at(operations: Sequence[Operation], model: Model, begun: Collection[i
 
 
 def _sorted(
-    held: list[Finding],
+    held: list[ProvenViolation],
     count: int,
     note: str | None,
     beyond: tuple[tuple[str, int], ...] = (),
@@ -163,17 +163,17 @@ def _unsought(held: int) -> str:
     return f"there may be more than the first {counted(held, 'violation')}: the rest was not searched"
 
 
-def _findings(result: EngineResult, calls: Sequence[Call], model: Model, limits: Limits) -> list[Finding]:
+def _findings(result: EngineResult, calls: Sequence[Call], model: Model, limits: Limits) -> list[ProvenViolation]:
     """Reduce each violation that a result knows to a core."""
     if result.cores:
-        return [Finding(_smallest(core, model, result), result) for core in result.cores]
-    held: list[Finding] = []
+        return [ProvenViolation(_smallest(core, model, result), result) for core in result.cores]
+    held: list[ProvenViolation] = []
     for last in _lasts(result):
         core = shrink(calls, model, last, limits)
         if limits.over() and len(core.calls) > MAX_UNREDUCED_CORE:
             break
         least = minimize_core(core, calls, model, limits)
-        held.append(Finding(tuple(least.calls), result, least.note, core.model if core.stands_alone else model))
+        held.append(ProvenViolation(tuple(least.calls), result, least.note, core.model if core.stands_alone else model))
     return held
 
 
@@ -196,7 +196,7 @@ def _possible(part: Sequence[Call], model: Model, result: EngineResult) -> bool:
     return linearizable(part_of_set(part) if result.engine == SET_SWEEP else part, model)
 
 
-def has_linearization(finding: Finding, model: Model) -> bool:
+def has_linearization(finding: ProvenViolation, model: Model) -> bool:
     """Return whether the definition finds a linearization of a core, which should have none.
 
     Returns False without trying if the core is large, or if its violation does not depend on order, because the
@@ -207,7 +207,7 @@ def has_linearization(finding: Finding, model: Model) -> bool:
     return _possible(finding.core, finding.under or model, finding.result)
 
 
-def _neutralised(calls: list[Call], found: Sequence[Finding], model: Model) -> list[Call]:
+def _neutralised(calls: list[Call], found: Sequence[ProvenViolation], model: Model) -> list[Call]:
     """Neutralise the calls that completed these violations, and the reads that repeat them."""
     gone: set[int] = set()
     for finding in found:
@@ -245,7 +245,7 @@ def _has_others(calls: list[Call], due: Call, core: Sequence[Call], model: Model
     )
 
 
-def _alike(calls: list[Call], due: Call, finding: Finding, model: Model) -> list[Call]:
+def _alike(calls: list[Call], due: Call, finding: ProvenViolation, model: Model) -> list[Call]:
     """Return later reads with the same answer that contradict the rest of the core in the same way."""
     if due.f not in model.reads or len(finding.core) > MAX_TRIED_CORE:
         return []
@@ -257,7 +257,7 @@ def _alike(calls: list[Call], due: Call, finding: Finding, model: Model) -> list
     if finding.result.engine not in (LOG_SWEEP, SET_SWEEP) and _has_others(calls, due, finding.core, model):
         return []
     later = [call for call in same if call.ret > due.ret and call.source not in taken][:MAX_FOLDED_READS]
-    return [call for call in later if not has_linearization(Finding((*rest, call), finding.result), model)]
+    return [call for call in later if not has_linearization(ProvenViolation((*rest, call), finding.result), model)]
 
 
 def part_of_log(core: Sequence[Call]) -> list[Call]:

@@ -10,7 +10,7 @@ from checker.core.definition import MAX_DEFINITION_CALLS, linearizable
 from checker.core.model import CasRegister
 from checker.core.result import EngineResult, Limits
 from checker.counterexamples.cas_chains import chain_core, made_pending
-from checker.counterexamples.enumerate import MAX_UNREDUCED_CORE, Finding, Findings, completed_by
+from checker.counterexamples.enumerate import MAX_UNREDUCED_CORE, Findings, ProvenViolation, completed_by
 from checker.counterexamples.minimize import irreducible
 from checker.dispatch import decide
 from checker.engines.kv import ENGINE, INITIAL, Assignment, Reading, read_values, register_calls
@@ -33,7 +33,7 @@ class _KvHistory:
     reading: Reading
     assignment: Assignment
 
-    def finding(self, kind: str | None, found: Sequence[Call]) -> Finding:
+    def finding(self, kind: str | None, found: Sequence[Call]) -> ProvenViolation:
         """Make a core of these calls and the gets that show where their appends stand; reduce it if it is small."""
         whole = {call.source: call for call in self.calls}
         core = {call.source: whole[call.source] for call in found}
@@ -44,9 +44,9 @@ class _KvHistory:
         least, pieces = sorted(core.values(), key=lambda call: call.invoke), self.reading.pieces
         if len(least) <= MAX_DEFINITION_CALLS:
             least = irreducible(least, PartOfKv(least, pieces), lambda part: contradicts(part, pieces))
-        return Finding(tuple(least), EngineResult("invalid", ENGINE, kind=kind))
+        return ProvenViolation(tuple(least), EngineResult("invalid", ENGINE, kind=kind))
 
-    def without(self, found: Sequence[Call], finding: Finding, of_register: Sequence[Call]) -> list[Call]:
+    def without(self, found: Sequence[Call], finding: ProvenViolation, of_register: Sequence[Call]) -> list[Call]:
         """Return the calls without the one that completed a violation and the gets that repeat the violation."""
         whole = {call.source: call for call in self.calls}
         due = completed_by(found, CasRegister())

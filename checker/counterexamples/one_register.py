@@ -16,7 +16,7 @@ from checker.core.calls import Call
 from checker.core.model import UNKNOWN, CasRegister
 from checker.core.result import Limits
 from checker.core.scene import Scene
-from checker.counterexamples.enumerate import Finding, find_all
+from checker.counterexamples.enumerate import ProvenViolation, find_all
 from checker.dispatch import decide
 from history import Counterexample, Operation
 
@@ -29,7 +29,7 @@ class SingleRegisterFinding:
     """Violation on one register, shown by calls on that register alone."""
 
     register: Any
-    finding: Finding
+    finding: ProvenViolation
 
 
 @dataclass(frozen=True, slots=True)

@@ -100,7 +100,7 @@ class _Arrays:
         last_read, pending_from, pending = order_of_values(
             columns.write, columns.value, columns.invoke, columns.ret, columns.values
         )
-        history = kernel.History(
+        history = kernel.AutomatonInput(
             columns.code, columns.write, columns.value, columns.ret, last_read, pending_from, pending
         )
         progress = np.zeros(1, kernel.PROGRESS)

@@ -132,7 +132,7 @@ def refute(calls: Sequence[Call]) -> EngineResult | None:
     return EngineResult("invalid", ENGINE, violations=1, last=wrong[0][0].ret) if wrong else None
 
 
-class Evidence:
+class ProofSearch:
     """Search for the adds and reads of a history that show that an answer is wrong."""
 
     def __init__(self, calls: Sequence[Call]) -> None:

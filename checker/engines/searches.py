@@ -19,7 +19,7 @@ from checker.engines.zones_columns import ValueNames
 from checker.search.compiled import RegisterColumns, compiled_search, decide_columns, search_numbers
 from checker.search.encoding import Numbers, numbers_of, numbers_of_lists
 from checker.search.jit import ENGINE, Shapes, search
-from checker.search.transition_table import Table
+from checker.search.transition_table import TransitionTable
 from checker.search.wgl import ENGINE as WGL_TITLE
 from checker.search.wgl import wgl
 from history import Operation
@@ -87,7 +87,7 @@ def _numbers(part: Sequence[Operation], model: Model) -> Numbers | None:
         return numbers
     try:
         numbers = numbers_of(Shapes(shapes.f, freeze_all(value), freeze_all(result)), model)
-        for shape in numbers.transitions.examples if isinstance(numbers, Table) else ():
+        for shape in numbers.transitions.examples if isinstance(numbers, TransitionTable) else ():
             model.admit(*shape)
     except (ModelError, RecursionError):
         return None

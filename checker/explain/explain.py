@@ -15,8 +15,8 @@ from checker.counterexamples.any_state import from_any_state
 from checker.counterexamples.counters import find_in_counter
 from checker.counterexamples.enumerate import (
     MAX_TRIED_CORE,
-    Finding,
     Findings,
+    ProvenViolation,
     find_all,
     find_by_columns,
     has_linearization,
@@ -109,7 +109,7 @@ def explain_findings(found: Findings, result: EngineResult, scene: Scene) -> Exp
     return Explanation.of(examples, found, result, scene)
 
 
-def _example(finding: Finding, scene: Scene) -> Counterexample:
+def _example(finding: ProvenViolation, scene: Scene) -> Counterexample:
     core, result = finding.core, finding.result
     scene = scene.as_known(core)
     engine = engine_titled(result.engine)

@@ -9,7 +9,7 @@ from checker.core.calls import Call, thaw
 from checker.core.model import Model
 from checker.core.result import EngineResult, Limits
 from checker.core.scene import Scene
-from checker.core.wording import Clock, plain, refused_by, shown, who
+from checker.core.wording import MomentFormat, plain, refused_by, shown, who
 from checker.counterexamples.any_state import AnyState
 from checker.search.jit import search, shapes_of
 from history import Counterexample, Linearization, Operation
@@ -28,7 +28,7 @@ def explain_generic(
     ``under`` is the model that the core contradicts, if it is not the scene's own.
     """
     operations = tuple(scene.operations[call.source] for call in core)
-    clock = Clock.of(operations)
+    clock = MomentFormat.of(operations)
     model = under or scene.model
     found = search(core, model, Limits(lambda: 0.0, memory=_SEARCH_BYTES), narrowed=False)
     last = found.last if found.last is not None else result.last

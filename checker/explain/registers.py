@@ -9,7 +9,7 @@ from typing import Any, Final
 from checker.core.calls import Call, ranked, thaw
 from checker.core.model import ANY, NOWHERE
 from checker.core.scene import CoreWords, Scene
-from checker.core.wording import Clock, cas_of, refused_by, shown, tried, who
+from checker.core.wording import MomentFormat, cas_of, refused_by, shown, tried, who
 from checker.engines.registers import cluster_columns, values_written_once
 from checker.engines.zones import zones
 from history import Counterexample, Operation
@@ -50,7 +50,7 @@ def explain(core: Sequence[Call], scene: Scene) -> Counterexample | None:
 
 
 def _wrong_refusal(operation: Operation, scene: Scene) -> Counterexample:
-    clock, seen = Clock.of([operation]), shown(operation.seen)
+    clock, seen = MomentFormat.of([operation]), shown(operation.seen)
     return Counterexample(
         "wrong-refusal",
         f"{who(operation)} {refused_by(operation)} {seen} ({clock.span(operation)}) on {scene.name}, but a register "

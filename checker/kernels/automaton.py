@@ -40,8 +40,8 @@ PROGRESS: Final = np.dtype([(name, np.int64) for name in (
 )])  # fmt: skip
 
 
-class History(NamedTuple):
-    """History as the automaton reads it.
+class AutomatonInput(NamedTuple):
+    """A history as the automaton reads it.
 
     By event: ``code``, the call that begins, or the complement of the call that returns.  By call: ``write``,
     ``value``, ``ret``.  By value: the return of its ``last_read``, and where its pending writes begin in
@@ -92,7 +92,7 @@ class Side(NamedTuple):
 class Automaton(NamedTuple):
     """State of the automaton; ``row`` has the pending writes that the current configuration spent."""
 
-    history: History
+    history: AutomatonInput
     opened: Open
     configurations: Configurations
     row: NDArray[np.int32]

@@ -17,8 +17,8 @@ from checker.kernels.automaton import (
     PROGRESS,
     RUNNING,
     Automaton,
+    AutomatonInput,
     Configurations,
-    History,
     Open,
     advance,
 )
@@ -42,8 +42,8 @@ class Keyed(NamedTuple):
     """Calls on all keys, key by key, each key's in the order of their invocations.
 
     ``starts`` is where a key's calls begin, ``events`` where its events do.  The other columns are those of
-    ``automaton.History``, with each key's calls, ranks and value ids counted from 0.  ``values`` is a key's number
-    of values, 0 if the automaton cannot decide it.  This is a named tuple because compiled code cannot make
+    ``AutomatonInput``, with each key's calls, ranks and value ids counted from 0.  ``values`` is a key's number of
+    values, 0 if the automaton cannot decide it.  This is a named tuple because compiled code cannot make
     dataclasses.
     """
 
@@ -161,7 +161,7 @@ def judge_keys(keyed, begin, budget, state):  # type: ignore[no-untyped-def]
             write, value, ret = keyed.write[first:end], keyed.value[first:end], keyed.ret[first:end]
             last_read, pending_from, pending = order_of_values(write, value, keyed.invoke[first:end], ret, values)
             code = keyed.code[keyed.events[key] : keyed.events[key + 1]]
-            history = History(code, write, value, ret, last_read, pending_from, pending)
+            history = AutomatonInput(code, write, value, ret, last_read, pending_from, pending)
             fresh = np.zeros(1, PROGRESS)
             _start(opened, few, fresh, values)
             # Two calls, because without columns of pending writes less has to be compiled into the second one.

@@ -74,7 +74,7 @@ class Calls(NamedTuple):
     ceiling: NDArray[np.int64]
 
 
-class Nodes(NamedTuple):
+class ConfigurationTable(NamedTuple):
     """Configurations, a hash table that finds them, and a stack of steps to take.
 
     A step is taken from the configuration in ``stack`` by the call in ``steps``; a pending call is stored as
@@ -100,7 +100,7 @@ class Search(NamedTuple):
 
     events: Events
     calls: Calls
-    nodes: Nodes
+    nodes: ConfigurationTable
     rows: Rows
     slot_op: NDArray[np.int64]
     progress: NDArray[np.void]

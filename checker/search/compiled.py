@@ -19,10 +19,10 @@ from checker.core.result import LATE, EngineResult, Limits
 from checker.search.balances import Balances
 from checker.search.encoding import Numbers, numbers_of
 from checker.search.jit import ENGINE, shapes_of
-from checker.search.lookahead import SLOTS, LookAhead, Question
+from checker.search.lookahead import SLOTS, LookAhead, MissingTransition
 from checker.search.monotone_bounds import NO_CEILING, ceilings, refuted, rises
 from checker.search.multi_register import RegisterRows
-from checker.search.transition_table import NO_TABLE, Table
+from checker.search.transition_table import NO_TABLE, TransitionTable
 from history.codes import NEVER
 
 NODE_BYTES: Final = 40
@@ -108,7 +108,7 @@ class _Run:
         columns = {name: np.empty(size, np.int32) for name in ("event", "state", "parent")}
         wide = {name: np.empty(size, np.int64) for name in ("done", "pending")}
         todo = {name: np.empty(steps, np.int32) for name in ("stack", "steps")}
-        return self.kernel.Nodes(**columns, **wide, **todo, hashes=np.full(size * 2, -1, np.int32))
+        return self.kernel.ConfigurationTable(**columns, **wide, **todo, hashes=np.full(size * 2, -1, np.int32))
 
     def grow(self, memory: int) -> bool:
         """Double the size of full buffers; return False if that exceeds the memory cap."""
@@ -137,19 +137,19 @@ class _Run:
 
         Raises whatever the model's step raises.
         """
-        assert isinstance(self.numbers, Table)
+        assert isinstance(self.numbers, TransitionTable)
         self.asked += 1
         # The look-ahead knows of no window, and must know of every pending call whether it was taken.
         if self.ahead is None and self.asked > MAX_QUESTIONS and self.window == NEVER:
             self.ahead = LookAhead(self.numbers.transitions, self.events, self.ret, self.numbers.is_read)
         _, slots, *_, event, done, pending, state, kind, taken = self.progress.item()
         opened = self.slot_op[[slot for slot in range(SLOTS) if slots >> slot & 1]].tolist()
-        question = Question(event, state, kind, taken, done | pending << SLOTS, opened)
+        question = MissingTransition(event, state, kind, taken, done | pending << SLOTS, opened)
         return self.numbers.learn(question, self.ahead, limits)
 
     def explore(self, budget: int) -> int:
         numbers = self.numbers
-        table = numbers.table if isinstance(numbers, Table) else NO_TABLE
+        table = numbers.table if isinstance(numbers, TransitionTable) else NO_TABLE
         rows = numbers.rows if isinstance(numbers, RegisterRows) else self.no_rows
         calls = self.kernel.Calls(numbers.kind, numbers.value, numbers.old, self.ret, table, self.ceiling)
         search = self.kernel.Search(
@@ -204,7 +204,7 @@ def compiled_search(calls: Sequence[Call], model: Model, limits: Limits, *, proo
         run = _Run(numbers, invoke, ret, limits.memory)
         found = _explored(run, limits, proof=proof)
         if found is not None and found.verdict == "valid" and not _is_confirmed(run):
-            run = _Run(Table(shapes, model), invoke, ret, limits.memory)
+            run = _Run(TransitionTable(shapes, model), invoke, ret, limits.memory)
             found = _explored(run, limits, proof=proof)
         if proof and found is not None and found.verdict == "valid" and run.progress["status"] == run.kernel.FOUND:
             return replace(found, order=[kept[op] for op in run.order()])

@@ -17,7 +17,7 @@ from checker.core.model import ANY, Encoding, Model
 from checker.search.balances import balances_of
 from checker.search.jit import Shapes
 from checker.search.multi_register import register_rows_of
-from checker.search.transition_table import Table
+from checker.search.transition_table import TransitionTable
 from history.codes import CAS, READ, WRITE
 
 
@@ -40,7 +40,7 @@ class Numbers(Protocol):
 def numbers_of(shapes: Shapes, model: Model) -> Numbers:
     """Convert calls to integers.  Raises ModelError for an operation that the model does not have."""
     found = None if model.encoding is None else _ENCODINGS[model.encoding](shapes, model)
-    return Table(shapes, model) if found is None else found
+    return TransitionTable(shapes, model) if found is None else found
 
 
 def numbers_of_lists(shapes: Shapes, model: Model) -> Numbers | None:

@@ -36,7 +36,7 @@ _NOTHING: Final = -1
 _OTHERS: Final = -2
 
 
-class Question(NamedTuple):
+class MissingTransition(NamedTuple):
     """A transition that the compiled search needs: what a call of that ``kind`` does in a state.
 
     In the configuration that needs it, ``event`` is the number of the next return, ``done`` are the calls that are
@@ -78,7 +78,7 @@ class LookAhead:
         self._pending = frozenset(self._waiting)
         self._waiting_at: list[int] = np.searchsorted(events.waiting_at, events.returns).tolist()
 
-    def learn(self, question: Question, limits: Limits) -> bool:  # noqa: C901 (one loop, for speed)
+    def learn(self, question: MissingTransition, limits: Limits) -> bool:  # noqa: C901 (one loop, for speed)
         """Search on while it pays off; return whether the whole history is explained.
 
         Raises whatever the model's step raises.

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from checker.core.model import Model
 from checker.core.result import Limits
 from checker.search.jit import Shapes, Transitions
-from checker.search.lookahead import LookAhead, Question
+from checker.search.lookahead import LookAhead, MissingTransition
 
 NO_TABLE: Final = np.zeros((1, 2), np.int64)
 _ROOM: Final = 256
@@ -25,7 +25,7 @@ _FEW_SHAPES: Final = 16
 _FIRST_STEPS: Final = 64
 
 
-class Table:
+class TransitionTable:
     """Calls on an object of any model."""
 
     initial = 0
@@ -53,7 +53,7 @@ class Table:
             for shape in shapes:
                 learnt.step(state, shape)
 
-    def learn(self, question: Question, ahead: LookAhead | None, limits: Limits) -> bool:
+    def learn(self, question: MissingTransition, ahead: LookAhead | None, limits: Limits) -> bool:
         """Learn the requested transition and likely next ones; return whether they explain the whole history.
 
         Raises whatever the model's step raises.

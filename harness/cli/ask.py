@@ -17,7 +17,7 @@ from history.extras import require
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from pipeline.warehouse.ask import Answer, Match
+    from pipeline.warehouse.ask import Match, QueryResult
 
 #: Number of matches of a run that are printed.
 _SHOWN = 3
@@ -88,16 +88,16 @@ def ask(question: tuple[str, ...], only_sql: bool, limit: int, as_json: bool, st
     return 0
 
 
-def _by_run(answer: Answer) -> list[tuple[str, list[Match]]]:
+def _by_run(answer: QueryResult) -> list[tuple[str, list[Match]]]:
     return [(run, list(matches)) for run, matches in groupby(answer.matches, key=lambda one: one.run)]
 
 
-def _document(answer: Answer, store: Path) -> dict[str, object]:
+def _document(answer: QueryResult, store: Path) -> dict[str, object]:
     matches = [{**one._asdict(), "run": str(store / one.run)} for one in answer.matches]
     return {"events": answer.events, "runs": answer.runs, "matches": matches, "sql": answer.sql}
 
 
-def _lines(answer: Answer, store: Path, limit: int) -> Iterator[str]:
+def _lines(answer: QueryResult, store: Path, limit: int) -> Iterator[str]:
     from reports.style.format import one_line
 
     runs = _by_run(answer)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from harness.files import FileCheckOptions
-    from pipeline import Outcome
+    from pipeline import IngestResult
 
 #: The exit code if a history file cannot be judged, and so was not added to the warehouse.
 EXIT_UNJUDGED: Final = 1
@@ -81,14 +81,14 @@ def ingest(
 @contextmanager
 def _by_conventions(
     places: Sequence[str], asked: FileCheckOptions, store: Path
-) -> Iterator[tuple[list[str], list[Outcome]]]:
+) -> Iterator[tuple[list[str], list[IngestResult]]]:
     """Yield the places, with history files replaced by plain copies while the block lasts, and the files that failed.
 
     Large files that need no convention are ingested as they are, in pieces.
     """
     from harness.files import needs_convention, write_plainly
     from harness.store import is_history_file
-    from pipeline import Outcome
+    from pipeline import IngestResult
     from pipeline.spark.hadoop_fs import is_remote
 
     plain, failed = [], []
@@ -107,7 +107,7 @@ def _by_conventions(
             try:
                 write_plainly(path, asked, target)
             except (UsageError, OSError) as error:
-                failed.append(Outcome(f"{target.parent.name}/{path.name}", "failed", str(error)))
+                failed.append(IngestResult(f"{target.parent.name}/{path.name}", "failed", str(error)))
             else:
                 plain.append(str(target))
         yield plain, failed
@@ -147,7 +147,7 @@ def _runs_of(store: Path) -> list[str]:
     return sorted(str(root) for root in found if root not in going)
 
 
-def _print(outcomes: Sequence[Outcome], warehouse: Path) -> None:
+def _print(outcomes: Sequence[IngestResult], warehouse: Path) -> None:
     from history.metrics.regressions import open_regressions
     from history.tables.warehouse import read_trends
 

@@ -37,11 +37,11 @@ def nightly(
     require("run", *(("spark",) if options["spark"] else ()))
     from harness.suite.night import Night, plan_night, run_night
     from harness.suite.packaged import find_suite
-    from harness.suite.retention import Limits
+    from harness.suite.retention import RetentionLimits
     from harness.suite.session import SuiteOptions
 
     options["file"] = find_suite(options["file"])
-    night = Night(SuiteOptions(**options), Limits(keep_days, keep_gib), spark_master, spark_conf)
+    night = Night(SuiteOptions(**options), RetentionLimits(keep_days, keep_gib), spark_master, spark_conf)
     if dry_run:
         for line in plan_night(night):
             click.echo(line)

@@ -29,7 +29,7 @@ from harness.clusters.base import ClusterStatus, NodeStatus, Say, netns_names
 from harness.clusters.locks import FileLock
 from harness.clusters.node_start import NodeStart, greets
 from harness.clusters.processes import Process
-from harness.clusters.record import Record, StateDir
+from harness.clusters.record import ClusterRecord, StateDir
 from harness.errors import ClusterBusyError, ClusterError, RemoteError
 from harness.remote.node import Node
 from harness.remote.nodes import Remote
@@ -148,7 +148,7 @@ class NetnsCluster:
         names = netns_names(self._count)
         with self._choosing_subnet():
             subnet = links.choose_subnet(self.name, links.taken_networks())
-            record = Record(self.name, str(subnet), provision.root, provision.data, names)
+            record = ClusterRecord(self.name, str(subnet), provision.root, provision.data, names)
             self._state.write_record(record)
             self._state.write_passing(owner)
             links.add_bridge(self.name, subnet)
@@ -156,7 +156,7 @@ class NetnsCluster:
         self._on_all(names, lambda node: self._start(record, node))
         self._require_traffic(record)
 
-    def _start(self, record: Record, node: str) -> None:
+    def _start(self, record: ClusterRecord, node: str) -> None:
         start = NodeStart(self._state, record, node, STATE_ROOT)
         start.prepare()
         start.start(START_S)
@@ -171,7 +171,7 @@ class NetnsCluster:
         finally:
             os.close(descriptor)
 
-    def _require_traffic(self, record: Record) -> None:
+    def _require_traffic(self, record: ClusterRecord) -> None:
         """Check that the kernel does not filter packets on our bridge, as Docker and others configure it to do.
 
         Raises ClusterError.
@@ -240,7 +240,7 @@ class NetnsCluster:
         nodes = tuple(self._status_of(record, node) for node in record.nodes)
         return ClusterStatus(self.name, nodes, self._lock.holder(), tuple(notes))
 
-    def _status_of(self, record: Record, node: str) -> NodeStatus:
+    def _status_of(self, record: ClusterRecord, node: str) -> NodeStatus:
         process = self._init_of(node)
         address = record.address(node)
         if process is None:

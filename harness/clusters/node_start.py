@@ -20,7 +20,7 @@ from harness.clusters import links, processes
 from harness.clusters.capabilities import SYSTEM_PATH, which
 from harness.clusters.mounts import make_filesystem, mount_tmpfs, mounted_below
 from harness.clusters.processes import Process
-from harness.clusters.record import Record, StateDir
+from harness.clusters.record import ClusterRecord, StateDir
 from harness.errors import ClusterError
 
 INIT: Final = Path(__file__).with_name("node-init.sh")
@@ -60,7 +60,7 @@ class NodeStart:
     """The start of one node of a recorded cluster."""
 
     state: StateDir
-    record: Record
+    record: ClusterRecord
     node: str
     state_root: Path
 

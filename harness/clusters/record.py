@@ -42,7 +42,7 @@ FIRST_NODE_ADDRESS = 11
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
+class ClusterRecord:
     """The content of ``cluster.json``.
 
     ``nodes`` are names in order; the n-th, counted from 0, has the subnet's address 11 + n.
@@ -74,16 +74,16 @@ class StateDir:
     def node(self, name: str) -> Path:
         return self.path / "nodes" / name
 
-    def write_record(self, record: Record) -> None:
+    def write_record(self, record: ClusterRecord) -> None:
         self.path.mkdir(parents=True, exist_ok=True)
         self.path.chmod(0o700)
         write_whole(self.path / "cluster.json", json.dumps(asdict(record), indent=2) + "\n")
 
-    def read_record(self) -> Record | None:
+    def read_record(self) -> ClusterRecord | None:
         """Return the cluster's record, or None if there is no valid one."""
         try:
             found = read_object(self.path / "cluster.json")
-            return Record(**{**found, "nodes": tuple(found["nodes"])})
+            return ClusterRecord(**{**found, "nodes": tuple(found["nodes"])})
         except (OSError, ValueError, KeyError, TypeError):
             return None
 
@@ -106,7 +106,7 @@ class StateDir:
         """Return the process that will take the nodes down, or None if there is no valid record."""
         return _process_in(self.path / "passing.json")
 
-    def make_keys(self, record: Record) -> None:
+    def make_keys(self, record: ClusterRecord) -> None:
         """Create the client's key, every node's key, and the files in which ``ssh`` finds them."""
         make_key(self.client_key)
         for node in record.nodes:
@@ -119,7 +119,7 @@ class StateDir:
     def host_key(self, node: str) -> str:
         return (self.node(node) / "host_key.pub").read_text().strip()
 
-    def as_nodes(self, record: Record) -> tuple[Node, ...]:
+    def as_nodes(self, record: ClusterRecord) -> tuple[Node, ...]:
         return tuple(
             Node(
                 name=node,
@@ -133,7 +133,7 @@ class StateDir:
             for node in record.nodes
         )
 
-    def _ssh_config(self, record: Record) -> list[str]:
+    def _ssh_config(self, record: ClusterRecord) -> list[str]:
         hosts = [line for node in record.nodes for line in (f"Host {node}", f"  HostName {record.address(node)}")]
         return [
             *hosts,

@@ -18,9 +18,9 @@ from harness.generators import (
     EXHAUSTED,
     NOTHING,
     PENDING,
-    Context,
     Exhausted,
     Generator,
+    GeneratorContext,
     Invocation,
     Message,
     Op,
@@ -81,7 +81,7 @@ def _with(values: tuple[T, ...], place: int, value: T) -> tuple[T, ...]:
 class AsFinal(Around, frozen=True):
     """The child generator's operations, marked as final because the cluster is whole again."""
 
-    def op(self, ctx: Context) -> tuple[Op, Generator]:
+    def op(self, ctx: GeneratorContext) -> tuple[Op, Generator]:
         op, child = self.child.op(ctx)
         return (replace(op, final=True) if isinstance(op, Invocation) else op), AsFinal(child)
 
@@ -97,7 +97,7 @@ class AskAgain(Around, frozen=True):
     vain: tuple[KeyWant, ...]
     redirected: frozenset[str] = frozenset()
 
-    def op(self, ctx: Context) -> tuple[Op, Generator]:
+    def op(self, ctx: GeneratorContext) -> tuple[Op, Generator]:
         op, child = self.child.op(ctx)
         after = replace(self, child=child)
         if not isinstance(op, Invocation) or (want := on_key(self.kind, op.f, op.value, op.key)) is None:
@@ -109,7 +109,7 @@ class AskAgain(Around, frozen=True):
         vain = tuple([one for one in self.vain if one != again])
         return replace(op, key=again[1]), replace(after, vain=vain, redirected=self.redirected | {side})
 
-    def update(self, ctx: Context, event: Event) -> AskAgain:
+    def update(self, ctx: GeneratorContext, event: Event) -> AskAgain:
         after, want = super().update(ctx, event), on_key(self.kind, event.f, event.value, event.key)
         if want is None:
             return after
@@ -130,7 +130,7 @@ class Turns(Among, frozen=True):
     changed: tuple[bool, ...]
     passed: tuple[int, ...]
 
-    def op(self, ctx: Context) -> tuple[Op, Generator]:
+    def op(self, ctx: GeneratorContext) -> tuple[Op, Generator]:
         children, waiting = [*self.children], list[Op]()
         for worker in ctx.free:
             # Keep all free workers in view, because some generators wait until a whole group is free.

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 from harness.errors import HarnessError
 from harness.execution.histogram import Histogram
 from harness.execution.standstills import Standstills
-from harness.generators import Context, Invocation
+from harness.generators import GeneratorContext, Invocation
 from harness.judge.service import Call, KeyWant, on_key, was_granted
 from harness.systems.law import LOST, Outcome
 from harness.workloads.transactions import called
@@ -125,10 +125,10 @@ class Load:
                 raise
             raise HarnessError(f"a client did not {what} within {OPENING_S:g} s") from None
 
-    def context(self, free: tuple[int, ...]) -> Context:
+    def context(self, free: tuple[int, ...]) -> GeneratorContext:
         """Return the context that generators get now."""
         now = self._standstills.active_ns()
-        return Context(now, free, self._numbers, self._processes, self._plan.seed, self.issued)
+        return GeneratorContext(now, free, self._numbers, self._processes, self._plan.seed, self.issued)
 
     async def perform(self, worker: Worker, invocation: Invocation) -> Event:
         """Issue and record one operation; return its completion."""

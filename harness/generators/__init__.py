@@ -17,9 +17,9 @@ They are immutable values, so they also run in virtual time.
 from harness.generators.base import (
     EXHAUSTED,
     PENDING,
-    Context,
     Exhausted,
     Generator,
+    GeneratorContext,
     Invocation,
     Message,
     Op,
@@ -29,13 +29,46 @@ from harness.generators.choice import mix, soonest
 from harness.generators.order import chain, cycle, limit, phases, synchronize, then, until_ok
 from harness.generators.pacing import fixed_rate, stagger, time_limit
 from harness.generators.plain import NOTHING, from_function, log, once, operations, repeat, seeded, sleep
-from harness.generators.simulate import Answer, Simulated, simulate
+from harness.generators.simulate import Completion, Simulated, simulate
 from harness.generators.streams import Lazy, Stream
 from harness.generators.workers import concurrent_keys, each_worker, on
 
 __all__ = [
-    "EXHAUSTED", "NOTHING", "PENDING", "Answer", "Context", "Exhausted", "Generator", "Invocation", "Lazy", "Message",
-    "Op", "Pending", "Simulated", "Stream", "chain", "concurrent_keys", "cycle", "each_worker",
-    "fixed_rate", "from_function", "limit", "log", "mix", "on", "once", "operations", "phases", "repeat",
-    "seeded", "simulate", "sleep", "soonest", "stagger", "synchronize", "then", "time_limit", "until_ok",
+    "EXHAUSTED",
+    "NOTHING",
+    "PENDING",
+    "Completion",
+    "Exhausted",
+    "Generator",
+    "GeneratorContext",
+    "Invocation",
+    "Lazy",
+    "Message",
+    "Op",
+    "Pending",
+    "Simulated",
+    "Stream",
+    "chain",
+    "concurrent_keys",
+    "cycle",
+    "each_worker",
+    "fixed_rate",
+    "from_function",
+    "limit",
+    "log",
+    "mix",
+    "on",
+    "once",
+    "operations",
+    "phases",
+    "repeat",
+    "seeded",
+    "simulate",
+    "sleep",
+    "soonest",
+    "stagger",
+    "synchronize",
+    "then",
+    "time_limit",
+    "until_ok",
 ]  # fmt: skip

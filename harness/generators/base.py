@@ -68,7 +68,7 @@ EXHAUSTED: Final = Exhausted()
 Op: TypeAlias = Invocation | Pending | Message | Exhausted
 
 
-class Context(Struct, frozen=True):
+class GeneratorContext(Struct, frozen=True):
     """The state of the run that a generator may use.
 
     ``time`` is in ns.  ``free`` lists the workers without an open operation, the one that has been free the longest
@@ -95,7 +95,7 @@ class Context(Struct, frozen=True):
         # After an ``info``, the process number grows by the number of workers, so the remainder still names the worker.
         return event.process % len(self.processes) if isinstance(event.process, int) else -1
 
-    def after(self, issued: Invocation) -> Context:
+    def after(self, issued: Invocation) -> GeneratorContext:
         """Return the context after an operation was issued.  Raises ValueError if its worker is not free."""
         free, worker = self.free, issued.worker
         if worker not in free:
@@ -103,7 +103,7 @@ class Context(Struct, frozen=True):
         rest = free[1:] if free[0] == worker else tuple([one for one in free if one != worker])
         return replace(self, free=rest, issued=self.issued + 1)
 
-    def only(self, workers: Container[int]) -> Context:
+    def only(self, workers: Container[int]) -> GeneratorContext:
         """Return this context restricted to some of the workers."""
         free = tuple([worker for worker in self.free if worker in workers])
         return replace(self, free=free, workers=tuple([worker for worker in self.workers if worker in workers]))
@@ -112,10 +112,10 @@ class Context(Struct, frozen=True):
 class Generator(Protocol):
     """An immutable source of operations."""
 
-    def op(self, ctx: Context) -> tuple[Op, Generator]:
+    def op(self, ctx: GeneratorContext) -> tuple[Op, Generator]:
         """Return the next operation and the generator that follows it.  An exhausted generator stays exhausted."""
 
-    def update(self, ctx: Context, event: Event) -> Generator:
+    def update(self, ctx: GeneratorContext, event: Event) -> Generator:
         """Return the generator that takes a completion into account."""
 
 
@@ -124,7 +124,7 @@ class Around(Struct, frozen=True):
 
     child: Generator
 
-    def update(self, ctx: Context, event: Event) -> Self:
+    def update(self, ctx: GeneratorContext, event: Event) -> Self:
         child = self.child.update(ctx, event)
         # The same object if nothing changed: most completions concern no child, and no parent has to be copied either.
         return self if child is self.child else replace(self, child=child)
@@ -135,7 +135,7 @@ class Among(Struct, frozen=True):
 
     children: tuple[Generator, ...]
 
-    def update(self, ctx: Context, event: Event) -> Self:
+    def update(self, ctx: GeneratorContext, event: Event) -> Self:
         children = tuple([child.update(ctx, event) for child in self.children])
         same = all(new is old for new, old in zip(children, self.children, strict=True))
         return self if same else replace(self, children=children)

@@ -5,7 +5,17 @@ from __future__ import annotations
 import math
 from itertools import accumulate
 
-from harness.generators.base import EXHAUSTED, PENDING, Among, Context, Exhausted, Generator, Invocation, Op, Pending
+from harness.generators.base import (
+    EXHAUSTED,
+    PENDING,
+    Among,
+    Exhausted,
+    Generator,
+    GeneratorContext,
+    Invocation,
+    Op,
+    Pending,
+)
 from harness.generators.plain import NOTHING
 from harness.generators.streams import Stream
 
@@ -21,7 +31,7 @@ class Mix(Among, frozen=True):
     stream: Stream
     chosen: int | None = None
 
-    def op(self, ctx: Context) -> tuple[Op, Generator]:
+    def op(self, ctx: GeneratorContext) -> tuple[Op, Generator]:
         mix = self
         while mix.children:
             chosen, stream = mix._draw() if mix.chosen is None else (mix.chosen, mix.stream)
@@ -49,7 +59,7 @@ class Soonest(Among, frozen=True):
     Among equals, the operation of the child that was served least recently comes first.
     """
 
-    def op(self, ctx: Context) -> tuple[Op, Generator]:
+    def op(self, ctx: GeneratorContext) -> tuple[Op, Generator]:
         asked = [(op, place, child) for place, child in enumerate(self.children) for op, child in [child.op(ctx)]]
         left = [(op, place, child) for op, place, child in asked if type(op) is not Exhausted]
         if not left:

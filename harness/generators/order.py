@@ -6,7 +6,17 @@ from collections.abc import Iterable
 
 from msgspec import Struct
 
-from harness.generators.base import EXHAUSTED, PENDING, Around, Context, Exhausted, Generator, Invocation, Message, Op
+from harness.generators.base import (
+    EXHAUSTED,
+    PENDING,
+    Around,
+    Exhausted,
+    Generator,
+    GeneratorContext,
+    Invocation,
+    Message,
+    Op,
+)
 from harness.generators.plain import NOTHING, Plain
 from harness.generators.streams import Lazy
 from history import Event
@@ -17,7 +27,7 @@ class Chain(Around, frozen=True):
 
     rest: Lazy[Generator]
 
-    def op(self, ctx: Context) -> tuple[Op, Generator]:
+    def op(self, ctx: GeneratorContext) -> tuple[Op, Generator]:
         child, rest = self.child, self.rest
         while True:
             op, after = child.op(ctx)
@@ -33,7 +43,7 @@ class Synchronize(Plain, frozen=True):
 
     child: Generator
 
-    def op(self, ctx: Context) -> tuple[Op, Generator]:
+    def op(self, ctx: GeneratorContext) -> tuple[Op, Generator]:
         return self.child.op(ctx) if len(ctx.free) == len(ctx.workers) else (PENDING, self)
 
 
@@ -42,7 +52,7 @@ class Limit(Around, frozen=True):
 
     left: int
 
-    def op(self, ctx: Context) -> tuple[Op, Generator]:
+    def op(self, ctx: GeneratorContext) -> tuple[Op, Generator]:
         if self.left <= 0:
             return EXHAUSTED, NOTHING
         op, child = self.child.op(ctx)
@@ -60,7 +70,7 @@ class Repeated(Around, frozen=True):
     left: int | None
     idle: bool = True
 
-    def op(self, ctx: Context) -> tuple[Op, Generator]:
+    def op(self, ctx: GeneratorContext) -> tuple[Op, Generator]:
         op, child = self.child.op(ctx)
         left, idle = self.left, self.idle
         if type(op) is Exhausted:
@@ -83,14 +93,14 @@ class UntilOk(Struct, frozen=True):
     open: frozenset[int | str] = frozenset()
     done: bool = False
 
-    def op(self, ctx: Context) -> tuple[Op, Generator]:
+    def op(self, ctx: GeneratorContext) -> tuple[Op, Generator]:
         if self.done:
             return EXHAUSTED, NOTHING
         op, child = self.child.op(ctx)
         issued = {ctx.processes[op.worker]} if type(op) is Invocation else ()
         return op, UntilOk(child, self.open.union(issued))
 
-    def update(self, ctx: Context, event: Event) -> Generator:
+    def update(self, ctx: GeneratorContext, event: Event) -> Generator:
         done = self.done or (event.type == "ok" and event.process in self.open)
         return UntilOk(self.child.update(ctx, event), self.open - {event.process}, done)
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 
-from harness.generators.base import EXHAUSTED, Around, Context, Generator, Invocation, Op, Pending
+from harness.generators.base import EXHAUSTED, Around, Generator, GeneratorContext, Invocation, Op, Pending
 from harness.generators.plain import NOTHING
 from harness.generators.streams import Stream
 
@@ -30,7 +30,7 @@ class Paced(Around, frozen=True):
     due: float | None = None
     blocked: bool = False
 
-    def op(self, ctx: Context) -> tuple[Op, Generator]:
+    def op(self, ctx: GeneratorContext) -> tuple[Op, Generator]:
         due = ctx.time if self.due is None else self.due
         if ctx.time < due:
             return Pending(-int(-due // 1)), self
@@ -52,7 +52,7 @@ class TimeLimit(Around, frozen=True):
     length: int
     end: int | None = None
 
-    def op(self, ctx: Context) -> tuple[Op, Generator]:
+    def op(self, ctx: GeneratorContext) -> tuple[Op, Generator]:
         end = ctx.time + self.length if self.end is None else self.end
         if ctx.time >= end:
             return EXHAUSTED, NOTHING

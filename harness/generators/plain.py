@@ -8,7 +8,7 @@ from typing import Self
 
 from msgspec import Struct
 
-from harness.generators.base import EXHAUSTED, PENDING, Context, Generator, Invocation, Message, Op, Pending
+from harness.generators.base import EXHAUSTED, PENDING, Generator, GeneratorContext, Invocation, Message, Op, Pending
 from harness.generators.streams import Lazy
 from history import Event
 
@@ -16,14 +16,14 @@ from history import Event
 class Plain(Struct, frozen=True):
     """Base of generators that no completion changes."""
 
-    def update(self, ctx: Context, event: Event) -> Self:  # noqa: ARG002 (the protocol's)
+    def update(self, ctx: GeneratorContext, event: Event) -> Self:  # noqa: ARG002 (the protocol's)
         return self
 
 
 class Nothing(Plain, frozen=True):
     """The exhausted generator."""
 
-    def op(self, ctx: Context) -> tuple[Op, Generator]:  # noqa: ARG002 (the protocol's)
+    def op(self, ctx: GeneratorContext) -> tuple[Op, Generator]:  # noqa: ARG002 (the protocol's)
         return EXHAUSTED, self
 
 
@@ -35,7 +35,7 @@ class InOrder(Plain, frozen=True):
 
     rest: Lazy[Invocation]
 
-    def op(self, ctx: Context) -> tuple[Op, Generator]:
+    def op(self, ctx: GeneratorContext) -> tuple[Op, Generator]:
         if (read := self.rest.read()) is None:
             return EXHAUSTED, NOTHING
         if not ctx.free:
@@ -49,16 +49,16 @@ class Repeat(Plain, frozen=True):
 
     operation: Invocation
 
-    def op(self, ctx: Context) -> tuple[Op, Generator]:
+    def op(self, ctx: GeneratorContext) -> tuple[Op, Generator]:
         return (self.operation.by(ctx.free[0], ctx.time), self) if ctx.free else (PENDING, self)
 
 
 class FromFunction(Plain, frozen=True):
     """Operations that a pure function of the context returns, until it returns None."""
 
-    function: Callable[[Context], Invocation | None]
+    function: Callable[[GeneratorContext], Invocation | None]
 
-    def op(self, ctx: Context) -> tuple[Op, Generator]:
+    def op(self, ctx: GeneratorContext) -> tuple[Op, Generator]:
         if not ctx.free:
             return PENDING, self
         operation = self.function(ctx)
@@ -71,7 +71,7 @@ class Sleep(Plain, frozen=True):
     length: int
     end: int | None = None
 
-    def op(self, ctx: Context) -> tuple[Op, Generator]:
+    def op(self, ctx: GeneratorContext) -> tuple[Op, Generator]:
         end = ctx.time + self.length if self.end is None else self.end
         return (EXHAUSTED, NOTHING) if ctx.time >= end else (Pending(end), Sleep(self.length, end))
 
@@ -81,16 +81,16 @@ class LogText(Plain, frozen=True):
 
     text: str
 
-    def op(self, ctx: Context) -> tuple[Op, Generator]:  # noqa: ARG002 (the protocol's)
+    def op(self, ctx: GeneratorContext) -> tuple[Op, Generator]:  # noqa: ARG002 (the protocol's)
         return Message(self.text), NOTHING
 
 
 class Deferred(Plain, frozen=True):
     """A generator that is made from the first context, when the seed and the workers are known."""
 
-    make: Callable[[Context], Generator]
+    make: Callable[[GeneratorContext], Generator]
 
-    def op(self, ctx: Context) -> tuple[Op, Generator]:
+    def op(self, ctx: GeneratorContext) -> tuple[Op, Generator]:
         return self.make(ctx).op(ctx)
 
 
@@ -114,7 +114,7 @@ def repeat(operation: Invocation) -> Generator:
     return Repeat(operation)
 
 
-def from_function(function: Callable[[Context], Invocation | None]) -> Generator:
+def from_function(function: Callable[[GeneratorContext], Invocation | None]) -> Generator:
     """Issue what a pure function of the context returns, until it returns None.  It may draw from ``ctx.random``."""
     return FromFunction(function)
 

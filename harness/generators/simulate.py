@@ -9,13 +9,13 @@ from itertools import count
 
 from msgspec import Struct
 
-from harness.generators.base import Context, Exhausted, Generator, Invocation, Message, Pending
+from harness.generators.base import Exhausted, Generator, GeneratorContext, Invocation, Message, Pending
 from harness.generators.streams import Stream
 from history import Event
 from history.records.events import Type
 
 
-class Answer(Struct, frozen=True):
+class Completion(Struct, frozen=True):
     """The end of a simulated operation: after ``after`` seconds, with this type and value."""
 
     after: float
@@ -25,7 +25,7 @@ class Answer(Struct, frozen=True):
 
 
 #: A function that answers an invocation; the simulated system draws from its own random numbers.
-Answers = Callable[[Invocation, Stream], tuple[Answer, Stream]]
+Answers = Callable[[Invocation, Stream], tuple[Completion, Stream]]
 
 
 class Simulated(Struct, frozen=True):
@@ -48,7 +48,7 @@ class Simulated(Struct, frozen=True):
 
 def after(seconds: float) -> Answers:
     """Return answers that complete every operation as ok after ``seconds``."""
-    return lambda invocation, stream: (Answer(seconds, value=invocation.value), stream)
+    return lambda invocation, stream: (Completion(seconds, value=invocation.value), stream)
 
 
 def simulate(
@@ -76,7 +76,7 @@ class _Simulation:
         self._workers = tuple(range(workers))
         self._free = self._workers
         self._processes = self._workers
-        self._open: list[tuple[int, int, Invocation, Answer]] = []
+        self._open: list[tuple[int, int, Invocation, Completion]] = []
         self._number = count()
         self._events: list[Event] = []
         self._issued: list[Invocation] = []
@@ -106,8 +106,8 @@ class _Simulation:
             else:
                 return Simulated(self._events, self._issued, self._messages, isinstance(op, Exhausted))
 
-    def _context(self) -> Context:
-        return Context(self._time, self._free, self._workers, self._processes, self._seed, len(self._issued))
+    def _context(self) -> GeneratorContext:
+        return GeneratorContext(self._time, self._free, self._workers, self._processes, self._seed, len(self._issued))
 
     def _issue(self, op: Invocation) -> None:
         if op.time > self._time:

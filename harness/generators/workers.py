@@ -7,7 +7,7 @@ from typing import TypeVar
 
 from msgspec import Struct
 
-from harness.generators.base import EXHAUSTED, PENDING, Context, Exhausted, Generator, Op, Pending
+from harness.generators.base import EXHAUSTED, PENDING, Exhausted, Generator, GeneratorContext, Op, Pending
 from harness.generators.plain import NOTHING, Deferred, Nothing
 from harness.generators.streams import Lazy
 from history import Event
@@ -25,7 +25,7 @@ class On(Struct, frozen=True):
     child: Generator
     workers: frozenset[int]
 
-    def op(self, ctx: Context) -> tuple[Op, Generator]:
+    def op(self, ctx: GeneratorContext) -> tuple[Op, Generator]:
         view = ctx.only(self.workers)
         if not view.workers and self.workers.isdisjoint(range(len(ctx.processes))):
             have = f"the run has {len(ctx.processes)} workers, numbered from 0"
@@ -33,7 +33,7 @@ class On(Struct, frozen=True):
         op, child = self.child.op(view)
         return op, On(child, self.workers)
 
-    def update(self, ctx: Context, event: Event) -> Generator:
+    def update(self, ctx: GeneratorContext, event: Event) -> Generator:
         if ctx.worker_of(event) not in self.workers:
             return self
         child = self.child.update(ctx.only(self.workers), event)
@@ -51,7 +51,7 @@ class Groups(Struct, frozen=True):
     owner: dict[int, int]
     spare: Lazy[Generator]
 
-    def op(self, ctx: Context) -> tuple[Op, Generator]:
+    def op(self, ctx: GeneratorContext) -> tuple[Op, Generator]:
         children, spare = self.children, self.spare
         until: list[int] = []
         for group in dict.fromkeys([self.owner[worker] for worker in ctx.free if worker in self.owner]):
@@ -71,7 +71,7 @@ class Groups(Struct, frozen=True):
             return EXHAUSTED, NOTHING
         return (Pending(min(until)) if until else PENDING), Groups(children, self.groups, self.owner, spare)
 
-    def update(self, ctx: Context, event: Event) -> Generator:
+    def update(self, ctx: GeneratorContext, event: Event) -> Generator:
         if (group := self.owner.get(ctx.worker_of(event))) is None:
             return self
         child = self.children[group].update(ctx.only(self.groups[group]), event)
@@ -106,7 +106,7 @@ def concurrent_keys(size: int, keys: Iterable[K], make: Callable[[K], Generator]
         raise ValueError(f"a group needs at least one worker, not {size}")
     generators = Lazy(make(key) for key in keys)
 
-    def make_groups(ctx: Context) -> Generator:
+    def make_groups(ctx: GeneratorContext) -> Generator:
         if size > len(ctx.processes):
             raise ValueError(f"the run has {len(ctx.processes)} workers, too few for a group of {size}")
         groups = [ctx.workers[begin : begin + size] for begin in range(0, len(ctx.workers) - size + 1, size)]

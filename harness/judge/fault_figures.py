@@ -23,7 +23,7 @@ from history import Operation, Probe, Receipt
 from history.metrics.awake_clock import AwakeClock
 from history.metrics.recovery import (
     Asked,
-    Load,
+    LoadSpan,
     Times,
     figures,
     load_of,
@@ -81,7 +81,7 @@ def with_details(
     return tuple(detailed)
 
 
-def load_in(operations: Sequence[Operation], receipts: Sequence[Receipt]) -> Load:
+def load_in(operations: Sequence[Operation], receipts: Sequence[Receipt]) -> LoadSpan:
     """Return the time of the clients' load, as ``history.metrics.recovery`` defines it."""
     main = [Asked(op.invoked, op.ended, op.returned is None) for op in _under_load(operations)]
     return load_of(main, max((op.ended for op in operations), default=0), receipts)

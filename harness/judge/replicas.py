@@ -31,7 +31,7 @@ SHOWN: Final = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
+class DigestMismatch:
     """Digests that differ at one index, each with the nodes that reported it and when each first did.
 
     ``of`` is the kind of index.
@@ -118,7 +118,7 @@ class End:
         return [node for node in self.recovered if node not in at_the_end]
 
 
-def differences(probes: Sequence[Probe], quiet: int | None) -> list[Difference]:
+def differences(probes: Sequence[Probe], quiet: int | None) -> list[DigestMismatch]:
     """Return every index at which digests differ, in order; ``quiet`` (ns) is the end of the load."""
     found = _differing("index", ((probe.state_index, probe) for probe in comparable(probes)))
     if quiet is not None:
@@ -128,16 +128,16 @@ def differences(probes: Sequence[Probe], quiet: int | None) -> list[Difference]:
     return found
 
 
-def _known(one: Difference, met: set[tuple[str, str]]) -> bool:
+def _known(one: DigestMismatch, met: set[tuple[str, str]]) -> bool:
     return all((node, digest) in met for digest, nodes in one.digests.items() for node in nodes)
 
 
-def _differing(of: str, indexed: Iterable[tuple[int, Probe]]) -> list[Difference]:
+def _differing(of: str, indexed: Iterable[tuple[int, Probe]]) -> list[DigestMismatch]:
     seen: dict[int, dict[str, dict[str, int]]] = {}
     for index, probe in indexed:
         assert probe.digest is not None
         seen.setdefault(index, {}).setdefault(probe.digest, {}).setdefault(probe.node, probe.time)
-    return [Difference(of, index, digests) for index, digests in sorted(seen.items()) if len(digests) > 1]
+    return [DigestMismatch(of, index, digests) for index, digests in sorted(seen.items()) if len(digests) > 1]
 
 
 def comparable(probes: Sequence[Probe]) -> list[Probe]:
@@ -231,7 +231,7 @@ def replicas_agree(probes: Sequence[Probe], *, quiet: int | None, ends: Sequence
     return Check("replicas-agree", "check", "valid", _ASKED, seen)
 
 
-def _differ(found: Sequence[Difference]) -> Check:
+def _differ(found: Sequence[DigestMismatch]) -> Check:
     first = min(found, key=lambda one: one.time)
     suspects = {node for one in found if not one.tied for node in one.against}
     blamed = Counter(node for one in found for node in one.blamed(suspects))

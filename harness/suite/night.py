@@ -15,7 +15,7 @@ from typing import Any, Final
 from harness.errors import HarnessError
 from harness.exits import EXIT_FAILURE, EXIT_INTERRUPTED, worst_code
 from harness.spark_choice import choose, session_for
-from harness.suite.retention import Limits, describe, old_suites, removals, remove, remove_suite, stored, sweep
+from harness.suite.retention import RetentionLimits, describe, old_suites, removals, remove, remove_suite, stored, sweep
 from harness.suite.session import SuiteOptions, list_cells, run_suite, site
 from history.records.layout import WAREHOUSE
 from history.records.plans import has_planted_bug
@@ -30,7 +30,7 @@ class Night:
     """The options of a nightly job.  The Spark options apply to the warehouse."""
 
     suite: SuiteOptions
-    limits: Limits
+    limits: RetentionLimits
     spark_master: str = "local[*]"
     spark_conf: dict[str, str] = field(default_factory=dict)
 
@@ -40,7 +40,7 @@ class Night:
 
 
 @dataclass(slots=True)
-class Log:
+class NightLog:
     """A log that prints every line and keeps it for ``night.txt``; ``failed`` is set if a step failed."""
 
     say: Callable[[str], None]
@@ -71,7 +71,7 @@ def run_night(night: Night, say: Callable[[str], None]) -> int:
     results = run_suite(replace(night.suite, draw_site=False))
     if results.code == EXIT_INTERRUPTED:
         return EXIT_INTERRUPTED
-    log = Log(say)
+    log = NightLog(say)
     log.step("warehouse", lambda: into_warehouse(night))
     log.step("trends", lambda: trends(night.warehouse))
     log.step("retention", lambda: retain(night, datetime.now(UTC), dry_run=False))

@@ -55,7 +55,7 @@ MAX_SETTING: Final = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class RetentionLimits:
     """Remove runs older than ``days``, then the oldest runs until all take at most ``gib``.  None means no limit."""
 
     days: float | None = None
@@ -80,7 +80,7 @@ def stored(store: Path) -> list[Stored]:
         raise StoreError(f"cannot read the store {store}: {error.strerror}") from None
 
 
-def removals(runs: Sequence[Stored], limits: Limits, now: datetime) -> list[Removal]:
+def removals(runs: Sequence[Stored], limits: RetentionLimits, now: datetime) -> list[Removal]:
     """Return the removals among ``runs`` (oldest first).  A pure function.
 
     Failed runs count towards the size but are never removed.
@@ -120,7 +120,7 @@ def remove(removal: Removal, store: Path) -> None:
         raise StoreError(f"cannot remove {root}: {error.strerror}") from None
 
 
-def old_suites(store: Path, limits: Limits, now: datetime) -> list[Path]:
+def old_suites(store: Path, limits: RetentionLimits, now: datetime) -> list[Path]:
     """Return the directories of suites that are too old and have no runs left.  Raises StoreError."""
     if limits.days is None:
         return []

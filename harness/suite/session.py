@@ -26,7 +26,7 @@ from harness.suite.markdown import markdown
 from harness.suite.outcome import SuiteResults, conclude, summary
 from harness.suite.runner import OVERHEAD_S, SuiteRunner
 from harness.suite.suitefile import OnFailure, Suite, length_s, read_suite
-from harness.suite.table import Table
+from harness.suite.table import ProgressTable
 from harness.suite.warm import WarmCluster
 from harness.systems import split_version
 from harness.systems.deployment import fetch
@@ -125,7 +125,7 @@ def run_suite(asked: SuiteOptions, stream: TextIO | None = None) -> SuiteResults
 def _run(
     asked: SuiteOptions, suite: Suite, journal: Journal, budget_s: float | None, stream: TextIO | None
 ) -> SuiteResults:
-    table = Table(journal.begun.cells, stream)
+    table = ProgressTable(journal.begun.cells, stream)
     began = time.monotonic()
     with Interrupts(table.say) as interrupts:
         table.say(f"suite {suite.name}  seed {journal.begun.seed}  {len(journal.begun.cells)} cells  {journal.root}")
@@ -145,7 +145,7 @@ def _run(
         return write(results, asked.store, table, draw_site=asked.draw_site)
 
 
-def write(results: SuiteResults, store: Path, table: Table, *, draw_site: bool) -> SuiteResults:
+def write(results: SuiteResults, store: Path, table: ProgressTable, *, draw_site: bool) -> SuiteResults:
     """Write results.json, the summaries, junit.xml and the site.
 
     Raises StoreError if the results or summaries cannot be written.
@@ -214,7 +214,7 @@ def _require_spark(cells: Iterable[Cell]) -> None:
         require("spark")
 
 
-def _on_cluster(runner: SuiteRunner, journal: Journal, table: Table) -> int:
+def _on_cluster(runner: SuiteRunner, journal: Journal, table: ProgressTable) -> int:
     """Run every cell that is due; return how often the nodes had to be recreated."""
     due = [cell for cell in journal.begun.cells if not journal.is_settled(cell)]
     if not due:
@@ -228,7 +228,9 @@ def _on_cluster(runner: SuiteRunner, journal: Journal, table: Table) -> int:
         return cluster.renewed
 
 
-def _launcher(journal: Journal, store: Path, table: Table, stop: threading.Event) -> Callable[[Cell, Path], Attempt]:
+def _launcher(
+    journal: Journal, store: Path, table: ProgressTable, stop: threading.Event
+) -> Callable[[Cell, Path], Attempt]:
     since = journal.root.name.partition("Z")[0]
 
     def look() -> bool:

@@ -31,7 +31,7 @@ _COLOUR: Final = {
 }
 
 
-class Table:
+class ProgressTable:
     """The progress of a suite, as a table on ``stream`` (None: standard output).
 
     Rows are numbered by the position of their cell in ``cells``.

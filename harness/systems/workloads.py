@@ -11,12 +11,12 @@ from harness.generators import Invocation, operations, seeded
 from harness.systems.api import Evidence, Invariant, Workload
 from harness.workloads import (
     AppendLog,
-    Bank,
-    CasRegister,
+    BankWorkload,
+    CasRegisterWorkload,
     Counters,
     Locks,
     MixedRegisters,
-    Register,
+    RegisterWorkload,
     Sets,
     elements_check,
     sessions_check,
@@ -41,8 +41,8 @@ def _total(evidence: Evidence) -> Check:
 REGISTER: Final = Workload(
     name="register",
     summary="reads and writes of a few registers; every value is written once",
-    generator=lambda scale: Register(scale.keys).generator(),
-    final=lambda scale: Register(scale.keys).final_reads(),
+    generator=lambda scale: RegisterWorkload(scale.keys).generator(),
+    final=lambda scale: RegisterWorkload(scale.keys).final_reads(),
     model="register",
     kinds=("read", "write"),
     written_once=True,
@@ -50,8 +50,8 @@ REGISTER: Final = Workload(
 CAS_REGISTER: Final = Workload(
     name="cas-register",
     summary="reads and writes of a few registers, and compare-and-sets that expect the last value seen",
-    generator=lambda scale: CasRegister(scale.keys).generator(),
-    final=lambda scale: CasRegister(scale.keys).final_reads(),
+    generator=lambda scale: CasRegisterWorkload(scale.keys).generator(),
+    final=lambda scale: CasRegisterWorkload(scale.keys).final_reads(),
     model="cas-register",
     kinds=("read", "write", "cas"),
 )
@@ -84,8 +84,8 @@ COUNTER: Final = Workload(
 SESSIONS: Final = Workload(
     name="sessions",
     summary="writes of registers and possibly stale reads, judged by the order within each session",
-    generator=lambda scale: Register(scale.keys, read="peek").generator(),
-    final=lambda scale: Register(scale.keys).final_reads(),
+    generator=lambda scale: RegisterWorkload(scale.keys, read="peek").generator(),
+    final=lambda scale: RegisterWorkload(scale.keys).final_reads(),
     model=_sessions,
     kinds=("write", "peek"),
     reads=frozenset({"read", "peek"}),
@@ -110,8 +110,8 @@ LOCK: Final = Workload(
 BANK: Final = Workload(
     name="bank",
     summary="transfers between a few accounts, and reads of all accounts at once",
-    generator=lambda scale: Bank(scale.keys).generator(),
-    final=lambda scale: Bank(scale.keys).final_reads(),
+    generator=lambda scale: BankWorkload(scale.keys).generator(),
+    final=lambda scale: BankWorkload(scale.keys).final_reads(),
     model="bank",
     kinds=("transfer", "read"),
     checks=(_total,),

@@ -9,7 +9,7 @@ from typing import Any, Final, Literal, TypeAlias, get_args
 
 from checker import ANY, ILLEGAL, UNKNOWN, CasRegister, Model, model_named
 from checker.core.calls import freeze, thaw
-from harness.generators import Answer, Invocation, Stream, simulate
+from harness.generators import Completion, Invocation, Stream, simulate
 from harness.generators.simulate import Answers
 from harness.systems.api import Scale, Setup, Workload
 from history import Event
@@ -47,10 +47,10 @@ class Objects:
         self._struck = 0
         self._again: dict[Any, tuple[str, Any]] = {}
 
-    def __call__(self, invocation: Invocation, stream: Stream) -> tuple[Answer, Stream]:
+    def __call__(self, invocation: Invocation, stream: Stream) -> tuple[Completion, Stream]:
         type_, value = self.perform(invocation.f, invocation.key, invocation.value)
         seconds, stream = stream.draw()
-        return Answer(0.001 + seconds / 100, type_, value), stream
+        return Completion(0.001 + seconds / 100, type_, value), stream
 
     def perform(self, f: str, key: Any, value: Any = None) -> tuple[Type, Any]:
         """Perform an operation, and return how it ends, with its value as in a history.

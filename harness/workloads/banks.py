@@ -19,7 +19,7 @@ MAX_AMOUNT: Final = 1_000_000
 _ASKED: Final = "every read of all accounts has the total 0, which no transfer changes"
 
 
-class Bank:
+class BankWorkload:
     """A workload on at least two accounts: two thirds transfers between two of them, one third reads of all."""
 
     def __init__(self, accounts: int) -> None:

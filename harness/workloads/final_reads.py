@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from msgspec import Struct
 
-from harness.generators import EXHAUSTED, PENDING, Context, Generator, Invocation, Op, Pending
+from harness.generators import EXHAUSTED, PENDING, Generator, GeneratorContext, Invocation, Op, Pending
 from history import Event
 from history.records.operations import was_applied
 
@@ -20,7 +20,7 @@ class _UntilApplied(Struct, frozen=True):
     again: tuple[Invocation, ...] = ()
     resume: int | None = None
 
-    def op(self, ctx: Context) -> tuple[Op, Generator]:
+    def op(self, ctx: GeneratorContext) -> tuple[Op, Generator]:
         if not ctx.free:  # the last read is still open, so it is not known whether it must be repeated
             return PENDING, self
         if self.place < len(self.reads):
@@ -33,7 +33,7 @@ class _UntilApplied(Struct, frozen=True):
             return Pending(resume), _UntilApplied(self.reads, self.pause, self.place, self.again, resume)
         return _UntilApplied(self.again, self.pause).op(ctx)
 
-    def update(self, ctx: Context, event: Event) -> Generator:  # noqa: ARG002 (the protocol's)
+    def update(self, ctx: GeneratorContext, event: Event) -> Generator:  # noqa: ARG002 (the protocol's)
         if was_applied(event.type, event.error):
             return self
         again = (*self.again, self.reads[self.place - 1])

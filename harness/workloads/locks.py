@@ -13,7 +13,7 @@ from typing import Any, Final, TypeAlias
 from msgspec import Struct
 from msgspec.structs import replace
 
-from harness.generators import PENDING, Context, Generator, Invocation, Op, Stream, seeded
+from harness.generators import PENDING, Generator, GeneratorContext, Invocation, Op, Stream, seeded
 from harness.workloads.final_reads import last_reads
 from history import Event
 
@@ -56,7 +56,7 @@ class _Contend(Struct, frozen=True):
     doubted: frozenset[_Key] = frozenset()
     orphans: Mapping[_Key, int] = _NONE
 
-    def op(self, ctx: Context) -> tuple[Op, Generator]:
+    def op(self, ctx: GeneratorContext) -> tuple[Op, Generator]:
         if not ctx.free:
             return PENDING, self
         worker = ctx.free[0]
@@ -75,7 +75,7 @@ class _Contend(Struct, frozen=True):
         after = replace(self, stream=stream, released={**self.released, worker: lock}, orphans=orphans)
         return Invocation("release", *lock).by(worker, ctx.time), after
 
-    def update(self, ctx: Context, event: Event) -> Generator:
+    def update(self, ctx: GeneratorContext, event: Event) -> Generator:
         if event.type == "fail" or event.f not in ("acquire", "release", "read"):
             return self
         worker, held = ctx.worker_of(event), dict(self.held)

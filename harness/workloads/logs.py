@@ -6,7 +6,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from harness.generators import PENDING, Context, Generator, Invocation, Op, Stream, seeded
+from harness.generators import PENDING, Generator, GeneratorContext, Invocation, Op, Stream, seeded
 from history import Event
 
 LOG: Final = "log-0"
@@ -37,7 +37,7 @@ class _AppendsAndGets(Struct, frozen=True):
     value: int = 1
     known: tuple[int, ...] = ()
 
-    def op(self, ctx: Context) -> tuple[Op, Generator]:
+    def op(self, ctx: GeneratorContext) -> tuple[Op, Generator]:
         if not ctx.free:
             return PENDING, self
         draw, stream = self.stream.draw()
@@ -48,7 +48,7 @@ class _AppendsAndGets(Struct, frozen=True):
         get = Invocation("get", LOG, index).by(ctx.free[0], ctx.time)
         return get, _AppendsAndGets(stream, self.value, self.known)
 
-    def update(self, ctx: Context, event: Event) -> Generator:  # noqa: ARG002 (the protocol's)
+    def update(self, ctx: GeneratorContext, event: Event) -> Generator:  # noqa: ARG002 (the protocol's)
         if event.type != "ok" or event.f != "append":
             return self
         return _AppendsAndGets(self.stream, self.value, (*self.known, event.value)[-LATEST:])

@@ -15,8 +15,8 @@ from msgspec import Struct
 
 from harness.generators import (
     PENDING,
-    Context,
     Generator,
+    GeneratorContext,
     Invocation,
     Op,
     Stream,
@@ -35,7 +35,7 @@ SHORT: Final = 100
 SHORT_AT_A_TIME: Final = 2
 
 
-class Register:
+class RegisterWorkload:
     """A workload of half reads and half writes on ``keys`` registers k0, k1, …
 
     ``read`` is the ``f`` of all reads except the final ones.
@@ -93,7 +93,7 @@ class MixedRegisters:
         return last_reads(dict.fromkeys([*self._keys, *used]))
 
 
-class CasRegister(Register):
+class CasRegisterWorkload(RegisterWorkload):
     """A workload of a third each of reads, writes and compare-and-sets.
 
     Each compare-and-set expects the value last seen in its register.
@@ -114,7 +114,7 @@ class _CasOfSeen(Struct, frozen=True):
     value: int = 1
     seen: Mapping[str | int | None, Any] = MappingProxyType({})
 
-    def op(self, ctx: Context) -> tuple[Op, Generator]:
+    def op(self, ctx: GeneratorContext) -> tuple[Op, Generator]:
         if not ctx.free:
             return PENDING, self
         key, stream = self.stream.choose(self.keys)
@@ -130,7 +130,7 @@ class _CasOfSeen(Struct, frozen=True):
         after = _CasOfSeen(self.keys, stream, value + written, self.seen)
         return operation.by(ctx.free[0], ctx.time), after
 
-    def update(self, ctx: Context, event: Event) -> Generator:  # noqa: ARG002 (the protocol's)
+    def update(self, ctx: GeneratorContext, event: Event) -> Generator:  # noqa: ARG002 (the protocol's)
         if event.type != "ok":
             return self
         # A cas that took effect returns [old, new]; one that was refused returns [old, new, seen].

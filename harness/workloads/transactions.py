@@ -13,7 +13,7 @@ from typing import Any, Final, Literal, TypeAlias
 
 from msgspec import Struct
 
-from harness.generators import Context, Generator, Invocation, Op, operations, seeded
+from harness.generators import Generator, GeneratorContext, Invocation, Op, operations, seeded
 from history import Event
 from history.readers.transactions.columns import READS, TXN
 
@@ -99,7 +99,7 @@ class Beside(Struct, frozen=True):
     readers: frozenset[int]
     latest: tuple[int, ...] = ()
 
-    def op(self, ctx: Context) -> tuple[Op, Generator]:
+    def op(self, ctx: GeneratorContext) -> tuple[Op, Generator]:
         if not ctx.free or (ctx.free[0] in self.readers and not self.latest):
             ctx = ctx.only({worker for worker in ctx.free if worker not in self.readers})
         elif ctx.free[0] in self.readers:
@@ -110,7 +110,7 @@ class Beside(Struct, frozen=True):
         latest = tuple(dict.fromkeys([*reversed(keys), *self.latest]))[:GROUP]
         return op, Beside(child, self.readers, latest)
 
-    def update(self, ctx: Context, event: Event) -> Generator:
+    def update(self, ctx: GeneratorContext, event: Event) -> Generator:
         return Beside(self.child.update(ctx, event), self.readers, self.latest)
 
 

@@ -69,7 +69,7 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True)
-class Load:
+class LoadSpan:
     """The time in which clients sent requests at the usual rate, ``begin`` to ``end`` (ns).
 
     ``last`` is the end of the record.
@@ -79,9 +79,9 @@ class Load:
     end: int
     last: int
 
-    def awake(self, clock: AwakeClock) -> Load:
+    def awake(self, clock: AwakeClock) -> LoadSpan:
         """Return the load with its times on the clock without standstills."""
-        return Load(clock.at(self.begin), clock.at(self.end), clock.at(self.last))
+        return LoadSpan(clock.at(self.begin), clock.at(self.end), clock.at(self.last))
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +93,7 @@ class Surroundings:
     next: int
 
 
-def load_of(asked: Iterable[Asked], last: int, receipts: Iterable[Receipt]) -> Load:
+def load_of(asked: Iterable[Asked], last: int, receipts: Iterable[Receipt]) -> LoadSpan:
     """Return the load of a run, as defined above, from summaries of the load's operations.
 
     ``last`` is the last invocation or completion of any client, or 0 if there is none.  Without operations, the load is
@@ -103,12 +103,12 @@ def load_of(asked: Iterable[Asked], last: int, receipts: Iterable[Receipt]) -> L
     end = max([last, *(time for time in times if time is not None)])
     parts = list(asked)
     if not parts:
-        return Load(end, end, end)
+        return LoadSpan(end, end, end)
     known = end if any(part.open for part in parts) else max(part.known for part in parts)
-    return Load(min(part.begin for part in parts), known, end)
+    return LoadSpan(min(part.begin for part in parts), known, end)
 
 
-def surroundings(receipts: Sequence[Receipt], load: Load) -> dict[int, Surroundings]:
+def surroundings(receipts: Sequence[Receipt], load: LoadSpan) -> dict[int, Surroundings]:
     """Return the surroundings of each fault by its id, without skipped faults."""
     standing = sorted(
         (receipt.started, moment_or(receipt.healed, max(load.last, receipt.started)), receipt.id)
@@ -131,7 +131,7 @@ def surroundings(receipts: Sequence[Receipt], load: Load) -> dict[int, Surroundi
     return found
 
 
-def figures(receipt: Receipt, around: Surroundings | None, ok: Times, load: Load) -> dict[str, float | None]:
+def figures(receipt: Receipt, around: Surroundings | None, ok: Times, load: LoadSpan) -> dict[str, float | None]:
     """Return the figures of one fault, as defined above; empty for a fault that never stood.
 
     ``ok`` holds sorted completion times.  With those of only one kind of operation, the figures are that kind's.

@@ -26,7 +26,7 @@ from nemesis.core.clock import Clock
 from nemesis.core.errors import FaultError, SkippedError
 from nemesis.core.facts import Facts
 from nemesis.core.options import OPTIONS
-from nemesis.core.ports import Command, Completed, Nodes, System
+from nemesis.core.ports import Command, Completed, Nodes, SystemControl
 
 Family: TypeAlias = Literal["partition", "packet", "kill", "pause", "leadership", "disk", "clock", "resource"]
 #: Families of faults of links between nodes.  All others are faults of nodes, and only one of those may hit a node at a
@@ -143,7 +143,7 @@ class Context:
     """
 
     nodes: Nodes
-    system: System
+    system: SystemControl
     clock: Clock
     facts: Facts
     settings: Settings = Settings()

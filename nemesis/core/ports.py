@@ -83,7 +83,7 @@ def run_each(nodes: Nodes, commands: Mapping[str, Command]) -> tuple[dict[str, C
     return answers, errors
 
 
-class System(Protocol):
+class SystemControl(Protocol):
     """The system under test, with one process on each node."""
 
     def pids(self, nodes: Iterable[str]) -> dict[str, int | None]:

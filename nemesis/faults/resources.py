@@ -169,7 +169,7 @@ FELT_S: Final = 10.0
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class ResourceLimit:
     """Limits of one resource.
 
     ``lines`` returns (version, file, value) for each limit.  ``felt`` returns whether a process has reached its limits,
@@ -201,7 +201,7 @@ class Starve:
     stops = False
     beyond_quorum = False
 
-    def __init__(self, name: str, summary: str, limits: Limits) -> None:
+    def __init__(self, name: str, summary: str, limits: ResourceLimit) -> None:
         self.name = name
         self.summary = summary
         self.limits = limits
@@ -308,16 +308,16 @@ RESOURCES: tuple[Starve, ...] = (
     Starve(
         "cpu-starve",
         "the processes of a random minority get 5 % of one processor",
-        Limits("cpu", _cpu, lambda _, now: now.get("nr_throttled", 0) > 0),
+        ResourceLimit("cpu", _cpu, lambda _, now: now.get("nr_throttled", 0) > 0),
     ),
     Starve(
         "memory-pressure",
         "the processes of a random minority get no more memory than they touch in a second (16 MB)",
-        Limits("memory", _memory, _reclaimed),
+        ResourceLimit("memory", _memory, _reclaimed),
     ),
     Starve(
         "disk-slow",
         "the disks of a random minority take 20 writes a second",
-        Limits("blkio", _disk, _stalled),
+        ResourceLimit("blkio", _disk, _stalled),
     ),
 )

@@ -34,7 +34,7 @@ PATIENCE_S: Final = 5.0
 PATIENCE_EVERY_S: Final = 0.05
 
 
-class Record(Protocol):
+class RecordEvent(Protocol):
     """Function that appends a nemesis event to the history; see :mod:`history.records.receipts` for the value."""
 
     def __call__(self, kind: Literal["invoke", "ok", "fail", "info"], f: str, value: dict[str, Any], /) -> Any: ...
@@ -77,7 +77,7 @@ class Runner:
         self,
         ctx: Context,
         schedule: Sequence[Step],
-        record: Record,
+        record: RecordEvent,
         rng: random.Random,
         *,
         faults: Mapping[str, Fault] = FAULTS,

@@ -55,7 +55,7 @@ class Source:
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class BlockReport:
     """A block's report to the driver.
 
     ``returned`` spans the times (ns) at which its operations returned; None if none did.
@@ -69,7 +69,7 @@ class Report:
     returned: Span | None = None
 
 
-def read_blocks(spark: SparkSession, source: Source, root: Path, piece: int) -> list[Report]:
+def read_blocks(spark: SparkSession, source: Source, root: Path, piece: int) -> list[BlockReport]:
     """Work on all blocks of about ``piece`` bytes; return the reports in the order of the file.  Raises JobError."""
     url = urlsplit(source.uri)
     if url.scheme == "file":
@@ -81,14 +81,14 @@ def read_blocks(spark: SparkSession, source: Source, root: Path, piece: int) -> 
     return sorted(reports, key=lambda report: report.block.start)
 
 
-def _block_here(history: Path, size: int, root: Path, piece: int, start: int) -> Report:
+def _block_here(history: Path, size: int, root: Path, piece: int, start: int) -> BlockReport:
     require_visible(history)
     with open_below(history.parent, history) as file:
         data = read_lines(file, start, start + piece)
     return write_block(data, Block(start), root, last=start + piece >= size)
 
 
-def _through_spark(spark: SparkSession, source: Source, root: Path, piece: int) -> list[Report]:
+def _through_spark(spark: SparkSession, source: Source, root: Path, piece: int) -> list[BlockReport]:
     """Read lines through Spark's own reader, which knows every file system; a block is what it gives to one task."""
     tail = len(torn_tail(spark, source.uri, source.size))
     torn = source.size - tail if tail else None
@@ -119,12 +119,12 @@ def _by_block(batches: Iterator[pa.RecordBatch]) -> Iterator[tuple[int, int, lis
         yield start, length, [line for line, _, _ in block]
 
 
-def write_block(data: Bytes, block: Block, root: Path, *, last: bool) -> Report:
+def write_block(data: Bytes, block: Block, root: Path, *, last: bool) -> BlockReport:
     """Write the operations in some whole lines; after the ``last`` block, no open operation completes."""
     require_visible(root)
     events, nemesis = read_block(data, block)
     if block.wrong is not None:
-        return Report(block, nemesis)
+        return BlockReport(block, nemesis)
     paired = pair_events(events, last=last)
     place = root / f"{block.start:020d}-{uuid.uuid4().hex}"
     place.mkdir()
@@ -137,7 +137,7 @@ def write_block(data: Bytes, block: Block, root: Path, *, last: bool) -> Report:
     write_numbers(place / "entering", paired.entering)
     write_by_key(place, operations)
     returned = span_of(operations.slice(0, whole)["returned"])
-    return Report(block, nemesis, paired.problem, Slice.of(operations), place, returned)
+    return BlockReport(block, nemesis, paired.problem, Slice.of(operations), place, returned)
 
 
 def span_of(times: pa.ChunkedArray) -> Span | None:

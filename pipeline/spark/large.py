@@ -34,7 +34,7 @@ from history.safe_open import open_below, require_short_lines
 from history.tables.schemas import OPERATIONS, VERDICTS, WINDOWS
 from pipeline.spark.actions import require_visible, run_action
 from pipeline.spark.big_keys import judge_big_keys
-from pipeline.spark.blocks import Report, Source, Span, read_blocks, span_of
+from pipeline.spark.blocks import BlockReport, Source, Span, read_blocks, span_of
 from pipeline.spark.hadoop_fs import for_readers, head, listing
 from pipeline.spark.keys import count_keys, judge_keys, read_table, write_by_key, write_numbers
 from pipeline.tables.conclusions import source_of
@@ -152,7 +152,7 @@ class _Made:
     by_key: list[Path]
 
 
-def _finish_operations(reports: Sequence[Report], root: Path, scratch: Path, name: str) -> _Made:
+def _finish_operations(reports: Sequence[BlockReport], root: Path, scratch: Path, name: str) -> _Made:
     """Pair the operations that cross seams, and name all parts of the table in the order of the invocations."""
     seams = Seams()
     for report in reports:
@@ -218,7 +218,11 @@ def _verdict_rows(
 
 
 def _write_windows(
-    spark: SparkSession, parts: Sequence[tuple[Path, Span | None]], reports: Sequence[Report], root: Path, scratch: Path
+    spark: SparkSession,
+    parts: Sequence[tuple[Path, Span | None]],
+    reports: Sequence[BlockReport],
+    root: Path,
+    scratch: Path,
 ) -> tuple[int, list[Path]]:
     """Write the windows of whole seconds and the times of ok operations, one job from each block's start to the next.
 

@@ -6,7 +6,7 @@
 ``windows``      operations by second; ``load_figures``: over the whole run
 ``recovery``     faults, with the cost of each
 ``conclusions``  checks, coverage, environment, counterexamples; ``events``: what happened when
-``run_row``      the row of the run in the table of all runs
+``runs``         the row of the run in the table of all runs
 ``storage``      Parquet files, written all or nothing
 ===============  ===================================================================================================
 """

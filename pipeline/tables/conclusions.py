@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from history import SECOND, FormatError
-from history.metrics.recovery import Load, moment_or
+from history.metrics.recovery import LoadSpan, moment_or
 from history.recording import Recording
 from history.records.events import PHASES
 from history.records.finding import UnderFault, findings_in
@@ -89,7 +89,7 @@ def _ok_under(results: Mapping[str, Any]) -> dict[int, int]:
     return {one.id: one.ok for one in under.faults} if under else {}
 
 
-def coverage_table(faults: Iterable[Mapping[str, Any]], load: Load, ok: Mapping[int, int]) -> pa.Table:
+def coverage_table(faults: Iterable[Mapping[str, Any]], load: LoadSpan, ok: Mapping[int, int]) -> pa.Table:
     """List which faults hit which phases, from the table of faults, in the order of each fault's first start.
 
     A fault has no row for a phase in which it neither started nor was in effect.
@@ -122,14 +122,14 @@ def _count(row: dict[str, Any], fault: Mapping[str, Any]) -> None:
         row["nodes"] = sorted({*row["nodes"], *nodes})
 
 
-def _phase(time: int, load: Load) -> str:
+def _phase(time: int, load: LoadSpan) -> str:
     """Return the phase at a time; without a load, there is only the main phase."""
     if load.begin == load.end:
         return "main"
     return "warm-up" if time < load.begin else "main" if time <= load.end else "final"
 
 
-def _stood(fault: Mapping[str, Any], load: Load) -> dict[str, float]:
+def _stood(fault: Mapping[str, Any], load: LoadSpan) -> dict[str, float]:
     """Return for how many seconds an installed fault was in effect in each phase; other phases are left out."""
     if fault["state"] != "installed":
         return {}

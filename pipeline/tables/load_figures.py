@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 
 from history import SECOND
 from history.metrics.awake_clock import AwakeClock
-from history.metrics.recovery import Load
+from history.metrics.recovery import LoadSpan
 from history.tables.metadata import read_pieces
 from history.tables.schemas import OPERATIONS
 from pipeline.tables.recovery import Slice
@@ -46,7 +46,7 @@ class OfLoad(NamedTuple):
     """A run's load, its ``figures``, and its ``gaps``: (start in ns, length in s) of each time without an ok."""
 
     figures: dict[str, Any]
-    load: Load
+    load: LoadSpan
     gaps: list[tuple[int, float]]
 
 
@@ -89,7 +89,7 @@ def _by_second(times: _Numbers, *seconds: pa.Table) -> pa.Table:
     return groups.aggregate([("first", "min"), ("last", "max")]).rename_columns(["second", "first", "last"])
 
 
-def _gaps(seconds: pa.Table, load: Load, clock: AwakeClock) -> list[tuple[int, float]]:
+def _gaps(seconds: pa.Table, load: LoadSpan, clock: AwakeClock) -> list[tuple[int, float]]:
     """Return (start in ns, length in s) of the stretches of the load of more than GAP_S without an ok."""
     seen = np.sort(np.concatenate([seconds["first"].to_numpy(), seconds["last"].to_numpy()]))
     edges = np.concatenate(([load.begin], np.clip(seen, load.begin, load.end), [load.end]))

@@ -15,12 +15,12 @@ import pyarrow.compute as pc
 
 from history import UNAPPLIED, Receipt
 from history.metrics.awake_clock import AwakeClock
-from history.metrics.recovery import Asked, Load, Times, figures, load_of, surroundings
+from history.metrics.recovery import Asked, LoadSpan, Times, figures, load_of, surroundings
 from history.tables.operations import table_of_rows
 from history.tables.schemas import FAULTS
 
 
-def fault_table(receipts: Sequence[Receipt], ok: Times, load: Load, clock: AwakeClock) -> pa.Table:
+def fault_table(receipts: Sequence[Receipt], ok: Times, load: LoadSpan, clock: AwakeClock) -> pa.Table:
     """Return rows of ``faults.parquet``; ``ok`` holds the completion times of ok operations in ascending order.
 
     All times are those of the run; the figures are measured on ``clock``, which leaves out standstills.
@@ -71,7 +71,7 @@ class Slice:
         return [part for piece in slices if (part := piece.main if phased else piece.all) is not None]
 
     @staticmethod
-    def load(slices: Sequence[Slice], receipts: Sequence[Receipt], last: int = 0) -> Load:
+    def load(slices: Sequence[Slice], receipts: Sequence[Receipt], last: int = 0) -> LoadSpan:
         """Return the load of a history in slices, as ``history.metrics.recovery`` defines it."""
         return load_of(Slice.asked_in(slices), max([last, *(piece.last for piece in slices)]), receipts)
 

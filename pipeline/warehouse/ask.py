@@ -51,7 +51,7 @@ class EventFilter:
     names: tuple[str, ...] = ()
 
 
-class Condition(NamedTuple):
+class EventCondition(NamedTuple):
     """Whether another event must (or must not) come before or after, at most ``within_s`` seconds away."""
 
     wanted: bool
@@ -60,11 +60,11 @@ class Condition(NamedTuple):
     within_s: float | None
 
 
-class Question(NamedTuple):
+class EventQuery(NamedTuple):
     """A parsed question."""
 
     event: EventFilter
-    conditions: tuple[Condition, ...]
+    conditions: tuple[EventCondition, ...]
 
 
 class Match(NamedTuple):
@@ -78,7 +78,7 @@ class Match(NamedTuple):
     nodes: list[str]
 
 
-class Answer(NamedTuple):
+class QueryResult(NamedTuple):
     """The matches, newest run first, among ``events`` of that kind in ``runs`` runs; ``sql`` is the question itself."""
 
     matches: list[Match]
@@ -125,10 +125,10 @@ class _Reader:
         return float(found[1]) * _SECONDS[unit]
 
 
-def parse(words: Sequence[str]) -> Question:
+def parse(words: Sequence[str]) -> EventQuery:
     """Parse the words of a question.  Raises QuestionError."""
     reader = _Reader(words)
-    event, conditions = _event(reader), list[Condition]()
+    event, conditions = _event(reader), list[EventCondition]()
     while not reader.ended:
         if conditions and not reader.skip("and"):
             raise QuestionError(f"expected 'and' before {reader.peek()!r}")
@@ -140,8 +140,10 @@ def parse(words: Sequence[str]) -> Question:
                 "around a string with spaces"
             )
         other = _event(reader)
-        conditions.append(Condition(wanted, before, other, reader.length("within") if reader.skip("within") else None))
-    return Question(event, tuple(conditions))
+        conditions.append(
+            EventCondition(wanted, before, other, reader.length("within") if reader.skip("within") else None)
+        )
+    return EventQuery(event, tuple(conditions))
 
 
 def _event(reader: _Reader) -> EventFilter:
@@ -170,10 +172,10 @@ def _event(reader: _Reader) -> EventFilter:
 Names: TypeAlias = dict[str, set[str]]
 
 
-def resolve(question: Question, names: Names, nodes: Iterable[str]) -> Question:
+def resolve(question: EventQuery, names: Names, nodes: Iterable[str]) -> EventQuery:
     """Look up all names except those of log lines.  Raises QuestionError for a name that no run has."""
     nodes = set(nodes)
-    return Question(
+    return EventQuery(
         _resolved(question.event, names, nodes),
         tuple(one._replace(other=_resolved(one.other, names, nodes)) for one in question.conditions),
     )
@@ -214,7 +216,7 @@ def literal(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
 
 
-def sql_of(question: Question) -> str:
+def sql_of(question: EventQuery) -> str:
     """Return the SELECT that answers a question whose names were looked up."""
     conditions = list(_conditions("a", question.event))
     if question.conditions:
@@ -240,7 +242,7 @@ def _conditions(table: str, event: EventFilter) -> Iterable[str]:
         yield f"{table}.seconds > {event.over_s!r}"
 
 
-def _related(one: Condition) -> str:
+def _related(one: EventCondition) -> str:
     near = ["b.run = a.run", *_conditions("b", one.other), "b.time < a.time" if one.before else "b.time > a.time"]
     if one.within_s is not None:
         within = round(one.within_s * SECOND)
@@ -268,7 +270,7 @@ def script(words: Sequence[str], warehouse: Path) -> str:
         return views_of(warehouse / NEWEST) + sql_of(_looked_up(words, db)) + ";"
 
 
-def ask(words: Sequence[str], warehouse: Path) -> Answer:
+def ask(words: Sequence[str], warehouse: Path) -> QueryResult:
     """Answer a question about the newest version of a warehouse.
 
     Raises QuestionError, and FileNotFoundError if the warehouse has no events.
@@ -277,8 +279,8 @@ def ask(words: Sequence[str], warehouse: Path) -> Answer:
         question = _looked_up(words, db)
         sql = sql_of(question)
         matches = [Match(*row) for row in db.sql(sql).fetchall()]
-        events = _count(db, sql_of(Question(question.event, ())))
-        return Answer(matches, events, _count(db, "SELECT * FROM runs"), sql)
+        events = _count(db, sql_of(EventQuery(question.event, ())))
+        return QueryResult(matches, events, _count(db, "SELECT * FROM runs"), sql)
 
 
 def _opened(warehouse: Path) -> duckdb.DuckDBPyConnection:
@@ -292,7 +294,7 @@ def _opened(warehouse: Path) -> duckdb.DuckDBPyConnection:
     return db
 
 
-def _looked_up(words: Sequence[str], db: duckdb.DuckDBPyConnection) -> Question:
+def _looked_up(words: Sequence[str], db: duckdb.DuckDBPyConnection) -> EventQuery:
     question = parse(words)
     names: Names = {}
     for kind, name in db.sql("SELECT DISTINCT kind, name FROM events WHERE kind <> 'log'").fetchall():
@@ -300,7 +302,7 @@ def _looked_up(words: Sequence[str], db: duckdb.DuckDBPyConnection) -> Question:
     nodes = [node for (node,) in db.sql("SELECT DISTINCT unnest(nodes) FROM events").fetchall()]
     found = resolve(question, names, nodes)
     for event in (found.event, *(one.other for one in found.conditions)):
-        if event.kind == "log" and event.name is not None and not _count(db, sql_of(Question(event, ()))):
+        if event.kind == "log" and event.name is not None and not _count(db, sql_of(EventQuery(event, ()))):
             raise QuestionError(f"no log line of any run contains {event.name!r}")
     return found
 

@@ -43,7 +43,7 @@ AT_ONCE: Final = 500
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class IngestResult:
     """The outcome of one run; ``error`` is the kind and text of the error if it failed."""
 
     run: str
@@ -58,7 +58,7 @@ def ingest(
     deadline_s: float,
     spark: SparkSession | None = None,
     large: int = LARGE_BYTES,
-) -> list[Outcome]:
+) -> list[IngestResult]:
     """Add runs to the warehouse, computing missing tables; return the outcomes in the order of ``places``.
 
     A place is a run's directory or a history file.  With ``spark``, the runs are spread over its tasks, which must see
@@ -82,7 +82,7 @@ def ingest(
         name = short_name(text)
         rounds.setdefault(names[name], {})[number] = text
         names[name] += 1
-    outcomes: dict[int, Outcome] = {}
+    outcomes: dict[int, IngestResult] = {}
     for texts in rounds.values():
         ours = frozenset(one.run for one in outcomes.values() if one.error is None)
         adder = Adder(warehouse, deadline_s, ours)
@@ -121,7 +121,7 @@ class Adder:
         self.warehouse, self.deadline_s = warehouse, deadline_s
         #: Makes another adder with the same arguments, in a task.
         self.another = partial(Adder, warehouse, deadline_s, ours)
-        self.outcomes: dict[int, Outcome] = {}
+        self.outcomes: dict[int, IngestResult] = {}
         self._landing = Landing(warehouse, ours=ours)
         self._held: list[int] = []
 
@@ -140,7 +140,7 @@ class Adder:
         except Exception as error:  # noqa: BLE001 (one run must not end the others, whatever it holds)
             self.fail(number, place, f"{type(error).__name__}: {error}")
             return
-        self.outcomes[number] = Outcome(name, "added" if added else "unchanged")
+        self.outcomes[number] = IngestResult(name, "added" if added else "unchanged")
         if added:
             self._held.append(number)
         if self._landing.bytes > HELD_BYTES:
@@ -148,7 +148,7 @@ class Adder:
 
     def fail(self, number: int, place: str, error: str) -> None:
         """Record that the run in a place was not added."""
-        self.outcomes[number] = Outcome(short_name(place), "failed", error)
+        self.outcomes[number] = IngestResult(short_name(place), "failed", error)
 
     def publish(self) -> None:
         """Publish the runs that are held."""

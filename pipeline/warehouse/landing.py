@@ -30,7 +30,7 @@ from history.tables.warehouse import files_of, in_newest, newest_version, writte
 from pipeline.tables import storage
 from pipeline.tables.conclusions import conclusion_tables, source_of
 from pipeline.tables.load_figures import batches_of, load_figures
-from pipeline.tables.run_row import last_moment, run_row
+from pipeline.tables.runs import last_moment, run_row
 from pipeline.tables.storage import appearing, exact, made_from, read_table, rows_in, rows_of, write_file
 
 LANDING: Final = "landing"

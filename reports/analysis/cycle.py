@@ -46,7 +46,7 @@ SLIM: Final = Size(360.0, 76.0, 84.0)
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class TransactionStep:
     """One step of a transaction; ``proves``: an arrow begins or ends there."""
 
     text: str
@@ -67,7 +67,7 @@ class Card:
     outcome: str
     open_end: bool
     index: int
-    steps: tuple[Step, ...]
+    steps: tuple[TransactionStep, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +107,7 @@ def cycle_of(example: Counterexample, size: Size) -> Cycle | None:
     digits, cards, y = digits_of(list(example.operations)), list[Card](), 4.0
     for row, operation in enumerate(example.operations):
         steps = tuple(
-            Step(step_text(step, int(size.card / SIGN) - 2, known=operation.outcome == "ok"),
+            TransactionStep(step_text(step, int(size.card / SIGN) - 2, known=operation.outcome == "ok"),
                  step_text(step, 2000, known=operation.outcome == "ok"), y + HEAD + STEP * place,
                  (row, place) in proving)
             for place, step in enumerate(steps_of(operation))

@@ -9,7 +9,7 @@ from typing import Final
 
 from history import Receipt, node_logs
 from reports.analysis.node_timeline import NodeTimeline, silent_since
-from reports.load.run import Run
+from reports.load.run import LoadedRun
 
 #: How many lines at the end of a log are searched for a reason if the harness recorded that the server died.
 TAIL_LINES: Final = 200
@@ -44,7 +44,7 @@ class FailedStart:
     logged: float | None = None
 
 
-def failed_starts(run: Run, timelines: Sequence[NodeTimeline]) -> list[FailedStart]:
+def failed_starts(run: LoadedRun, timelines: Sequence[NodeTimeline]) -> list[FailedStart]:
     """Return the nodes that are silent at the end because their servers die while starting, in the nodes' order.
 
     Either the harness recorded that a server died while starting, or the healing of the node's last fault started a
@@ -76,7 +76,7 @@ def _started_at(receipts: Sequence[Receipt], node: str) -> float | None:
     return last.healed / 1e9 if isinstance(now, Mapping) and now.get(node) else None
 
 
-def _reason(run: Run, node: str, reach: int) -> tuple[str, str, tuple[str, ...], float | None] | None:
+def _reason(run: LoadedRun, node: str, reach: int) -> tuple[str, str, tuple[str, ...], float | None] | None:
     """Return why a server died, from the last lines of a node's logs: (file, line, last lines, time in s).
 
     The root cause of an exception is preferred to an error about something that failed, and that to any other

@@ -16,10 +16,10 @@ import numpy as np
 from history import SECOND, Receipt
 from history.columns.operations import Operations
 from history.metrics.awake_clock import AwakeClock
-from history.metrics.recovery import Asked, Load, figures, load_of, moment_or, surroundings
+from history.metrics.recovery import Asked, LoadSpan, figures, load_of, moment_or, surroundings
 from reports.analysis.node_timeline import NodeTimeline, leader_at
 from reports.load.cut_record import is_cut
-from reports.load.run import Run
+from reports.load.run import LoadedRun
 from reports.style.format import one_line
 from reports.style.palette import family_of
 
@@ -160,7 +160,7 @@ def about_to_strike(node: str, seconds: float, windows: Sequence[FaultWindow]) -
     return min(struck, key=lambda window: window.started, default=None)
 
 
-def fault_windows(run: Run, timelines: Sequence[NodeTimeline]) -> list[FaultWindow]:
+def fault_windows(run: LoadedRun, timelines: Sequence[NodeTimeline]) -> list[FaultWindow]:
     """Return the faults in the order in which they were started."""
     clock = AwakeClock.recorded(run.state)
     oks = clock.times(run.operations.served_at())
@@ -182,7 +182,7 @@ def fault_windows(run: Run, timelines: Sequence[NodeTimeline]) -> list[FaultWind
     return found
 
 
-def load_in(operations: Operations, receipts: Sequence[Receipt]) -> Load:
+def load_in(operations: Operations, receipts: Sequence[Receipt]) -> LoadSpan:
     """Return when the clients were at work, as ``history.metrics.recovery`` defines it."""
     main = operations.in_main
     invoked, returned = operations.invoked[main], operations.returned[main]
@@ -193,7 +193,7 @@ def load_in(operations: Operations, receipts: Sequence[Receipt]) -> Load:
     return load_of(asked, operations.end, receipts)
 
 
-def measured_for(receipt: Receipt, load: Load) -> float | None:
+def measured_for(receipt: Receipt, load: LoadSpan) -> float | None:
     """Return for how many seconds ``rate_during`` was measured if that is a small part of the fault, else None.
 
     It is measured only while the fault certainly stood and clients were at work.  Installing and healing may take
@@ -212,7 +212,7 @@ def _window(
     costs: Mapping[str, float | None],
     by_kind: Mapping[str, Mapping[str, float | None]],
     timelines: Sequence[NodeTimeline],
-    run: Run,
+    run: LoadedRun,
     measured_s: float | None,
 ) -> FaultWindow:
     """Collect what is known about a fault."""
@@ -255,7 +255,7 @@ def summaries_of(windows: Sequence[FaultWindow]) -> list[tuple[str, str]]:
     return list(dict.fromkeys((one.fault, one_line(one.summary, 200)) for one in windows if one.summary))
 
 
-def late_of(run: Run) -> dict[int, str]:
+def late_of(run: LoadedRun) -> dict[int, str]:
     """Map a fault's id to the nodes that were not back by the next fault or the end of the run, in words."""
     windows = [one for one in run.results.get("windows", ()) if isinstance(one.get("id"), int)]
     found = {}
@@ -275,7 +275,7 @@ def late_of(run: Run) -> dict[int, str]:
     return found
 
 
-def _still_struck(run: Run, node: str, window: Mapping[str, Any]) -> str:
+def _still_struck(run: LoadedRun, node: str, window: Mapping[str, Any]) -> str:
     """Name the earlier faults on a node that outlasted this one and so explain why it did not catch up."""
     healed, number = window.get("healed"), window.get("id")
     earlier = [one for one in run.receipts if one.id != number and one.state != "skipped" and node in nodes_of(one)]

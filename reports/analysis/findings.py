@@ -29,7 +29,7 @@ from reports.analysis.snapshots import Snapshot, snapshots_of
 from reports.load.alarm_lines import AlarmLine, alarm_lines
 from reports.load.check_rows import checks_of
 from reports.load.nearby_operations import nearby_operations, set_bounds
-from reports.load.run import Run
+from reports.load.run import LoadedRun
 from reports.style.format import text_of
 from reports.words.violation_times import violation_times_text
 
@@ -45,7 +45,7 @@ ROOM_S: Final = (1.0, 1.0)
 
 
 @dataclass(frozen=True, slots=True)
-class Violation:
+class ViolationContext:
     """One counterexample with what the cluster was doing then.  Times are in seconds.
 
     ``check`` found it; ``asked`` is the broken promise in that check's words, unless it is linearizability.
@@ -128,10 +128,10 @@ def _either(answers: Sequence[str]) -> str:
 class Drawn:
     """A run with everything that several parts of the page and the plots need."""
 
-    run: Run
+    run: LoadedRun
     timelines: list[NodeTimeline]
     windows: list[FaultWindow]
-    violations: list[Violation]
+    violations: list[ViolationContext]
     snapshots: list[Snapshot]
     failed_starts: list[FailedStart]
     alarm_lines: list[AlarmLine]
@@ -139,7 +139,7 @@ class Drawn:
     stopped: Stopped | None
 
 
-def prepare(run: Run) -> Drawn:
+def prepare(run: LoadedRun) -> Drawn:
     """Compute timelines, fault windows, violations, snapshots and log lines; parts that fail are empty."""
     part = run.notes.attempt_list
     nodes = part("nodes", lambda: list(run.nodes))
@@ -156,7 +156,7 @@ def prepare(run: Run) -> Drawn:
     return Drawn(run, found, windows, violations, snapshots, starts, lines, stopped)
 
 
-def _stopped(run: Run, found: list[NodeTimeline], windows: list[FaultWindow]) -> Stopped | None:
+def _stopped(run: LoadedRun, found: list[NodeTimeline], windows: list[FaultWindow]) -> Stopped | None:
     if _no_recovery(run) is None:
         return None
     about = found_in(run.results, Comeback)
@@ -164,17 +164,17 @@ def _stopped(run: Run, found: list[NodeTimeline], windows: list[FaultWindow]) ->
     return stopped_at(run, found, windows, about.behind if about else (), silent[0] if silent else None)
 
 
-def violation_times_of(run: Run) -> str:
+def violation_times_of(run: LoadedRun) -> str:
     """Say when the violations were seen, by phase and by standing faults; empty if they were not counted."""
     times = found_in(run.results, ViolationTimes)
     return violation_times_text(times) if times and times.counted else ""
 
 
-def violation_count(run: Run) -> int:
+def violation_count(run: LoadedRun) -> int:
     return sum(counts_of(run.results).values())
 
 
-def violating_keys(run: Run) -> list[tuple[str, list[str], int, bool]]:
+def violating_keys(run: LoadedRun) -> list[tuple[str, list[str], int, bool]]:
     """Return (key, kinds of its anomalies, number of violations, whether it may have more), most violations first."""
     rows = []
     for key in run.results.get("keys", ()):
@@ -189,22 +189,22 @@ def violating_keys(run: Run) -> list[tuple[str, list[str], int, bool]]:
     return sorted(rows, key=lambda row: -row[2])
 
 
-def examples_of(run: Run) -> list[Shown]:
+def examples_of(run: LoadedRun) -> list[Shown]:
     """Return the counterexamples that are listed, at most :data:`MAX_LISTED`."""
     return recorded_examples(run)[:MAX_LISTED]
 
 
-def recorded_examples(run: Run) -> list[Shown]:
+def recorded_examples(run: LoadedRun) -> list[Shown]:
     """Return all counterexamples in the results, in the order in which they are shown."""
     return in_shown_order(run.results)
 
 
-def shown_as_counterexamples(run: Run) -> frozenset[str]:
+def shown_as_counterexamples(run: LoadedRun) -> frozenset[str]:
     """Return the checks other than linearizability whose violations are drawn as counterexamples."""
     return frozenset(str(one.get("name")) for one in check_records(run.results) if one.get("counterexamples"))
 
 
-def violations_of(run: Run, found: list[NodeTimeline], windows: list[FaultWindow]) -> list[Violation]:
+def violations_of(run: LoadedRun, found: list[NodeTimeline], windows: list[FaultWindow]) -> list[ViolationContext]:
     """Return the counterexamples to draw, in the order in which they are shown: at most ``MAX_COUNTEREXAMPLES``."""
     every = examples_of(run)
     by_key: dict[str, list[Shown]] = {}
@@ -225,7 +225,7 @@ def violations_of(run: Run, found: list[NodeTimeline], windows: list[FaultWindow
     return shown
 
 
-def _prefix(run: Run, shown: Sequence[Shown]) -> tuple[float, int] | None:
+def _prefix(run: LoadedRun, shown: Sequence[Shown]) -> tuple[float, int] | None:
     """Return when the first answer on a register left no order, and how many operations were complete before.
 
     Returns None if an even earlier answer might have no counterexample, for example because values were written
@@ -239,7 +239,7 @@ def _prefix(run: Run, shown: Sequence[Shown]) -> tuple[float, int] | None:
     return end / 1e9, int(np.count_nonzero(complete))
 
 
-def _legal(run: Run, one: Shown, picture: Picture | None) -> Legal:
+def _legal(run: LoadedRun, one: Shown, picture: Picture | None) -> Legal:
     """Return the legal answers that the checker found.
 
     They take everything that had happened into account if the checker did, otherwise only the counterexample.
@@ -258,7 +258,7 @@ def _legal(run: Run, one: Shown, picture: Picture | None) -> Legal:
     return Legal(tuple(answer for answer in answers if answer not in in_doubt), whole=True, doubtful=doubtful)
 
 
-def _violation(run: Run, found: list[NodeTimeline], windows: list[FaultWindow], shown: Shown) -> Violation:
+def _violation(run: LoadedRun, found: list[NodeTimeline], windows: list[FaultWindow], shown: Shown) -> ViolationContext:
     example = shown.example
     beside = run.notes.attempt_list("operations beside", lambda: nearby_operations(run.operations, example))
     picture = run.notes.attempt("counterexample", lambda: picture_of(example, beside, run.wording), None)
@@ -280,7 +280,7 @@ def _violation(run: Run, found: list[NodeTimeline], windows: list[FaultWindow], 
 
     missed = missed_write(operations, last) if len(example.suspects) == 1 and not example.roles else None
     asked = next((row["asked"] for row in checks_of(run) if row["name"] == shown.check), "") if example.roles else ""
-    return Violation(
+    return ViolationContext(
         check=shown.check,
         asked=asked,
         key=shown.key,
@@ -354,6 +354,6 @@ def recovery_of(drawn: Drawn) -> dict[str, Any] | None:
     }
 
 
-def _no_recovery(run: Run) -> Mapping[str, Any] | None:
+def _no_recovery(run: LoadedRun) -> Mapping[str, Any] | None:
     """Return the failed recovery check; None if it did not fail."""
     return next((row for row in checks_of(run) if row["name"] == "recovery" and row["state"] == "invalid"), None)

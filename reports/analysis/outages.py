@@ -18,7 +18,7 @@ from history.metrics.awake_clock import AwakeClock
 from history.records.finding import Comeback
 from reports.analysis.faults import FaultWindow
 from reports.load.cut_record import is_cut
-from reports.load.run import Run
+from reports.load.run import LoadedRun
 
 #: An outage lasts at least this many seconds; a longer pause of all clients ends an outage.
 LONG_S: Final = 5.0
@@ -58,7 +58,7 @@ class ServiceOutages:
         return sum(outage.length for outage in self.outages)
 
 
-def unserved(run: Run, about: Comeback) -> tuple[float, float | None] | None:
+def unserved(run: LoadedRun, about: Comeback) -> tuple[float, float | None] | None:
     """Return the time since which no client was served around the last heal, and until when (s; None: to the end).
 
     Returns None if recovery was not judged by clients, if the history does not show it, or if other operations,

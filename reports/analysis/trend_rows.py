@@ -73,7 +73,7 @@ class Group:
 
 
 @dataclass(frozen=True, slots=True)
-class Regression:
+class DrawnRegression:
     """A regression ready to be drawn: ``history.metrics.regressions.Regression`` of one kind of run, in its unit.
 
     Medians are None for a verdict and for *never*. ``before`` and ``since`` hold (place, value), where the value is
@@ -94,20 +94,20 @@ class Regression:
     since: tuple[tuple[str, float | None], ...]
 
 
-def drawn(nemesis: str, version: str, workload: str, found: regressions.Regression) -> Regression:
+def drawn(nemesis: str, version: str, workload: str, found: regressions.Regression) -> DrawnRegression:
     """Convert a regression of a kind of run to the figure's unit.  Raises KeyError for an unknown figure."""
     runs = (found.onset, found.found, found.closed)
     if found.figure == regressions.VERDICT:
-        return Regression(nemesis, version, workload, INVALID, "", *runs, None, None, (), ())
+        return DrawnRegression(nemesis, version, workload, INVALID, "", *runs, None, None, (), ())
     title, unit, factor = FIGURES[found.figure]
     medians = (_scaled(found.median_before, factor), _scaled(found.median_since, factor))
     before, since = (
         tuple((place, _scaled(value, factor)) for place, value in side) for side in (found.before, found.since)
     )
-    return Regression(nemesis, version, workload, title, unit, *runs, *medians, before, since)
+    return DrawnRegression(nemesis, version, workload, title, unit, *runs, *medians, before, since)
 
 
-def open_first(found: Sequence[Regression]) -> tuple[Regression, ...]:
+def open_first(found: Sequence[DrawnRegression]) -> tuple[DrawnRegression, ...]:
     """Return open regressions before closed ones, newest first, without those of runs with a planted bug."""
     real = [one for one in found if not has_planted_bug(one.version)]
     newest = sorted(real, key=lambda one: one.found.rpartition("/")[2], reverse=True)
@@ -123,5 +123,5 @@ class Trends:
     """Groups and regressions; ``note`` says where the figures come from and what is missing."""
 
     groups: tuple[Group, ...]
-    regressions: tuple[Regression, ...]
+    regressions: tuple[DrawnRegression, ...]
     note: str

@@ -18,7 +18,7 @@ from history.metrics.survival import Times, quantile
 from history.records.settings import series_names
 from history.records.violations import AS_INTENDED, MISSED, MORE_FOUND
 from reports.analysis import warehouse
-from reports.analysis.trend_rows import Group, Regression, Sample, Trends, drawn, open_first
+from reports.analysis.trend_rows import DrawnRegression, Group, Sample, Trends, drawn, open_first
 from reports.load.run import HARNESS_FAILURE
 from reports.load.run_row import RunRow
 
@@ -108,7 +108,7 @@ def _median(values: Sequence[float]) -> float | None:
     return median(values) if values else None
 
 
-def regressions_of(rows: Sequence[RunRow]) -> tuple[Regression, ...]:
+def regressions_of(rows: Sequence[RunRow]) -> tuple[DrawnRegression, ...]:
     """Return the regressions of each nemesis, version and workload, open ones first, in the figures that a row holds.
 
     Failed runs are left out, and so are regressions of versions with a planted bug.
@@ -155,7 +155,7 @@ def strip(group: Group) -> tuple[list[Dot], float]:
     return dots, top
 
 
-def evidence(regression: Regression, verdicts: Mapping[str, str]) -> list[Dot]:
+def evidence(regression: DrawnRegression, verdicts: Mapping[str, str]) -> list[Dot]:
     """Return the runs before and since as dots whose height is the figure (*never* at the top); none for a verdict.
 
     ``verdicts`` maps places of runs to verdicts as they are shown.

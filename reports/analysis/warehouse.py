@@ -11,7 +11,7 @@ from history.metrics.regressions import read_regressions
 from history.records.layout import WAREHOUSE
 from history.records.text import counted
 from history.tables.warehouse import read_runs, read_trends
-from reports.analysis.trend_rows import Group, Regression, Sample, Trends, drawn, open_first
+from reports.analysis.trend_rows import DrawnRegression, Group, Sample, Trends, drawn, open_first
 from reports.load.run import HARNESS_FAILURE
 
 _KIND: Final = ("nemesis", "system_version", "workload")
@@ -66,7 +66,7 @@ def _group(trend: Mapping[str, Any], rows: list[dict[str, Any]]) -> Group:
     )
 
 
-def _regressions(trends: list[dict[str, Any]]) -> tuple[Regression, ...]:
+def _regressions(trends: list[dict[str, Any]]) -> tuple[DrawnRegression, ...]:
     return open_first(
         [
             drawn(trend["nemesis"], trend["system_version"], trend["workload"], found)

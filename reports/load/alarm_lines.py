@@ -11,7 +11,7 @@ from typing import Final
 from history import node_logs
 from history.records.finding import AlarmPattern, Alarms
 from history.records.violations import found_in
-from reports.load.run import Run
+from reports.load.run import LoadedRun
 
 #: Number of lines shown before and after an alarm.
 AROUND: Final = (10, 20)
@@ -30,7 +30,7 @@ class AlarmLine:
     seconds: float | None
 
 
-def alarm_lines(run: Run) -> list[AlarmLine]:
+def alarm_lines(run: LoadedRun) -> list[AlarmLine]:
     """Return the earliest :data:`MAX_SHOWN` alarm lines that match what the log check found."""
     alarms = found_in(run.results, Alarms)
     known = alarms.patterns if alarms else ()
@@ -43,7 +43,7 @@ def alarm_lines(run: Run) -> list[AlarmLine]:
     return dated[:MAX_SHOWN]
 
 
-def _in_file(run: Run, node: str, path: Path, patterns: Sequence[AlarmPattern]) -> list[AlarmLine]:
+def _in_file(run: LoadedRun, node: str, path: Path, patterns: Sequence[AlarmPattern]) -> list[AlarmLine]:
     found = list[tuple[int, str, list[str]]]()
     before = deque[str](maxlen=AROUND[0])
     for number, line in enumerate(run.recording.lines_of(path), start=1):

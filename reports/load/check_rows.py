@@ -9,7 +9,7 @@ from history.records.check_records import check_records
 from history.records.finding import Alarms, Elements, first_of
 from history.records.violations import contents_differ, state_of
 from reports.load.cut_record import is_cut, judged_whole
-from reports.load.run import Run
+from reports.load.run import LoadedRun
 
 #: State of the check *recovery* if it passed but the nodes' contents differ.
 DIFFER: Final = "contents differ"
@@ -20,7 +20,7 @@ _COUNTING: Final = frozenset({"operations", "under-fault", "read-back", "final-r
 _STATES: Final = ("invalid", "unknown", DIFFER, "skipped", "valid")
 
 
-def checks_of(run: Run) -> list[dict[str, Any]]:
+def checks_of(run: LoadedRun) -> list[dict[str, Any]]:
     """Return the checks and gates of a run as rows, worst first, with notes on a cut history or missing logs."""
     rows = worst_first(check_rows(run.results))
     if is_cut(run):
@@ -38,7 +38,7 @@ def worst_first(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
     return sorted(rows, key=lambda row: _STATES.index(row["state"]))
 
 
-def logs_gone(run: Run) -> bool:
+def logs_gone(run: LoadedRun) -> bool:
     """Return whether node logs were read when the run was judged but are no longer in its directory."""
     for check in check_records(run.results):
         alarms = first_of(Alarms, check)
@@ -89,7 +89,7 @@ def _elements_of(check: Mapping[str, Any]) -> list[tuple[str, str]]:
     return found
 
 
-def undecided_of(run: Run) -> list[tuple[str, str]]:
+def undecided_of(run: LoadedRun) -> list[tuple[str, str]]:
     """Return the name and finding of each unknown check.
 
     A run that broke off has none, because its sentence already gives the reason.

@@ -11,14 +11,14 @@ from history.codes import OK
 from history.metrics.awake_clock import AwakeClock
 from history.records.finding import OkCounts
 from history.records.violations import found_in
-from reports.load.run import Run
+from reports.load.run import LoadedRun
 from reports.style.format import number
 
 #: Histories that hold less than this share of the operations begun count as cut; whole histories hold all.
 _MIN_KEPT: Final = 0.5
 
 
-def is_cut(run: Run) -> bool:
+def is_cut(run: LoadedRun) -> bool:
     """Return whether a history holds far fewer operations than the harness counted during the run.
 
     Rates, gaps and recovery times of such a history would describe the cut, so they are not shown.
@@ -27,7 +27,7 @@ def is_cut(run: Run) -> bool:
     return held < _MIN_KEPT * begun
 
 
-def cut_of(run: Run) -> str:
+def cut_of(run: LoadedRun) -> str:
     """Describe how much of a history was cut and what that affects; empty if nothing was cut."""
     held, begun = _held_of(run)
     if not is_cut(run):
@@ -42,14 +42,14 @@ def cut_of(run: Run) -> str:
     )
 
 
-def judged_whole(run: Run) -> bool:
+def judged_whole(run: LoadedRun) -> bool:
     """Return whether the gate that counts operations saw more of some kind than the history holds now."""
     left = {_ok_in_main(run, kind) for kind in run.operations.f.names}
     counted = found_in(run.results, OkCounts)
     return counted is not None and bool(set(counted.ok.values()) - left)
 
 
-def _held_of(run: Run) -> tuple[int, float]:
+def _held_of(run: LoadedRun) -> tuple[int, float]:
     """Return how many main-phase operations a history holds, and about how many were begun (0 if unknown)."""
     return int(np.count_nonzero(run.operations.phase.equals("main"))), _begun(run.state)
 
@@ -81,13 +81,13 @@ def counts_cut(results: Mapping[str, Any], state: Mapping[str, Any]) -> bool:
     return sum(number for number in numbers if isinstance(number, int)) < _MIN_KEPT * _begun(state)
 
 
-def _ok_in_main(run: Run, kind: str) -> int:
+def _ok_in_main(run: LoadedRun, kind: str) -> int:
     operations = run.operations
     mine = operations.phase.equals("main") & operations.f.equals(kind)
     return int(np.count_nonzero(mine & operations.which(OK)))
 
 
-def _not_left(run: Run, *, whole: bool) -> str:
+def _not_left(run: LoadedRun, *, whole: bool) -> str:
     """Name the kinds of operation and the faults for which no ok operation is left, so nothing tests them."""
     operations = run.operations
     phase, ok = operations.phase, operations.which(OK)

@@ -9,13 +9,13 @@ from history import Counterexample
 from history.records.check_records import check_records
 from history.records.finding import findings_in
 from history.records.violations import LINEARIZABLE, counterexamples_of
-from reports.load.run import Run
+from reports.load.run import LoadedRun
 
 #: Each has ``claim``, ``of``, ``source``, ``checks`` and ``kinds``; see ``harness.systems.promise``.
 Promises = Sequence[Mapping[str, Any]]
 
 
-def promises_of(run: Run) -> list[dict[str, Any]]:
+def promises_of(run: LoadedRun) -> list[dict[str, Any]]:
     """Return the promises of the system under test.
 
     ``of`` names only operations that the run has; if it has none of them, all are named.
@@ -55,7 +55,7 @@ def _of_everything(one: Mapping[str, Any]) -> bool:
     return not one["of"] and not one["checks"]
 
 
-def behind_checks(run: Run, of_clients: str) -> dict[str, Promises]:
+def behind_checks(run: LoadedRun, of_clients: str) -> dict[str, Promises]:
     """Map each check to the promises that it rests on; a failed check only to those that it shows broken.
 
     Promises about operations belong only to the check ``of_clients``.

@@ -27,7 +27,7 @@ from reports.style.wording import Wording, by_values
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class LoadedRun:
     """Contents of a run's files.  Dictionaries are as in the files, and every field in them is optional."""
 
     recording: Recording
@@ -153,12 +153,12 @@ def failure_of(files: RunFiles, state: Mapping[str, Any], results: Mapping[str, 
     return str(found) if found else None
 
 
-def read_run(run: RunFiles | Recording, wording: Wording = by_values) -> Run:
+def read_run(run: RunFiles | Recording, wording: Wording = by_values) -> LoadedRun:
     """Read a run; ``wording`` puts its operations into words.  Never raises for the contents of its files."""
     recording, notes = Recording.of(run), Notes()
     nothing: dict[str, Any] = {}
     results = tidy(notes.attempt("results.json", lambda: recording.results, nothing), notes)
-    return Run(
+    return LoadedRun(
         recording=recording,
         plan=notes.attempt("plan.json", lambda: recording.plan, {}),
         header=notes.attempt("history.jsonl: header", lambda: _header(recording), {}),
@@ -219,7 +219,7 @@ def _receipts(recording: Recording, results: Mapping[str, Any], notes: Notes) ->
     return notes.attempt_list("history.jsonl: faults", recorded) or notes.attempt_list("fault receipts", concluded)
 
 
-def about_of(run: Run) -> str:
+def about_of(run: LoadedRun) -> str:
     """Describe in one line the tested system, the workload and the duration."""
     workload = run.plan.get("workload")
     parts = (
@@ -230,7 +230,7 @@ def about_of(run: Run) -> str:
     return ", ".join(part for part in parts if part)
 
 
-def system_of(run: Run) -> str:
+def system_of(run: LoadedRun) -> str:
     """Return the name and version of the system under test, without a planted bug; "the system" if not recorded."""
     return str(run.environment.get("system") or run.plan.get("system") or "the system")
 

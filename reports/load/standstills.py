@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from history.metrics.awake_clock import AwakeClock, Span, gaps
-from reports.load.run import Run
+from reports.load.run import LoadedRun
 
 
 def standstill_text(state: Mapping[str, Any]) -> str:
@@ -17,12 +17,12 @@ def standstill_text(state: Mapping[str, Any]) -> str:
     return f"The harness itself was stalled {_listed(spans)}: it sent and saw nothing, so figures omit that time."
 
 
-def still_texts(run: Run) -> list[str]:
+def still_texts(run: LoadedRun) -> list[str]:
     """Return the sentences about standstills and missing probes; for most runs there are none."""
     return [text for text in (standstill_text(run.state), _unprobed_text(run)) if text]
 
 
-def _unprobed_text(run: Run) -> str:
+def _unprobed_text(run: LoadedRun) -> str:
     """Say when no node was probed although no standstill was recorded; empty if that never happened."""
     spans = unprobed_in(run)
     if not spans:
@@ -33,7 +33,7 @@ def _unprobed_text(run: Run) -> str:
     )
 
 
-def unprobed_in(run: Run) -> list[Span]:
+def unprobed_in(run: LoadedRun) -> list[Span]:
     """Return the times up to the end of the load that have neither probes nor a recorded standstill."""
     if not run.probes:
         return []

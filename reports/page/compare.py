@@ -21,7 +21,7 @@ from history.safe_open import UnsafeFileError, require_plain
 from reports.analysis import faults, figures, node_timeline
 from reports.analysis.faults import FaultWindow
 from reports.load.cut_record import is_cut
-from reports.load.run import Run, commands_of, phase_bounds, read_run
+from reports.load.run import LoadedRun, commands_of, phase_bounds, read_run
 from reports.load.run_row import RunRow
 from reports.page.pack import clean
 from reports.page.series import fault_data, still_data
@@ -79,7 +79,7 @@ def curves_of(files: RunFiles) -> dict[str, Any] | None:
     return found
 
 
-def _curves(run: Run) -> dict[str, Any] | None:
+def _curves(run: LoadedRun) -> dict[str, Any] | None:
     operations, end = run.operations, run.end
     if not len(operations):
         return None

@@ -35,7 +35,7 @@ from reports.load.check_rows import check_rows, checks_of, logs_gone, undecided_
 from reports.load.cut_record import cut_of, is_cut
 from reports.load.last_valid import last_valid_run
 from reports.load.promises import behind_checks, broken_in, promises_of
-from reports.load.run import Run, about_of, commands_of, system_of
+from reports.load.run import LoadedRun, about_of, commands_of, system_of
 from reports.load.staleness import digest_of
 from reports.load.standstills import still_texts
 from reports.page.links import links_of
@@ -201,7 +201,7 @@ def record_context(drawn: Drawn) -> dict[str, Any]:
     }
 
 
-def before_of(run: Run) -> dict[str, str] | None:
+def before_of(run: LoadedRun) -> dict[str, str] | None:
     """Return links to the last valid run of the same plan and to the comparison with it; None if there is none."""
     name = last_valid_run(run.files, run.plan)
     if name is None:
@@ -211,7 +211,7 @@ def before_of(run: Run) -> dict[str, str] | None:
     return {"name": name, "href": f"../{quote(name)}/report.html", "compare": f"../../../compare.html?{pair}"}
 
 
-def places_of(run: Run, diagnosis: Diagnosis | None, sections: Sequence[InvariantViolation]) -> dict[str, str]:
+def places_of(run: LoadedRun, diagnosis: Diagnosis | None, sections: Sequence[InvariantViolation]) -> dict[str, str]:
     """Map each check and gate to its part of the page: its section if it failed, else where its figures are."""
     known = CHECK_PLACES if run.recorded else {}
     failed = {name: one.place for one in diagnosis.breaks for name in one.checks} if diagnosis else {}
@@ -247,7 +247,7 @@ def told_of(diagnosis: Diagnosis | None) -> dict[str, list[str]]:
     return told
 
 
-def facts_of(run: Run) -> list[tuple[str, str]]:
+def facts_of(run: LoadedRun) -> list[tuple[str, str]]:
     """Return the names and values that identify the run, without values that were not recorded."""
     nemesis = run.plan.get("nemesis")
     system = run.environment.get("system")
@@ -336,7 +336,7 @@ def _network(laid: topology.Topology, leader: str | None) -> dict[str, Any]:
     return {"links": links, "nodes": points}
 
 
-def settings_of(run: Run) -> list[tuple[str, list[tuple[str, str]]]]:
+def settings_of(run: LoadedRun) -> list[tuple[str, list[tuple[str, str]]]]:
     """Return plan, environment and timings as flat rows: a group's name and its (name, value) pairs."""
     groups = []
     looking = checks_looking(run.plan) & {row["name"] for row in checks_of(run)}
@@ -357,7 +357,7 @@ def settings_of(run: Run) -> list[tuple[str, list[tuple[str, str]]]]:
     return groups
 
 
-def tails_of(run: Run) -> list[tuple[str, str, list[str]]]:
+def tails_of(run: LoadedRun) -> list[tuple[str, str, list[str]]]:
     """Return (node, file, last lines) of the harness's log and of at most 16 node logs, without rotated ones."""
     found = [
         (node, path.name, node_logs.tail(run.recording, path, 12))

@@ -17,7 +17,7 @@ from reports.analysis.node_timeline import NodeTimeline
 from reports.analysis.progress import progress_of
 from reports.analysis.snapshots import KINDS
 from reports.load.cut_record import is_cut
-from reports.load.run import Run, phase_bounds
+from reports.load.run import LoadedRun, phase_bounds
 from reports.page.pack import operation_columns, pack
 from reports.page.pyramid import pyramid_of, taken
 from reports.page.track import track_of
@@ -86,12 +86,12 @@ def _series(drawn: Drawn, operations: Operations, end: int) -> dict[str, Any]:
     }
 
 
-def still_data(run: Run) -> list[list[float]]:
+def still_data(run: LoadedRun) -> list[list[float]]:
     """Return the times when the harness itself was stalled, as [begin, end] in seconds."""
     return [[begin / 1e9, end / 1e9] for begin, end in run.clock.spans]
 
 
-def phases_of(run: Run) -> list[dict[str, Any]]:
+def phases_of(run: LoadedRun) -> list[dict[str, Any]]:
     """Return when each phase began: at its first operation.
 
     If the history was cut, that operation may be missing, so the harness's own record is used.

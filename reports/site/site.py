@@ -20,7 +20,7 @@ from markupsafe import Markup
 
 from history.safe_open import open_below, regular_files, replacing, write_below
 from reports.analysis import trends
-from reports.analysis.trend_rows import Group, Regression, Trends
+from reports.analysis.trend_rows import DrawnRegression, Group, Trends
 from reports.load.run_row import RunRow
 from reports.load.store_index import StoreIndex
 from reports.page.compare import DRAWN, comparison
@@ -105,7 +105,7 @@ def trends_page(rows: Sequence[RunRow], found: Trends) -> str:
     return _render("site_trends.html.j2", "", "Trends", data="", **context)
 
 
-def _worse(item: Regression, verdicts: Mapping[str, str]) -> dict[str, Any]:
+def _worse(item: DrawnRegression, verdicts: Mapping[str, str]) -> dict[str, Any]:
     dots = trends.evidence(item, verdicts)
     first = len(item.before)
     onset = (dots[first - 1].x + dots[first].x) / 2 if 0 < first < len(dots) else 0.0

@@ -16,7 +16,7 @@ from reports.analysis.findings import Drawn
 from reports.analysis.node_timeline import ROLES, NodeTimeline, leader_at
 from reports.analysis.outages import Outage, total_outages
 from reports.load.cut_record import is_cut
-from reports.load.run import Run
+from reports.load.run import LoadedRun
 from reports.style.format import number
 
 #: Events fewer than this many seconds before the end of the load or the record are not mentioned.
@@ -112,7 +112,7 @@ def _unserved(drawn: Drawn, lasting: Sequence[Outage]) -> Iterator[str]:
     yield f"no operation {_succeeded(empty)}{after}, {asked}{_acknowledged(empty)}"
 
 
-def _unapplied(run: Run, start: float, stop: float) -> int:
+def _unapplied(run: LoadedRun, start: float, stop: float) -> int:
     """Count the operations acknowledged between two moments (s) by nodes that had not applied them."""
     operations = run.operations
     within = (operations.returned > start * 1e9) & (operations.returned <= stop * 1e9)
@@ -189,6 +189,6 @@ def leaders_since(drawn: Drawn, onset: float) -> list[str]:
     return found
 
 
-def _served(run: Run) -> Floats:
+def _served(run: LoadedRun) -> Floats:
     """Return the times when nodes acknowledged operations that they had applied, in seconds, in order."""
     return run.operations.served_at() / 1e9

@@ -9,7 +9,7 @@ from history.records.finding import Severity
 from reports.analysis.failed_starts import FailedStart
 
 
-class Evidence(NamedTuple):
+class Clue(NamedTuple):
     """The thing to look at: its section, and a sentence about it without its full stop.
 
     ``node`` and ``at`` (s) tell where in the logs to look for more, if the node logged anything then.
@@ -48,8 +48,8 @@ class Break:
     generic: bool = False
     #: Whether it follows from the last break before it that is not itself below another.
     below: bool = False
-    #: Where the lasting damage shows, if not in ``place``; see :class:`Evidence`.
-    evidence: Evidence | None = None
+    #: Where the lasting damage shows, if not in ``place``; see :class:`Clue`.
+    evidence: Clue | None = None
 
     @property
     def title(self) -> str:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from history.records.caveats import caveats_of
 from history.records.verdicts import MAX_COUNTEREXAMPLES
-from reports.load.run import Run
+from reports.load.run import LoadedRun
 
 
-def caveats_text(run: Run) -> str:
+def caveats_text(run: LoadedRun) -> str:
     """Say what the checker left open about the violations; empty if nothing."""
     found = caveats_of(run.results)
     named = [f"{key}: {reason}" for key, reason in found[:MAX_COUNTEREXAMPLES]]

@@ -40,7 +40,7 @@ from history.records.violations import (
 from reports.analysis.faults import when
 from reports.analysis.findings import (
     Drawn,
-    Violation,
+    ViolationContext,
     examples_of,
     shown_as_counterexamples,
 )
@@ -48,7 +48,7 @@ from reports.analysis.log_falls import LogFall, leading_since, lost_for_good, sh
 from reports.analysis.node_timeline import last_statuses
 from reports.load.check_rows import checks_of
 from reports.story.aftermath import after_onset
-from reports.story.breaks import Break, Evidence
+from reports.story.breaks import Break, Clue
 from reports.story.events import together
 from reports.story.headline import headline_of
 from reports.story.lost_elements import alarm_before, history_of, lost_elements
@@ -146,7 +146,7 @@ def _contradiction(drawn: Drawn, check: str, row: Mapping[str, Any]) -> Break:
         by_first = [(abs(one.since - lost.onset), place) for place, one in _answered_by(drawn, lost.first)]
         place = _drawn_at(min(by_first)[1]) if by_first else "counterexample" if drawn.violations else "coverage"
         first_of_all = " first" if len(losses) > 1 else ""
-        step = Evidence(place, f"Read the counterexample of {lost.first}, whose reads lacked elements{first_of_all}")
+        step = Clue(place, f"Read the counterexample of {lost.first}, whose reads lacked elements{first_of_all}")
         evidence = step if by_first else None
         added = drawn.run.notes.attempt("missing elements", lambda: history_of(drawn, losses), "")
         return Break(
@@ -173,7 +173,7 @@ def _contradiction(drawn: Drawn, check: str, row: Mapping[str, Any]) -> Break:
         found = severities.get(kind, "inconsistent")
         return "data lost" if found == "missing on nodes" and kind in LOST else found
 
-    def rank(drawn_one: tuple[int, Violation]) -> tuple[int, bool]:
+    def rank(drawn_one: tuple[int, ViolationContext]) -> tuple[int, bool]:
         """Order by severity, and kinds that say what broke before those that only say that no order fits."""
         kind = drawn_one[1].example.kind
         return SEVERITIES.index(severity(kind)), kind == WITHOUT_KIND
@@ -204,7 +204,7 @@ def _of_nodes(severity: Severity, lost_on: Sequence[str]) -> Severity:
     return "missing on nodes" if lost_on else severity
 
 
-def _answered_by(drawn: Drawn, node: str) -> list[tuple[int, Violation]]:
+def _answered_by(drawn: Drawn, node: str) -> list[tuple[int, ViolationContext]]:
     """Return the drawn counterexamples, with their numbers, whose last answer came from this node."""
     return [(place, one) for place, one in enumerate(drawn.violations, 1) if one.answered_by == node]
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from history.records.text import and_listed
 from history.records.verdicts import WITHOUT_KIND
-from reports.analysis.findings import Violation
+from reports.analysis.findings import ViolationContext
 from reports.style.format import one_line
 
 
-def headline_of(violation: Violation, answered: str) -> str:
+def headline_of(violation: ViolationContext, answered: str) -> str:
     """Say what kind of violation it is, on which object, and which answer shows it; that came at ``answered``."""
     on = "" if violation.key is None else f" on {one_line(violation.key, 40)}"
     kind = violation.example.kind
@@ -27,7 +27,7 @@ def headline_of(violation: Violation, answered: str) -> str:
     return f"{kind}{on}: {whole}{', which contradict each other' if len(said) > 1 else ''}"
 
 
-def _labels(violation: Violation) -> list[tuple[str | None, str]]:
+def _labels(violation: ViolationContext) -> list[tuple[str | None, str]]:
     """Return node and label of each operation, at least one of which must be wrong; empty if unknown."""
     boxes = [box for box in violation.picture.boxes if box.culprit] if violation.picture else []
     by_index = {one.invoke_index: one.node for one in violation.example.operations}

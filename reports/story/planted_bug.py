@@ -10,7 +10,7 @@ from history.records.results import BESIDE_PLANTED_BUG, BY_PLANTED_BUG
 from history.records.text import counted
 from history.records.violations import MISSED, checks_looking, planted_bug_outcome, shown_verdict, verdict_words
 from reports.load.check_rows import checks_of
-from reports.load.run import HARNESS_FAILURE, Run, beside_violation, quoted_command
+from reports.load.run import HARNESS_FAILURE, LoadedRun, beside_violation, quoted_command
 from reports.story.breaks import Break
 
 MEANINGS: Final = {
@@ -26,18 +26,18 @@ _INTENDED: Final = "Intended"
 _NAMED: Final = 3
 
 
-def verdict_shown(run: Run) -> str:
+def verdict_shown(run: LoadedRun) -> str:
     """Return the verdict as lists and the page show it, in words and colour."""
     return shown_verdict(run.verdict, planted_bug_outcome(run.plan, run.results))
 
 
-def word_of(run: Run) -> str:
+def word_of(run: LoadedRun) -> str:
     """Return the verdict in the words that open the page."""
     word = verdict_words(run.verdict, run.plan, run.results)
     return word[:1].upper() + word[1:]
 
 
-def meaning_of(run: Run) -> str:
+def meaning_of(run: LoadedRun) -> str:
     """Say what the verdict means for the system under test, or for the harness."""
     bug = str(run.plan.get("planted_bug") or "")
     if not bug or run.verdict == HARNESS_FAILURE:
@@ -60,12 +60,12 @@ def meaning_of(run: Run) -> str:
     )
 
 
-def failed_beside(run: Run) -> str:
+def failed_beside(run: LoadedRun) -> str:
     """Say what failed in the harness beside a proven violation; empty if nothing did or no violation is proven."""
     return "" if run.verdict == HARNESS_FAILURE or not run.failure else beside_violation(run.failure)
 
 
-def grouped(run: Run, breaks: Sequence[Break]) -> list[tuple[str, list[Break]]]:
+def grouped(run: LoadedRun, breaks: Sequence[Break]) -> list[tuple[str, list[Break]]]:
     """Group what broke under titles: what the planted bug was meant to break, then everything else."""
     looking = checks_looking(run.plan)
     if not looking:
@@ -81,7 +81,7 @@ def led_by(title: str) -> str:
     return "" if not title else BY_PLANTED_BUG if title == _INTENDED else BESIDE_PLANTED_BUG
 
 
-def _not_installed(run: Run) -> str:
+def _not_installed(run: LoadedRun) -> str:
     """Say which faults never stood, so that the bug may have had no occasion; empty if all stood."""
     left_out = [receipt for receipt in run.receipts if receipt.state != "installed"]
     named = ", ".join(f"#{receipt.id} {receipt.fault} {receipt.state}" for receipt in left_out[:_NAMED])
@@ -95,7 +95,7 @@ def _not_installed(run: Run) -> str:
     return f"Of {counted(len(run.receipts), 'fault')} {' and '.join(said)} ({named}{more}). "
 
 
-def bug_of(run: Run) -> str:
+def bug_of(run: LoadedRun) -> str:
     """Say in one line what the planted bug does, as the judge recorded it, or where to look; empty without one."""
     bug, system = run.plan.get("planted_bug"), run.plan.get("system")
     if not bug:
@@ -105,7 +105,7 @@ def bug_of(run: Run) -> str:
     return f"{bug}: {does or f'what it does is not recorded here{where}'}"
 
 
-def try_again(run: Run) -> str:
+def try_again(run: LoadedRun) -> str:
     """Say how to run again for a planted bug that no check found; empty for any other run."""
     if verdict_shown(run) != MISSED:
         return ""
@@ -116,7 +116,7 @@ def try_again(run: Run) -> str:
     )
 
 
-def longer(run: Run) -> str:
+def longer(run: LoadedRun) -> str:
     """Return the command of a run that missed a planted bug, with another seed and more time; else empty."""
     command, limit = quoted_command(run.plan.get("command")), run.plan.get("time_limit")
     if verdict_shown(run) != MISSED or not command or not isinstance(limit, int | float):

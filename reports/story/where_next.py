@@ -14,7 +14,7 @@ from reports.analysis.invariant_violations import ROOM_S
 from reports.analysis.lagging_nodes import BEFORE_S, RECOVERY_S
 from reports.analysis.log_falls import LogFall
 from reports.analysis.node_timeline import have_indexes, have_roles, leader_at
-from reports.story.breaks import Break, Evidence
+from reports.story.breaks import Break, Clue
 from reports.story.repeated_lines import repeated_text
 from reports.story.replicas_behind import reason_of
 from reports.style.format import number
@@ -33,7 +33,7 @@ _SHOWN: Final = {
 _COUNTEREXAMPLE: Final = "Read the counterexample: operations that cannot all be true, the contradiction in red"
 
 
-def dating_evidence(drawn: Drawn, moments: Sequence[Dated], short: Mapping[str, int]) -> Evidence | None:
+def dating_evidence(drawn: Drawn, moments: Sequence[Dated], short: Mapping[str, int]) -> Clue | None:
     """Find the event that dates the loss of entries from some logs: the first short log, or the leader.
 
     The leader is chosen if its own log lacks entries at the end (``short``) and it leads.  ``moments`` are in order
@@ -43,11 +43,11 @@ def dating_evidence(drawn: Drawn, moments: Sequence[Dated], short: Mapping[str, 
     return None if chosen is None else _short_log(drawn, *chosen)
 
 
-def lost_evidence(drawn: Drawn, place: str, fall: LogFall) -> Evidence:
+def lost_evidence(drawn: Drawn, place: str, fall: LogFall) -> Clue:
     """Point to the first log that lost entries for good."""
     ended = f"ended at {drawn.run.index(fall.log_end)}" if fall.log_end >= 0 else "was empty"
     held = f"and had held the lost entries until {fall.held:.1f} s"
-    return Evidence(place, f"Look at {fall.node}, whose log {ended} by {fall.at:.1f} s, {held}", fall.node, fall.at)
+    return Clue(place, f"Look at {fall.node}, whose log {ended} by {fall.at:.1f} s, {held}", fall.node, fall.at)
 
 
 def last_leadership(moments: Sequence[Dated]) -> Dated | None:
@@ -66,13 +66,13 @@ def leads_without(drawn: Drawn, moments: Sequence[Dated], short: Mapping[str, in
     return found if found is not None and found[1].node == leads and leads in short else None
 
 
-def _short_log(drawn: Drawn, place: str, moment: NodeMoment) -> Evidence:
+def _short_log(drawn: Drawn, place: str, moment: NodeMoment) -> Clue:
     """Describe a moment at which a node's log was too short: how far it reached, and how far it should have."""
     write, node, at = drawn.run.index, moment.node, moment.time / 1e9
     if isinstance(moment, BeyondLog):
         if moment.above == "applied":
             held = f"which had applied {write(moment.index)} by {at:.1f} s and knew {write(moment.bound)} as committed"
-            return Evidence(place, f"Look at {node}, {held}", node, at)
+            return Clue(place, f"Look at {node}, {held}", node, at)
         end, committed = moment.bound, moment.index
     else:
         assert isinstance(moment, Fall | ShortLeader)
@@ -80,14 +80,14 @@ def _short_log(drawn: Drawn, place: str, moment: NodeMoment) -> Evidence:
     ended = f"ended at {write(end)}" if end >= 0 else "was empty"
     though = f"though {write(committed)} had been committed"
     if isinstance(moment, ShortLeader):
-        return Evidence(place, f"Look at {node}, which led by {at:.1f} s with a log that {ended}, {though}", node, at)
-    return Evidence(place, f"Look at {node}, whose log {ended} by {at:.1f} s, {though} there", node, at)
+        return Clue(place, f"Look at {node}, which led by {at:.1f} s with a log that {ended}, {though}", node, at)
+    return Clue(place, f"Look at {node}, whose log {ended} by {at:.1f} s, {though} there", node, at)
 
 
-class Step(NamedTuple):
+class FirstLook(NamedTuple):
     """The first thing to look at; ``at`` (s) is the time of its log lines, ``charts`` what to show in the charts."""
 
-    evidence: Evidence
+    evidence: Clue
     at: float | None = None
     charts: Charts | None = None
 
@@ -101,33 +101,35 @@ class Charts(NamedTuple):
     column: str = ""
 
 
-def next_step(drawn: Drawn, worst: Break) -> Step:
+def next_step(drawn: Drawn, worst: Break) -> FirstLook:
     """Choose one thing to look at first: log lines if there are any, else a counterexample, a chart or a section."""
 
-    def here(text: str) -> Evidence:
-        return Evidence(worst.place, text)
+    def here(text: str) -> Clue:
+        return Clue(worst.place, text)
 
     if (seen := worst.evidence or _dating(drawn, worst)) is not None:
         if seen.at is None or _logged(drawn, (seen.node,), seen.at, seen.place):
-            return Step(seen, seen.at)
+            return FirstLook(seen, seen.at)
         charts = _charts(drawn, worst, seen.at)
         text = seen.text.replace("Look at ", "Look in the charts at ", 1) if charts else seen.text
-        return Step(seen._replace(text=text), charts=charts)
+        return FirstLook(seen._replace(text=text), charts=charts)
     if worst.is_drawn:
-        return Step(here(_COUNTEREXAMPLE))
+        return FirstLook(here(_COUNTEREXAMPLE))
     if worst.starts:
         one = worst.starts[0]
         why = reason_of(one).removesuffix(".")
         text = f"Read the last lines of the {one.file} of {one.node}, which does not start again: {why}"
-        return Step(here(text), one.at)
+        return FirstLook(here(text), one.at)
     section = f"the section about {worst.section or and_listed(worst.checks)}"
     if worst.severity == "alarm" and drawn.alarm_lines:
         line = drawn.alarm_lines[0]
-        return Step(here(f"Read line {number(line.number)} of {line.node}'s {line.file}, in {section}"), line.seconds)
+        return FirstLook(
+            here(f"Read line {number(line.number)} of {line.node}'s {line.file}, in {section}"), line.seconds
+        )
     if worst.severity in ("no commits", "replica behind"):
         repeated = drawn.run.notes.attempt("repeated lines", lambda: repeated_text(drawn, worst.nodes), None)
         if repeated is not None:
-            return Step(here(f"Read the line that {repeated[0]}"), repeated[1])
+            return FirstLook(here(f"Read the line that {repeated[0]}"), repeated[1])
     return _in_the_logs(drawn, worst, section)
 
 
@@ -136,7 +138,7 @@ def _of_logs(worst: Break) -> bool:
     return worst.severity in _OF_LOGS and worst.place.startswith("invariant")
 
 
-def _dating(drawn: Drawn, worst: Break) -> Evidence | None:
+def _dating(drawn: Drawn, worst: Break) -> Clue | None:
     """Return the record of the log that lost entries first; None if the break is of another kind."""
     if not _of_logs(worst) or worst.onset is None:
         return None
@@ -160,28 +162,28 @@ def _charts(drawn: Drawn, worst: Break, moment: float) -> Charts | None:
     return Charts(*around(drawn, moment), "chart-rate") if worst.place == "recovery" else None
 
 
-def _in_the_logs(drawn: Drawn, worst: Break, section: str) -> Step:
+def _in_the_logs(drawn: Drawn, worst: Break, section: str) -> FirstLook:
     """Point to the log lines of the nodes around the onset, or to the charts if there are none."""
 
-    def here(text: str) -> Evidence:
-        return Evidence(worst.place, text)
+    def here(text: str) -> Clue:
+        return Clue(worst.place, text)
 
     if worst.onset is None:
-        return Step(here(f"Look at {section}"))
+        return FirstLook(here(f"Look at {section}"))
     named = ", ".join(worst.nodes)
     if not _logged(drawn, worst.nodes or drawn.run.nodes, worst.onset, worst.place):
         held = bool(node_logs.log_files(drawn.run.files))
         if held and (undated := node_logs.without_dates(drawn.run.recording, drawn.run.started, worst.nodes)):
             node, name = undated
-            return Step(Evidence("logs", f"Read the end of {node}'s {name}, whose lines have no dates"))
+            return FirstLook(Clue("logs", f"Read the end of {node}'s {name}, whose lines have no dates"))
         charts = _charts(drawn, worst, worst.onset)
         if charts is None:
-            return Step(here(f"Look at {section}"))
+            return FirstLook(here(f"Look at {section}"))
         lacks = f"no log of {named or 'a node'} has a line of that time" if held else "this run has no node logs"
         first = f", {named} first" if named else ""
         text = f"Look at {_SHOWN[charts.chart]} in the charts around {worst.onset:.1f} s{first}; {lacks}"
-        return Step(here(text), charts=charts)
-    return Step(
+        return FirstLook(here(text), charts=charts)
+    return FirstLook(
         here(f"Look at what the logs{f' of {named}' if named else ''} say around {worst.onset:.1f} s"), worst.onset
     )
 

@@ -18,12 +18,12 @@ from history.records.violations import (
     violations_of,
 )
 from reports.load.check_rows import checks_of
-from reports.load.run import HARNESS_FAILURE, Run, quoted_command
+from reports.load.run import HARNESS_FAILURE, LoadedRun, quoted_command
 from reports.style.format import xml_text
 from reports.text.junit_xml import add_properties, count_cases, write_document
 
 
-def junit_of(run: Run) -> ET.Element:
+def junit_of(run: LoadedRun) -> ET.Element:
     """Build the document: one suite named after the run."""
     checks = checks_of(run)
     suites = ET.Element("testsuites", name="harness")
@@ -50,7 +50,7 @@ def junit_of(run: Run) -> ET.Element:
     return suites
 
 
-def _finding(run: Run) -> str:
+def _finding(run: LoadedRun) -> str:
     """Return the worst violation, or that a planted bug was missed."""
     worst = next(iter(violations_of(run.results, checks_looking(run.plan))), None)
     broke = run.verdict == HARNESS_FAILURE
@@ -59,7 +59,7 @@ def _finding(run: Run) -> str:
     return finding_name(worst.severity if worst else "", worst.kind if worst else "", planted_bug, beside)
 
 
-def _case(suite: ET.Element, check: dict[str, Any], run: Run) -> None:
+def _case(suite: ET.Element, check: dict[str, Any], run: LoadedRun) -> None:
     case = ET.SubElement(suite, "testcase", classname=xml_text(run.test), name=xml_text(check.get("name", "check")))
     text = f"asked: {check.get('asked', '')}\nseen: {check.get('seen', '')}"
     if check["state"] == "skipped":
@@ -72,6 +72,6 @@ def _case(suite: ET.Element, check: dict[str, Any], run: Run) -> None:
         ET.SubElement(case, "system-out").text = xml_text(text)
 
 
-def write(run: Run, path: Path) -> None:
+def write(run: LoadedRun, path: Path) -> None:
     """Write ``junit.xml``.  Raises OSError."""
     write_document(junit_of(run), path)

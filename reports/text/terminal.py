@@ -17,12 +17,12 @@ from history.records.caveats import violations_counted
 from history.records.violations import MISSED
 from reports.analysis import figures, node_timeline, outages
 from reports.analysis.faults import FaultWindow, late_of
-from reports.analysis.findings import Drawn, Violation, recovery_of
+from reports.analysis.findings import Drawn, ViolationContext, recovery_of
 from reports.analysis.invariant_violations import Moment, invariant_violations
 from reports.analysis.progress import progress_at
 from reports.load.check_rows import checks_of, undecided_of
 from reports.load.cut_record import cut_of, is_cut
-from reports.load.run import HARNESS_FAILURE, Run, commands_of
+from reports.load.run import HARNESS_FAILURE, LoadedRun, commands_of
 from reports.load.staleness import STALE, is_stale
 from reports.load.standstills import still_texts
 from reports.story.aftermath import outages_text
@@ -129,7 +129,7 @@ def _verdict(drawn: Drawn, columns: int, paint: Paint) -> str:
     return "\n".join([paint(word_of(run).upper(), verdict_shown(run)), *lines, paint(where, "quiet")])
 
 
-def _checks(run: Run, columns: int, paint: Paint) -> str:
+def _checks(run: LoadedRun, columns: int, paint: Paint) -> str:
     """Write what each check and gate of the run found."""
     checks = checks_of(run)
     if not checks:
@@ -151,7 +151,7 @@ def _examples(drawn: Drawn, columns: int, paint: Paint) -> str:
     return "\n\n".join(["\n".join([paint(wrapped(head, columns), "strong"), *left_open]), *examples])
 
 
-def _example(violation: Violation, columns: int, wording: Wording, *, roles: bool) -> str:
+def _example(violation: ViolationContext, columns: int, wording: Wording, *, roles: bool) -> str:
     kind, key = one_line(violation.example.kind, 40), one_line(violation.key, 40)
     title = f"{kind} of {key}" if violation.key is not None else kind
     term = f", term {violation.term}" if violation.term >= 0 else ""
@@ -267,7 +267,7 @@ def _fault(window: FaultWindow) -> tuple[str, ...]:
     )
 
 
-def _outages(run: Run, columns: int, paint: Paint) -> str:
+def _outages(run: LoadedRun, columns: int, paint: Paint) -> str:
     """Write the longest time without a success for each kind of operation, across phases and faults."""
     lines = []
     for one in () if is_cut(run) else outages.services_of(run.operations, run.end, run.clock):
@@ -325,7 +325,7 @@ def _fault_line(windows: Sequence[FaultWindow], end: float, width: int) -> str:
     return "".join("–▒▓"[min(cell, 2)] for cell in cells)
 
 
-def _counts(run: Run) -> str:
+def _counts(run: LoadedRun) -> str:
     rows = [
         (row.phase or "–", one_line(row.f, 20), *map(number, (row.ok, row.info, row.fail)))
         for row in figures.counts_of(run.operations)
@@ -333,7 +333,7 @@ def _counts(run: Run) -> str:
     return table([("phase", "kind", "ok", "info", "fail"), *rows], right=(2, 3, 4)) if rows else ""
 
 
-def _commands(run: Run, paint: Paint, *, page: bool) -> str:
+def _commands(run: LoadedRun, paint: Paint, *, page: bool) -> str:
     """List the run's commands, each on one line so that it can be copied."""
     named = commands_of(run.plan, faults=bool(run.receipts))
     lines = [f"{paint(title + ':', 'quiet')} {one_line(command, 2000)}" for title, command in named]

@@ -20,7 +20,7 @@ from checker.search.compiled import compiled_search, useful
 from checker.search.encoding import Numbers, Sums, numbers_of
 from checker.search.jit import shapes_of
 from checker.search.multi_register import RegisterRows
-from checker.search.transition_table import Table
+from checker.search.transition_table import TransitionTable
 from history import Operation
 from tests.support.checker.oracle_objects import object_history
 from tests.support.draws import draws
@@ -93,7 +93,9 @@ def test_a_million_small_histories(name: str, monkeypatch: pytest.MonkeyPatch) -
     agree(name, MODELS[name](), 1_000_000, 2)
 
 
-@pytest.mark.parametrize(("name", "kind"), [("counter", Sums), ("multi-register", RegisterRows), ("mutex", Table)])
+@pytest.mark.parametrize(
+    ("name", "kind"), [("counter", Sums), ("multi-register", RegisterRows), ("mutex", TransitionTable)]
+)
 def test_orders_are_linearizations_and_invalid_ends_are_invalid(name: str, kind: type[Numbers]) -> None:
     random, model, seen = Random(3), MODELS[name](), {"valid": 0, "invalid": 0}
     for _ in range(samples := draws(500, 1500)):

@@ -9,16 +9,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from harness.generators import Answer, Stream, each_worker, simulate
-from harness.workloads import CasRegister, Invocation, MixedRegisters, Register, until_applied
+from harness.generators import Completion, Stream, each_worker, simulate
+from harness.workloads import CasRegisterWorkload, Invocation, MixedRegisters, RegisterWorkload, until_applied
 from history import UNAPPLIED
 
 NAMES = ["register", "cas-register", "mixed-registers"]
 ALL = pytest.mark.parametrize("name", NAMES)
 
 
-WORKLOADS: dict[str, type[Register | CasRegister | MixedRegisters]] = {
-    "register": Register, "cas-register": CasRegister, "mixed-registers": MixedRegisters,
+WORKLOADS: dict[str, type[RegisterWorkload | CasRegisterWorkload | MixedRegisters]] = {
+    "register": RegisterWorkload, "cas-register": CasRegisterWorkload, "mixed-registers": MixedRegisters,
 }  # fmt: skip
 
 
@@ -65,19 +65,19 @@ def test_a_cas_expects_what_was_last_seen_in_its_register() -> None:
     """A single worker against a register that others write too: a read and a refusal tell what they wrote."""
     held: dict[object, int | None] = {}
 
-    def answers(invocation: Invocation, draws: Stream) -> tuple[Answer, Stream]:
+    def answers(invocation: Invocation, draws: Stream) -> tuple[Completion, Stream]:
         key, value = invocation.key, invocation.value
         draw, draws = draws.draw()
         if draw < 0.3:
             held[key] = -int(draw * 1e6)
         if invocation.f == "read":
-            return Answer(0.001, value=held.get(key)), draws
+            return Completion(0.001, value=held.get(key)), draws
         if invocation.f == "cas" and held.get(key) != value[0]:
-            return Answer(0.001, value=[*value, held.get(key)]), draws
+            return Completion(0.001, value=[*value, held.get(key)]), draws
         held[key] = written(invocation)
-        return Answer(0.001, "info" if 0.3 < draw < 0.4 else "ok", value), draws
+        return Completion(0.001, "info" if 0.3 < draw < 0.4 else "ok", value), draws
 
-    run = simulate(CasRegister(3).generator(), workers=1, answers=answers, seed=3, most=2000)
+    run = simulate(CasRegisterWorkload(3).generator(), workers=1, answers=answers, seed=3, most=2000)
     seen: dict[object, object] = {}
     for event in run.events:
         if event.type == "invoke" and event.f == "cas":
@@ -123,8 +123,8 @@ READS = [Invocation("read", key) for key in ("k0", "k1", "k2")]
 def test_final_reads_are_repeated_after_the_others_until_they_were_applied() -> None:
     failing = iter(["fail", "ok", "info", "fail"])
 
-    def answers(invocation: Invocation, stream: Stream) -> tuple[Answer, Stream]:
-        return Answer(1.0, next(failing, "ok")), stream  # type: ignore[arg-type]  # (types by name)
+    def answers(invocation: Invocation, stream: Stream) -> tuple[Completion, Stream]:
+        return Completion(1.0, next(failing, "ok")), stream  # type: ignore[arg-type]  # (types by name)
 
     run = simulate(until_applied(READS, 0.5), workers=1, answers=answers)
     assert [invocation.key for invocation in run.issued] == ["k0", "k1", "k2", "k0", "k2", "k0"]
@@ -137,7 +137,7 @@ def test_final_reads_are_repeated_after_the_others_until_they_were_applied() -> 
 def test_an_acknowledgement_of_what_was_not_applied_is_not_enough() -> None:
     errors = iter([UNAPPLIED])
     run = simulate(
-        until_applied(READS[:1], 0.5), workers=1, answers=lambda _, s: (Answer(1, error=next(errors, None)), s)
+        until_applied(READS[:1], 0.5), workers=1, answers=lambda _, s: (Completion(1, error=next(errors, None)), s)
     )
     assert len(run.issued) == 2
 

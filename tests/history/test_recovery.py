@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from history.metrics.recovery import Load, figures, never_recovered, surroundings
+from history.metrics.recovery import LoadSpan, figures, never_recovered, surroundings
 from history.records.events import SECOND
 from history.records.receipts import FaultState, Receipt
 
-LOAD = Load(0, 60 * SECOND, 70 * SECOND)
+LOAD = LoadSpan(0, 60 * SECOND, 70 * SECOND)
 
 
 def row(**changed: Any) -> dict[str, Any]:

@@ -24,9 +24,9 @@ from pipeline.errors import QuestionError
 from pipeline.tables.events import event_table
 from pipeline.warehouse.ask import (
     NAMED,
-    Condition,
+    EventCondition,
     EventFilter,
-    Question,
+    EventQuery,
     ask,
     literal,
     parse,
@@ -163,8 +163,8 @@ FILTERS = st.one_of(
         for kind in EVENT_KINDS
     )
 )  # fmt: skip
-CONDITIONS = st.builds(Condition, st.booleans(), st.booleans(), FILTERS, st.none() | st.sampled_from([1.0, 3.0]))
-QUESTIONS = st.builds(Question, FILTERS, st.lists(CONDITIONS, max_size=2).map(tuple))
+CONDITIONS = st.builds(EventCondition, st.booleans(), st.booleans(), FILTERS, st.none() | st.sampled_from([1.0, 3.0]))
+QUESTIONS = st.builds(EventQuery, FILTERS, st.lists(CONDITIONS, max_size=2).map(tuple))
 
 
 def meets(event: EventFilter, row: Row) -> bool:
@@ -188,7 +188,7 @@ def db() -> Iterator[duckdb.DuckDBPyConnection]:
 @settings(max_examples=60, deadline=None)
 @given(QUESTIONS, ROWS)
 def test_the_sql_means_what_the_question_means(
-    db: duckdb.DuckDBPyConnection, question: Question, rows: list[Row]
+    db: duckdb.DuckDBPyConnection, question: EventQuery, rows: list[Row]
 ) -> None:
     db.register("events", pa.Table.from_pylist(rows, pa.schema([pa.field("run", pa.string()), *EVENTS])))
     found = sorted(repr(row) for row in db.sql(sql_of(question)).fetchall())
@@ -226,11 +226,11 @@ def test_the_script_gives_the_same_answer_in_any_duckdb(store: Path) -> None:
 def test_a_question_is_parsed() -> None:
     text = 'a gap over 1.5min on n1 not preceded by the fault kill within 500 ms and followed by log "a b"'
     found = parse(shlex.split(text))
-    assert found == Question(
+    assert found == EventQuery(
         EventFilter("gap", node="n1", over_s=90),
         (
-            Condition(wanted=False, before=True, other=EventFilter("fault", "kill"), within_s=0.5),
-            Condition(wanted=True, before=False, other=EventFilter("log", "a b"), within_s=None),
+            EventCondition(wanted=False, before=True, other=EventFilter("fault", "kill"), within_s=0.5),
+            EventCondition(wanted=True, before=False, other=EventFilter("log", "a b"), within_s=None),
         ),
     )
 

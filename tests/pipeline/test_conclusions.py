@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from history import SECOND, Counterexample, FormatError, KeyVerdict, Operation, RunFiles
-from history.metrics.recovery import Load
+from history.metrics.recovery import LoadSpan
 from history.records.events import PHASES
 from history.records.verdicts import Linearization
 from history.tables.schemas import CONCLUSIONS, COVERAGE
@@ -159,7 +159,7 @@ def test_coverage_by_brute_force(faults: list[dict], one: int, other: int, more:
         fault |= {"id": number, "started": fault["started"] * SECOND}
         if fault["healed"] is not None:
             fault["healed"] = max(fault["healed"] * SECOND, fault["started"])
-    load = Load(begin * SECOND, end * SECOND, last * SECOND)
+    load = LoadSpan(begin * SECOND, end * SECOND, last * SECOND)
     found = coverage_table(faults, load, {number: 10 + number for number in counted})
     assert found.schema.equals(COVERAGE)
     by_cell = {(row["fault"], row["phase"]): row for row in found.to_pylist()}

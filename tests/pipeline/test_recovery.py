@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 
 from history import SECOND, Receipt
 from history.metrics.awake_clock import AwakeClock
-from history.metrics.recovery import Load, enough
+from history.metrics.recovery import LoadSpan, enough
 from history.records.receipts import FaultState
 from pipeline.tables.recovery import fault_table
 
 S = SECOND
-LOAD = Load(0, 60 * S, 70 * S)
+LOAD = LoadSpan(0, 60 * S, 70 * S)
 
 
 def steady(*spans: tuple[float, float], rate: int = 100) -> np.ndarray:
@@ -32,7 +32,7 @@ def receipt(number: int, started: float, healed: float | None, state: FaultState
     )  # fmt: skip
 
 
-def figures(receipts: list[Receipt], ok: np.ndarray, load: Load = LOAD) -> list[dict]:
+def figures(receipts: list[Receipt], ok: np.ndarray, load: LoadSpan = LOAD) -> list[dict]:
     return fault_table(receipts, ok, load, AwakeClock()).to_pylist()
 
 
@@ -108,7 +108,7 @@ def test_an_indeterminate_fault_may_have_had_an_effect() -> None:
 
 
 def test_no_load_at_all() -> None:
-    row = figures([receipt(1, 10, 20)], np.empty(0, dtype=np.int64), Load(0, 0, 0))[0]
+    row = figures([receipt(1, 10, 20)], np.empty(0, dtype=np.int64), LoadSpan(0, 0, 0))[0]
     assert all(row[name] is None for name in row if name.endswith("_ms") or name.startswith("rate"))
 
 
@@ -118,7 +118,7 @@ def test_recovered_is_the_earliest_second_with_enough(times: list[int], before: 
     """The first ok in it, against every possible start of the second, in whole milliseconds."""
     calm = [-S + number * S // before for number in range(before)]
     ok = np.array(calm + [time * S // 1000 for time in sorted(times)], dtype=np.int64)
-    load = Load(-S, 5 * S, 6 * S)
+    load = LoadSpan(-S, 5 * S, 6 * S)
     row = figures([receipt(1, 0, healed / 1000)], ok, load)[0]
     need = max(1, math.ceil(0.95 * before - 2 * math.sqrt(before)))
     found = None

@@ -12,7 +12,7 @@ from history.tables.schemas import TABLES
 from pipeline import local_tables, read_table
 from pipeline.tables.conclusions import conclusion_tables
 from pipeline.tables.load_figures import batches_of, load_figures
-from pipeline.tables.run_row import last_moment, run_row
+from pipeline.tables.runs import last_moment, run_row
 from tests.support.reports.stood_still import stand_still
 
 S = 1_000_000_000

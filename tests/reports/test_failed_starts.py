@@ -12,7 +12,7 @@ from history import Probe, RunFiles
 from history.records.finding import Comeback
 from reports.analysis.failed_starts import failed_starts
 from reports.analysis.findings import prepare
-from reports.load.run import Run, read_run
+from reports.load.run import LoadedRun, read_run
 from reports.story.diagnosis import Diagnosis, diagnosis_of
 from tests.support.reports.checks import recorded
 from tests.support.reports.made import Maker
@@ -45,7 +45,7 @@ def silent_after(files: RunFiles, since: int) -> None:
     files.results.write_text(json.dumps(results))
 
 
-def a_run(fresh: Maker, log: str = ENDING, since: int = 4 * S) -> Run:
+def a_run(fresh: Maker, log: str = ENDING, since: int = 4 * S) -> LoadedRun:
     """A run whose fault at n3 stood from 5 to 8 s, and whose healing started n3 again."""
     files = fresh("no-recovery")
     silent_after(files, since)
@@ -58,7 +58,7 @@ def a_run(fresh: Maker, log: str = ENDING, since: int = 4 * S) -> Run:
     return replace(run, receipts=[struck])
 
 
-def reported(run: Run) -> Diagnosis:
+def reported(run: LoadedRun) -> Diagnosis:
     found = diagnosis_of(prepare(run))
     assert found is not None
     assert run.notes.warnings == []

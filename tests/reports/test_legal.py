@@ -8,11 +8,11 @@ from pathlib import Path
 from checker import check
 from history import RunFiles
 from reports.analysis.findings import Legal, violations_of
-from reports.load.run import Run, read_run
+from reports.load.run import LoadedRun, read_run
 from tests.support.reports.recorded_runs import recorded_run
 
 
-def judged_anew(tmp_path: Path, lose: str = "") -> Run:
+def judged_anew(tmp_path: Path, lose: str = "") -> LoadedRun:
     """A recorded run, judged as today; the completion that ``lose`` names is in doubt."""
     tmp_path.mkdir(exist_ok=True)
     files = RunFiles(recorded_run("stale-reads", tmp_path))
@@ -25,7 +25,7 @@ def judged_anew(tmp_path: Path, lose: str = "") -> Run:
     return read_run(files)
 
 
-def legal_of(run: Run) -> Legal:
+def legal_of(run: LoadedRun) -> Legal:
     return next(one.legal for one in violations_of(run, [], []) if one.example.completed_at == 1439462014)
 
 

@@ -21,7 +21,7 @@ from reports.analysis.faults import FIGURES
 from reports.analysis.findings import prepare
 from reports.analysis.outages import Outage, services_of, total_outages
 from reports.load.cut_record import cut_of
-from reports.load.run import Run, phase_bounds, read_run
+from reports.load.run import LoadedRun, phase_bounds, read_run
 from reports.load.run_row import row_of
 from reports.load.standstills import still_texts
 from reports.page.compare import curves_of
@@ -33,7 +33,7 @@ from tests.support.reports.stood_still import stand_still
 S = 10**9
 
 
-def figures_of(run: Run) -> dict[str, Any]:
+def figures_of(run: LoadedRun) -> dict[str, Any]:
     """All that is said of how long something took, without the moments at which it was."""
     windows = prepare(run).windows
     services = services_of(run.operations, run.end, run.clock)

@@ -14,7 +14,7 @@ import pytest
 from history.tables.schemas import RUNS, TRENDS
 from history.tables.warehouse import written_schema
 from reports.analysis import trends
-from reports.analysis.trend_rows import INVALID, Group, Regression, Sample, Trends, open_first
+from reports.analysis.trend_rows import INVALID, DrawnRegression, Group, Sample, Trends, open_first
 from reports.load.store_index import StoreIndex
 from reports.site import site
 from tests.support.reports.shapes import HOSTILE
@@ -184,7 +184,7 @@ def test_a_warehouse_that_cannot_be_read_is_named_and_the_results_are_drawn(stor
 def test_a_planted_bug_that_was_found_is_reported_as_that_and_is_no_regression() -> None:
     """No failure of the system either: only what other checks found is red, and a bug that was missed."""
     version = "0.4.0 planted-bug stale-reads"
-    one = Regression("kill", version, "", INVALID, "", "a/1", "a/2", None, None, None, (), ())
+    one = DrawnRegression("kill", version, "", INVALID, "", "a/1", "a/2", None, None, None, (), ())
     slower = replace(one, metric="rate")
     real = replace(one, version="0.4.0")
     assert open_first([one, slower, real]) == (real,)

@@ -11,7 +11,7 @@ from harness.systems.api import Machine, PlantedBug, Role, Setup, Shell, Surface
 from harness.systems.artifacts import LocalFiles, on_node
 from harness.systems.law import Law, Outcome, Rule
 from harness.systems.ready import listening
-from harness.workloads import Invocation, Register
+from harness.workloads import Invocation, RegisterWorkload
 
 PORT = 20911
 SERVER = LocalFiles("toy-register", (Path(__file__).with_name("server.py"),), "is missing: install the package again")
@@ -107,8 +107,8 @@ SYSTEM = System(
         Workload(
             name="register",
             summary="reads and writes of a few registers; every value is written once",
-            generator=lambda scale: Register(scale.keys).generator(),
-            final=lambda scale: Register(scale.keys).final_reads(),
+            generator=lambda scale: RegisterWorkload(scale.keys).generator(),
+            final=lambda scale: RegisterWorkload(scale.keys).final_reads(),
             model="register",
             written_once=True,
         ),

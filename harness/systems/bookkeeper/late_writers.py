@@ -11,7 +11,7 @@ from typing import Final
 
 from msgspec import Struct, structs
 
-from harness.generators import PENDING, Context, Generator, Invocation, Op, Pending
+from harness.generators import PENDING, Generator, GeneratorContext, Invocation, Op, Pending
 from history import Event
 
 #: The payloads of ledger N are numbered from N times this.
@@ -47,7 +47,7 @@ class LateWriters(Struct, frozen=True):
     writers: dict[int, Writer] = {}
     gone: frozenset[int] = frozenset()
 
-    def op(self, ctx: Context) -> tuple[Op, Generator]:
+    def op(self, ctx: GeneratorContext) -> tuple[Op, Generator]:
         later: list[int] = []
         for number, writer in self.writers.items():
             if writer.due is None:
@@ -59,7 +59,7 @@ class LateWriters(Struct, frozen=True):
                 return window.by(writer.worker, ctx.time), self._without(number)
         return (Pending(min(later)) if later else PENDING), self
 
-    def update(self, ctx: Context, event: Event) -> Generator:
+    def update(self, ctx: GeneratorContext, event: Event) -> Generator:
         if not isinstance(event.key, str) or (number := int(event.key[1:])) in self.gone:
             return self
         writer = self.writers.get(number)

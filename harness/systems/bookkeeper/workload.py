@@ -19,8 +19,8 @@ from msgspec.structs import replace
 from harness.generators import (
     EXHAUSTED,
     PENDING,
-    Context,
     Generator,
+    GeneratorContext,
     Invocation,
     Op,
     Pending,
@@ -90,7 +90,7 @@ class LedgerScript(Struct, frozen=True):
     def key(self) -> str:
         return key_of(self.number)
 
-    def op(self, ctx: Context) -> tuple[Op, Generator]:
+    def op(self, ctx: GeneratorContext) -> tuple[Op, Generator]:
         idle = len(ctx.free) == len(ctx.workers)
         if self.open is False or (idle and self._over()):
             return EXHAUSTED, self
@@ -130,7 +130,7 @@ class LedgerScript(Struct, frozen=True):
             return Invocation("tail", self.key, self.unread), self
         return None
 
-    def update(self, ctx: Context, event: Event) -> Generator:
+    def update(self, ctx: GeneratorContext, event: Event) -> Generator:
         if event.key != self.key:
             return self
         ok = event.type == "ok"
@@ -148,7 +148,7 @@ class LedgerScript(Struct, frozen=True):
             return replace(self, unread=unread, reads=more or not ended)
         return self
 
-    def _recovered(self, ctx: Context, place: int, *, ok: bool) -> LedgerScript:
+    def _recovered(self, ctx: GeneratorContext, place: int, *, ok: bool) -> LedgerScript:
         left = []
         for one in self.recoverers:
             if one.place != place:

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from msgspec import Struct
 
-from harness.generators import PENDING, Context, Generator, Invocation, Op, Stream, seeded
+from harness.generators import PENDING, Generator, GeneratorContext, Invocation, Op, Stream, seeded
 from harness.systems.api import Evidence, Workload
 from harness.systems.rocketmq.requests import IDS, answers_from_memory, set_names
 from harness.workloads import last_reads
@@ -60,7 +60,7 @@ class Racing(Struct, frozen=True):
     asked: Mapping[int, Invocation] = _NONE
     again: Mapping[int, Invocation] = _NONE
 
-    def op(self, ctx: Context) -> tuple[Op, Generator]:
+    def op(self, ctx: GeneratorContext) -> tuple[Op, Generator]:
         if not ctx.free:
             return PENDING, self
         worker, again = ctx.free[0], dict(self.again)
@@ -84,7 +84,7 @@ class Racing(Struct, frozen=True):
             return Invocation("register", name, broker), stream
         return _change(name, state, stream, elects=draw < READS + REGISTERS + ELECTS)
 
-    def update(self, ctx: Context, event: Event) -> Generator:
+    def update(self, ctx: GeneratorContext, event: Event) -> Generator:
         worker = ctx.worker_of(event)
         known, again, asked = dict(self.known), dict(self.again), dict(self.asked)
         operation = asked.pop(worker, None)

@@ -13,7 +13,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from harness.generators import PENDING, Context, Generator, Invocation, Op, Stream, seeded
+from harness.generators import PENDING, Generator, GeneratorContext, Invocation, Op, Stream, seeded
 from harness.systems.api import Workload
 from harness.systems.rocketmq_brokers.messages import queue_names
 from harness.systems.rocketmq_brokers.queues import queues_check
@@ -34,7 +34,7 @@ class SendsAndPulls(Struct, frozen=True):
     payload: int = 1
     places: Mapping[tuple[int, str], int] = _NONE
 
-    def op(self, ctx: Context) -> tuple[Op, Generator]:
+    def op(self, ctx: GeneratorContext) -> tuple[Op, Generator]:
         if not ctx.free:
             return PENDING, self
         worker, payload = ctx.free[0], self.payload
@@ -49,7 +49,7 @@ class SendsAndPulls(Struct, frozen=True):
             operation = Invocation("pull", queue, place)
         return operation.by(worker, ctx.time), SendsAndPulls(self.queues, stream, payload, self.places)
 
-    def update(self, ctx: Context, event: Event) -> Generator:
+    def update(self, ctx: GeneratorContext, event: Event) -> Generator:
         if event.type != "ok" or event.f != "pull":
             return self
         key = (ctx.worker_of(event), str(event.key))

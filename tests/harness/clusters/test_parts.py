@@ -20,12 +20,12 @@ from harness.clusters.locks import FileLock
 from harness.clusters.mounts import loops_below, mounted_below
 from harness.clusters.node_start import edit_root, inherited, sshd_config, sshd_version
 from harness.clusters.processes import Process
-from harness.clusters.record import Record, StateDir, write_whole
+from harness.clusters.record import ClusterRecord, StateDir, write_whole
 from harness.errors import ClusterBusyError, ClusterError
 from tests.support.machine import SYSTEM_PATH
 
 NAMES = st.from_regex(r"[a-z0-9][a-z0-9-]{0,30}", fullmatch=True)
-RECORD = Record("lab", "10.1.2.0/24", "overlay", "ext4", ("n1", "n2"))
+RECORD = ClusterRecord("lab", "10.1.2.0/24", "overlay", "ext4", ("n1", "n2"))
 
 
 class TestLinks:

@@ -15,12 +15,12 @@ from harness.judge.fault_figures import by_fault, load_in, ok_times_by_kind, wit
 from history import UNAPPLIED, Event, Operation, Probe, Receipt, pair
 from history.columns.operations import from_table
 from history.metrics.awake_clock import AwakeClock
-from history.metrics.recovery import Load, never_recovered
+from history.metrics.recovery import LoadSpan, never_recovered
 from history.records.events import Type
 from history.tables.operations import operations_table
 from pipeline.tables.load_figures import load_figures
 from pipeline.tables.recovery import Slice, fault_table, ok_times
-from pipeline.tables.run_row import last_moment
+from pipeline.tables.runs import last_moment
 from reports.analysis.faults import load_in as load_of_columns
 from reports.text import recovery as recovery_text
 from tests.support.draws import draws
@@ -373,8 +373,8 @@ def test_clients_that_hang_until_the_end_were_kept_waiting(answered_at: float | 
 def test_the_record_of_a_killed_run_ends_with_its_last_fault() -> None:
     """All clients hang in their operations while a fault is healed after them: they waited until then."""
     operations = [*ok("write", (0, 9)), *hung(None)[-2:-1]]
-    assert load_in(operations, [RECEIPT]) == Load(0, 20 * S, 20 * S)
-    assert load_in(operations, []) == Load(0, 11 * S, 11 * S)
+    assert load_in(operations, [RECEIPT]) == LoadSpan(0, 20 * S, 20 * S)
+    assert load_in(operations, []) == LoadSpan(0, 11 * S, 11 * S)
 
 
 # -- as text -----------------------------------------------------------------------------------------------------------

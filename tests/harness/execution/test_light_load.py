@@ -15,9 +15,9 @@ from harness.execution.light_load import left_of, light_load
 from harness.generators import (
     NOTHING,
     PENDING,
-    Answer,
-    Context,
+    Completion,
     Generator,
+    GeneratorContext,
     Invocation,
     Op,
     Pending,
@@ -50,9 +50,9 @@ def mixed() -> Iterable[Invocation]:
     return (Invocation("write", "a", next(written)) if f == "w" else Invocation("read", "a") for f in cycle("rrrrww"))
 
 
-def mute_node(invocation: Invocation, stream: Stream) -> tuple[Answer, Stream]:
+def mute_node(invocation: Invocation, stream: Stream) -> tuple[Completion, Stream]:
     mute = invocation.worker % NODES == 2
-    return (Answer(TIMEOUT_S, "info", error="timeout") if mute else Answer(0.01, value=0)), stream
+    return (Completion(TIMEOUT_S, "info", error="timeout") if mute else Completion(0.01, value=0)), stream
 
 
 @pytest.mark.parametrize("of_a_node", [1, 2, 3])
@@ -85,7 +85,7 @@ def test_clients_of_a_replica_that_only_reads_are_asked_too_and_those_of_the_pri
 def issue(generator: Generator, number: int) -> tuple[list[Invocation], Generator]:
     """The first operations of idle workers, and the generator after them."""
     issued: list[Invocation] = []
-    ctx = Context(0, free=tuple(range(NODES)), workers=tuple(range(NODES)), processes=tuple(range(NODES)))
+    ctx = GeneratorContext(0, free=tuple(range(NODES)), workers=tuple(range(NODES)), processes=tuple(range(NODES)))
     while len(issued) < number:
         op, generator = generator.op(replace(ctx, free=ctx.free[1:] + ctx.free[:1]))
         if isinstance(op, Invocation):
@@ -113,14 +113,14 @@ def test_a_workload_that_needs_its_own_reads_has_them() -> None:
 
         seen: bool = False
 
-        def op(self, ctx: Context) -> tuple[Op, Generator]:
+        def op(self, ctx: GeneratorContext) -> tuple[Op, Generator]:
             if not ctx.free:
                 return PENDING, self
             if not self.seen:
                 return Invocation("read", "mine").by(ctx.free[0], ctx.time), self
             return Invocation("write", "mine").by(ctx.free[0], ctx.time), LookFirst()
 
-        def update(self, ctx: Context, event: Event) -> LookFirst:
+        def update(self, ctx: GeneratorContext, event: Event) -> LookFirst:
             return LookFirst(seen=True) if event.f == "read" and event.key == "mine" else self
 
     run = simulate(time_limit(10, load(LookFirst())))
@@ -148,7 +148,7 @@ def test_a_generator_that_waits_for_an_idle_group_goes_on() -> None:
     """As the ledgers of BookKeeper: the next begins when no worker of the group is busy with the last."""
 
     class Whole(Plain, frozen=True):
-        def op(self, ctx: Context) -> tuple[Op, Generator]:
+        def op(self, ctx: GeneratorContext) -> tuple[Op, Generator]:
             if len(ctx.free) < len(ctx.workers):
                 return PENDING, self
             return Invocation("write", "a").by(ctx.free[0], ctx.time), self
@@ -165,9 +165,9 @@ def test_keys_that_failed_are_asked_for_again_at_once_and_the_others_go_on(lost:
     writes = operations(Invocation("write", draws.choice(keys), value) for value in count())
     reads = [Invocation("read", key) for key in keys]
 
-    def answer(invocation: Invocation, stream: Stream) -> tuple[Answer, Stream]:
+    def answer(invocation: Invocation, stream: Stream) -> tuple[Completion, Stream]:
         dead = invocation.key in lost or invocation.time < 3e9
-        return (Answer(TIMEOUT_S, "info", error="timeout") if dead else Answer(0.01, value=0)), stream
+        return (Completion(TIMEOUT_S, "info", error="timeout") if dead else Completion(0.01, value=0)), stream
 
     vain_before = [("reads", 7), *(("changes", key) for key in lost)]
     light = light_load(reads, writes, REGISTER, HOMES, Stream(random.Random("load")), vain_before)

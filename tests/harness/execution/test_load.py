@@ -25,8 +25,8 @@ from harness.generators import (
     EXHAUSTED,
     NOTHING,
     PENDING,
-    Context,
     Generator,
+    GeneratorContext,
     Invocation,
     Op,
     Stream,
@@ -208,7 +208,7 @@ def test_memory_does_not_grow_with_the_number_of_operations(tmp_path: Path) -> N
         standstills=Standstills(),
     )  # fmt: skip
 
-    def look(ctx: Context) -> Invocation:
+    def look(ctx: GeneratorContext) -> Invocation:
         if ctx.issued >= 1000 * (1 + len(grown)):
             history.sync()
             gc.collect()
@@ -260,11 +260,11 @@ def test_what_is_issued_next_may_depend_on_what_was_answered(make: Callable[...,
         def __init__(self, value: int = 0) -> None:
             self.value = value
 
-        def op(self, ctx: Context) -> tuple[Op, Generator]:
+        def op(self, ctx: GeneratorContext) -> tuple[Op, Generator]:
             op = Invocation("write", "k0", self.value)
             return (op.by(ctx.free[0], ctx.time) if ctx.free else PENDING), self
 
-        def update(self, ctx: Context, event: Event) -> Generator:
+        def update(self, ctx: GeneratorContext, event: Event) -> Generator:
             return Counting(event.value + 1)
 
     bench = make(replace(PLAN, concurrency=1))
@@ -274,7 +274,7 @@ def test_what_is_issued_next_may_depend_on_what_was_answered(make: Callable[...,
 
 @pytest.mark.parametrize("after", [0, 5])
 def test_a_defect_of_a_generator_ends_the_load_and_is_raised(make: Callable[..., Bench], after: int) -> None:
-    def broken(ctx: Context) -> Invocation:
+    def broken(ctx: GeneratorContext) -> Invocation:
         if ctx.issued >= after:
             raise KeyError("mine")
         return READ
@@ -290,10 +290,10 @@ class _ForABusyWorker(Struct, frozen=True):
 
     worker: int
 
-    def op(self, ctx: Context) -> tuple[Op, Generator]:
+    def op(self, ctx: GeneratorContext) -> tuple[Op, Generator]:
         return (READ.by(self.worker, ctx.time), self) if ctx.issued < 5 else (EXHAUSTED, NOTHING)
 
-    def update(self, ctx: Context, event: Event) -> Generator:
+    def update(self, ctx: GeneratorContext, event: Event) -> Generator:
         return self
 
 

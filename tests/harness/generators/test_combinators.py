@@ -11,7 +11,7 @@ import pytest
 
 from harness.generators import (
     NOTHING,
-    Answer,
+    Completion,
     Generator,
     Invocation,
     Simulated,
@@ -64,7 +64,7 @@ def fs(run: Simulated) -> str:
 def ends(*types: str, after_s: float = 1.0) -> Answers:
     """Operations end as listed, those after them with ok."""
     left = iter(types)
-    return lambda invocation, stream: (Answer(after_s, next(left, "ok"), invocation.value), stream)  # type: ignore[arg-type]  # (types by name)
+    return lambda invocation, stream: (Completion(after_s, next(left, "ok"), invocation.value), stream)  # type: ignore[arg-type]  # (types by name)
 
 
 # -- plain ------------------------------------------------------------------------------------------------------------
@@ -128,7 +128,7 @@ def test_a_staggered_rate_is_a_poisson_process(rate: float, is_open: bool) -> No
 def outage(is_open: bool) -> Simulated:
     """10 a second on 3 workers, and an outage of 10 s."""
     left = count()
-    answers: Answers = lambda op, stream: (Answer(10.0 if 30 <= next(left) < 33 else 0.001), stream)  # noqa: E731
+    answers: Answers = lambda op, stream: (Completion(10.0 if 30 <= next(left) < 33 else 0.001), stream)  # noqa: E731
     return simulate(time_limit(20, fixed_rate(10, repeat(READ), open=is_open)), answers=answers)
 
 
@@ -151,12 +151,12 @@ def test_a_closed_loop_goes_on_from_the_end_of_an_outage() -> None:
 
 def test_a_closed_loop_that_was_asked_late_catches_up() -> None:
     """Lateness of the one who asks is not the system's: only having had no worker moves the times on."""
-    from harness.generators import Context
+    from harness.generators import GeneratorContext
 
     generator = fixed_rate(10, repeat(READ))
-    ctx = Context(0, (0, 1), (0, 1), (0, 1))
+    ctx = GeneratorContext(0, (0, 1), (0, 1), (0, 1))
     op, generator = generator.op(ctx)
-    late = Context(S // 4, (0, 1), (0, 1), (0, 1))
+    late = GeneratorContext(S // 4, (0, 1), (0, 1), (0, 1))
     op, generator = generator.op(late)
     assert isinstance(op, Invocation)
     assert op.time == S // 10
@@ -210,7 +210,9 @@ def test_until_ok() -> None:
 def test_until_ok_asks_for_an_operation_of_its_own() -> None:
     """The other half's operation is ok at once: that does not end it."""
     both = soonest(on({0}, limit(5, repeat(WRITE))), on({1}, until_ok(repeat(READ))))
-    run = simulate(both, workers=2, answers=lambda op, s: (Answer(1, "ok" if op.f == "write" else "fail"), s), most=20)
+    run = simulate(
+        both, workers=2, answers=lambda op, s: (Completion(1, "ok" if op.f == "write" else "fail"), s), most=20
+    )
     assert fs(run).count("r") == 15
 
 
@@ -278,23 +280,23 @@ def test_endless_keys() -> None:
 
 def test_a_generator_reacts_to_what_was_answered() -> None:
     """A compare-and-set of the value that was read: state that grows in `update`, without a change to any value."""
-    from harness.generators import PENDING, Context, Op
+    from harness.generators import PENDING, GeneratorContext, Op
     from history import Event
 
     class Seen:
         def __init__(self, value: object = None) -> None:
             self.value = value
 
-        def op(self, ctx: Context) -> tuple[Op, Generator]:
+        def op(self, ctx: GeneratorContext) -> tuple[Op, Generator]:
             if not ctx.free:
                 return PENDING, self
             op = Invocation("cas" if ctx.issued else "read", value=self.value)
             return op.by(ctx.free[0], ctx.time), self
 
-        def update(self, ctx: Context, event: Event) -> Generator:
+        def update(self, ctx: GeneratorContext, event: Event) -> Generator:
             return Seen(event.value)
 
-    run = simulate(limit(4, Seen()), workers=1, answers=lambda op, s: (Answer(1, value=(op.value or 0) + 1), s))
+    run = simulate(limit(4, Seen()), workers=1, answers=lambda op, s: (Completion(1, value=(op.value or 0) + 1), s))
     assert [value for *_, value in invoked(run)] == [None, 1, 2, 3]
 
 

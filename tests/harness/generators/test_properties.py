@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from harness.generators import (
     EXHAUSTED,
-    Answer,
-    Context,
+    Completion,
     Generator,
+    GeneratorContext,
     Invocation,
     Op,
     Stream,
@@ -83,10 +83,10 @@ def extend(parts: st.SearchStrategy[Recipe]) -> st.SearchStrategy[Recipe]:
 RECIPES = st.recursive(LEAVES, extend, max_leaves=8)
 
 
-def answers(invocation: Invocation, stream: Stream) -> tuple[Answer, Stream]:
+def answers(invocation: Invocation, stream: Stream) -> tuple[Completion, Stream]:
     kind, stream = stream.choose(("ok", "ok", "fail", "info"))
     after, stream = stream.choose((0.0, 0.001, 0.1, 3.0))
-    return Answer(after, kind, invocation.value), stream  # type: ignore[arg-type]  # a type by name
+    return Completion(after, kind, invocation.value), stream  # type: ignore[arg-type]  # a type by name
 
 
 class Checked:
@@ -95,7 +95,7 @@ class Checked:
     def __init__(self, inner: Generator, over: bool = False) -> None:
         self._inner, self._over = inner, over
 
-    def op(self, ctx: Context) -> tuple[Op, Generator]:
+    def op(self, ctx: GeneratorContext) -> tuple[Op, Generator]:
         op, after = self._inner.op(ctx)
         again, _ = self._inner.op(ctx)
         assert again == op
@@ -105,7 +105,7 @@ class Checked:
             assert op.time <= ctx.time
         return op, Checked(after, op == EXHAUSTED)
 
-    def update(self, ctx: Context, event: Event) -> Generator:
+    def update(self, ctx: GeneratorContext, event: Event) -> Generator:
         return Checked(self._inner.update(ctx, event), self._over)
 
 

@@ -15,7 +15,7 @@ from harness.suite.expectation import Expectation
 from harness.suite.journal import Journal, begin
 from harness.suite.markdown import markdown
 from harness.suite.outcome import SuiteResults, conclude, summary
-from harness.suite.table import Table, last_line
+from harness.suite.table import ProgressTable, last_line
 from tests.support.harness.suite_toys import EXAMPLE, attempt, begun, cell, leave_run
 
 NOW = datetime(2026, 1, 2, tzinfo=UTC)
@@ -147,7 +147,7 @@ class Terminal(io.StringIO):
 def test_in_a_log_there_are_rows_only() -> None:
     one, two = cell("one"), cell("two", skip="slow")
     stream = io.StringIO()
-    table = Table([one, two], stream)
+    table = ProgressTable([one, two], stream)
     table.begins(one, 1, Path("/none"))
     table.tick()
     table.ended(one, attempt("one", "violation", notes=("n1: left",)), again=False)
@@ -175,7 +175,7 @@ def test_on_a_terminal_the_run_under_way_is_drawn_in_place(tmp_path: Path, monke
     log = tmp_path / "log"
     log.write_text("first\n  12.0 s  main  ok 5\x1b[2J\n\n")
     stream, now = Terminal(), [0.0]
-    table = Table([cell("one")], stream, lambda: now[0])
+    table = ProgressTable([cell("one")], stream, lambda: now[0])
     table.begins(cell("one"), 2, log)
     assert "one  attempt 2" in stream.getvalue()
     assert "12.0 s main ok 5\ufffd[2J" in stream.getvalue()
@@ -193,7 +193,7 @@ def test_on_a_terminal_the_run_under_way_is_drawn_in_place(tmp_path: Path, monke
 def test_colours_only_where_they_are_wanted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("NO_COLOR", raising=False)
     stream = Terminal()
-    Table([cell("one")], stream).ended(cell("one"), attempt("one", "violation"), again=False)
+    ProgressTable([cell("one")], stream).ended(cell("one"), attempt("one", "violation"), again=False)
     assert "\x1b[31mviolation" in stream.getvalue()
 
 
@@ -207,7 +207,7 @@ def test_rows_and_the_living_part_fit_the_terminal(
     log.write_text("warning: " + "x" * 300)
     one = cell("register-" + "kill-leader+" * 5)
     stream = Terminal()
-    table = Table([one], stream)
+    table = ProgressTable([one], stream)
     table.begins(one, 1, log)
     table.ended(one, attempt(one.name, "violation"), again=False)
     lines = stream.getvalue().replace(ERASED, "\n").splitlines()
@@ -218,7 +218,7 @@ def test_rows_and_the_living_part_fit_the_terminal(
 def test_a_dumb_terminal_gets_rows_only(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TERM", "dumb")
     stream = Terminal()
-    table = Table([cell("one")], stream)
+    table = ProgressTable([cell("one")], stream)
     table.begins(cell("one"), 1, Path("/none"))
     table.ended(cell("one"), attempt("one"), again=False)
     assert stream.getvalue().count("\n") == 1
@@ -231,7 +231,7 @@ class Gone(Terminal):
 
 
 def test_a_reader_that_goes_away_costs_the_suite_nothing() -> None:
-    table = Table([cell("one")], Gone())
+    table = ProgressTable([cell("one")], Gone())
     table.begins(cell("one"), 1, Path("/none"))
     table.say("n1: left")
     table.ended(cell("one"), attempt("one"), again=False)

@@ -13,7 +13,7 @@ from harness.cli.main import run_command
 from harness.plan import Plan
 from harness.suite.retention import (
     GIB,
-    Limits,
+    RetentionLimits,
     Standing,
     Stored,
     acknowledge,
@@ -36,32 +36,32 @@ def run(days: float, size: float = 1.0, standing: Standing = "passed") -> Stored
     return Stored(Path(f"/s/t/{days}"), NOW - timedelta(days=days), int(size * GIB), standing)
 
 
-def gone(runs: list[Stored], limits: Limits) -> list[str]:
+def gone(runs: list[Stored], limits: RetentionLimits) -> list[str]:
     return [removal.run.root.name for removal in removals(runs, limits, NOW)]
 
 
 def test_nothing_goes_without_limits() -> None:
-    assert gone([run(1000, 1000)], Limits()) == []
+    assert gone([run(1000, 1000)], RetentionLimits()) == []
 
 
 def test_by_age() -> None:
-    assert gone([run(31), run(30), run(29)], Limits(days=30)) == ["31"]
+    assert gone([run(31), run(30), run(29)], RetentionLimits(days=30)) == ["31"]
 
 
 def test_by_size_the_oldest_first_and_no_more_than_needed() -> None:
     runs = [run(4, 2), run(3, 2), run(2, 2), run(1, 2)]
-    assert gone(runs, Limits(gib=8)) == []
-    assert gone(runs, Limits(gib=5)) == ["4", "3"]
-    assert gone(runs, Limits(gib=0)) == ["4", "3", "2", "1"]
+    assert gone(runs, RetentionLimits(gib=8)) == []
+    assert gone(runs, RetentionLimits(gib=5)) == ["4", "3"]
+    assert gone(runs, RetentionLimits(gib=0)) == ["4", "3", "2", "1"]
 
 
 def test_what_goes_by_age_counts_for_the_size() -> None:
-    assert gone([run(40, 5), run(2, 2), run(1, 2)], Limits(days=30, gib=4)) == ["40"]
+    assert gone([run(40, 5), run(2, 2), run(1, 2)], RetentionLimits(days=30, gib=4)) == ["40"]
 
 
 def test_a_failed_run_stays_whatever_it_takes_and_an_acknowledged_one_goes() -> None:
     runs = [run(100, 50, "failed"), run(99, 1, "acknowledged"), run(1)]
-    assert gone(runs, Limits(days=30, gib=1)) == ["99", "1"]
+    assert gone(runs, RetentionLimits(days=30, gib=1)) == ["99", "1"]
 
 
 @pytest.mark.parametrize(
@@ -116,7 +116,7 @@ def test_a_removed_run_is_gone_with_its_pages_and_its_links_and_nothing_else(tmp
     page.mkdir(parents=True)
     (tmp_path / "latest").symlink_to(f"{old.parent.name}/{old.name}")
     (old.parent / "latest").symlink_to(kept.name)
-    for removal in removals(stored(tmp_path), Limits(days=5), NOW):
+    for removal in removals(stored(tmp_path), RetentionLimits(days=5), NOW):
         remove(removal, tmp_path)
     assert not old.exists()
     assert not page.exists()
@@ -127,7 +127,7 @@ def test_a_removed_run_is_gone_with_its_pages_and_its_links_and_nothing_else(tmp
 
 def test_a_run_that_failed_since_it_was_listed_stays(tmp_path: Path) -> None:
     root = leave_run(tmp_path, Plan(seed=1), name="20260101T000000.000Z-1", **VALID)
-    going = removals(stored(tmp_path), Limits(days=5), NOW)
+    going = removals(stored(tmp_path), RetentionLimits(days=5), NOW)
     (root / "results.json").write_text('{"verdict": "invalid"}')
     remove(going[0], tmp_path)
     assert root.is_dir()
@@ -156,8 +156,8 @@ def test_a_suite_goes_when_it_is_old_and_none_of_its_runs_is_left(tmp_path: Path
         (home / name).mkdir(parents=True)
         (home / name / "attempts.jsonl").write_text(json.dumps(record) + "\n")
     (home / "latest").symlink_to("20260102T000000.000Z")
-    assert old_suites(tmp_path, Limits(), NOW) == []
-    found = old_suites(tmp_path, Limits(days=5), NOW)
+    assert old_suites(tmp_path, RetentionLimits(), NOW) == []
+    found = old_suites(tmp_path, RetentionLimits(days=5), NOW)
     assert [path.name for path in found] == ["20260102T000000.000Z", "20260103T000000.000Z"]
     for path in found:
         remove_suite(path)
@@ -166,7 +166,7 @@ def test_a_suite_goes_when_it_is_old_and_none_of_its_runs_is_left(tmp_path: Path
 
 def test_people_are_shown_what_goes_and_what_waits_for_them() -> None:
     runs = [run(40), run(35, 2, "failed"), run(1)]
-    lines = list(describe(runs, removals(runs, Limits(days=30), NOW)))
+    lines = list(describe(runs, removals(runs, RetentionLimits(days=30), NOW)))
     assert lines[0] == "removes: t/40  1024 MiB  older than 30 days"
     assert lines[1] == "2 of 3 runs stay, 3.00 GiB"
     assert lines[2] == "of these 1 failed and wait for `harness ack RUN --reason …`, 2.00 GiB"

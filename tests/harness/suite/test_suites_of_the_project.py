@@ -14,14 +14,14 @@ from harness.suite.suitefile import Suite, read_suite
 from harness.systems import DEFAULT
 from harness.systems.dledger.options import PLANTED_BUGS as DECLARED
 from history import RunFiles
-from history.metrics.recovery import Load
+from history.metrics.recovery import LoadSpan
 from history.recording import Recording
 from history.tables.schemas import ALL_TABLES
 from nemesis.faults.registry import FAULTS
 from nemesis.schedule.conditions import AFTER_HEARTBEAT
 from nemesis.schedule.steps import fault_names
 from pipeline.tables.load_figures import OfLoad
-from pipeline.tables.run_row import run_row
+from pipeline.tables.runs import run_row
 from reports.load.run_row import row_of
 
 PLANTED_BUGS = tuple(bug.name for bug in DECLARED)
@@ -125,4 +125,6 @@ def test_runs_with_a_planted_bug_are_a_kind_of_their_own_in_every_trend(tmp_path
     wanted = f"0.3.2 snapshot planted-bug {planted_bug}" if planted_bug else "0.3.2 snapshot"
     assert row_of(RunFiles(root)).version == wanted
     empty = {name: schema.empty_table() for name, schema in ALL_TABLES.items()}
-    assert run_row(Recording(root), "toy/1", OfLoad({}, Load(0, 0, 0), []), empty, "x", 0)["system_version"] == wanted
+    assert (
+        run_row(Recording(root), "toy/1", OfLoad({}, LoadSpan(0, 0, 0), []), empty, "x", 0)["system_version"] == wanted
+    )

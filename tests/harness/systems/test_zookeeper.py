@@ -22,7 +22,7 @@ from kazoo.exceptions import (
     SessionExpiredError,
 )
 
-from harness.generators import Answer, Stream, simulate
+from harness.generators import Completion, Stream, simulate
 from harness.judge.recorded import log_hits
 from harness.systems import Machine, Setup
 from harness.systems import zookeeper as zk
@@ -339,10 +339,10 @@ def test_a_leader_that_dies_before_its_first_transaction_does_not_go_back() -> N
 # -- workloads ---------------------------------------------------------------------------------------------------------
 
 
-def granted(invocation: Invocation, stream: Stream) -> tuple[Answer, Stream]:
+def granted(invocation: Invocation, stream: Stream) -> tuple[Completion, Stream]:
     """Everything is done; no lock is ever found held."""
     words = {"acquire": ["acquired", 1], "release": ["released", 1]}
-    return Answer(0.01, value=words.get(invocation.f, invocation.value)), stream
+    return Completion(0.01, value=words.get(invocation.f, invocation.value)), stream
 
 
 @pytest.mark.parametrize("workload", zk.SYSTEM.workloads, ids=lambda workload: workload.name)

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from harness.generators import Answer, Simulated, Stream, simulate
+from harness.generators import Completion, Simulated, Stream, simulate
 from harness.testing import Objects
 from harness.workloads import Invocation, Locks
 
@@ -27,7 +27,7 @@ class Held:
         self.wrong: list[str] = []
         self.doubted: set[Any] = set()
 
-    def __call__(self, invocation: Invocation, stream: Stream) -> tuple[Answer, Stream]:
+    def __call__(self, invocation: Invocation, stream: Stream) -> tuple[Completion, Stream]:
         key, asked = invocation.key, invocation.value
         never = key not in self.doubted and self.reported.get((key, asked)) != invocation.worker
         if invocation.f == "release" and never:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from harness.generators import PENDING, Context, Generator, simulate
+from harness.generators import PENDING, Generator, GeneratorContext, simulate
 from harness.workloads.transactions import GROUP, MOST_WRITES, Beside, last_transactions, long_forks, mixed, write_skews
 
 
@@ -56,7 +56,7 @@ def test_workers_of_replicas_read_what_was_last_written() -> None:
         reading[one.worker].update(f for f, _, _ in one.value)
     assert reading == {0: {"append", "r"}, 1: {"r"}, 2: {"append", "r"}, 3: {"r"}}
     assert all(1 <= len(one.value) <= GROUP for one in run.issued)
-    assert Beside(long_forks("append"), frozenset({0})).op(Context(0, (0,), (0,), (0,)))[0] == PENDING
+    assert Beside(long_forks("append"), frozenset({0})).op(GeneratorContext(0, (0,), (0,), (0,)))[0] == PENDING
 
 
 def test_transactions_of_a_write_skew_read_both_keys_and_write_one() -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from harness.generators import Answer, Invocation, Simulated, Stream, simulate
+from harness.generators import Completion, Invocation, Simulated, Stream, simulate
 from harness.systems.api import Evidence, Scale
 from harness.systems.bookkeeper import SYSTEM
 from harness.systems.bookkeeper.promises import ledgers_keep_their_promises
@@ -28,43 +28,45 @@ class Ledgers:
         self._entries: defaultdict[Any, list[int]] = defaultdict(list)
         self._ended: dict[Any, int] = {}
 
-    def __call__(self, one: Invocation, stream: Stream) -> tuple[Answer, Stream]:
+    def __call__(self, one: Invocation, stream: Stream) -> tuple[Completion, Stream]:
         draw, stream = stream.draw()
         after = 0.002 + 0.02 * draw
         if draw < 0.02 and one.f != "read":
-            return Answer(after, "fail" if one.f == "tail" else "info"), stream
+            return Completion(after, "fail" if one.f == "tail" else "info"), stream
         return getattr(self, f"_{one.f}")(one, after), stream
 
-    def _create(self, one: Invocation, after: float) -> Answer:
-        return Answer(after, value=int(str(one.key)[1:]))
+    def _create(self, one: Invocation, after: float) -> Completion:
+        return Completion(after, value=int(str(one.key)[1:]))
 
-    def _window(self, one: Invocation, after: float) -> Answer:
+    def _window(self, one: Invocation, after: float) -> Completion:
         first, count = one.value
         entries = self._entries[one.key]
         if one.key in self._ended and self._bug != "unfenced":
-            return Answer(after, "info")
+            return Completion(after, "info")
         begin = len(entries)
         entries += range(first, first + count)
-        return Answer(after, value=list(range(begin, begin + count)))
+        return Completion(after, value=list(range(begin, begin + count)))
 
-    def _end(self, one: Invocation, after: float) -> Answer:
+    def _end(self, one: Invocation, after: float) -> Completion:
         last = self._ended.setdefault(one.key, len(self._entries[one.key]) - 1)
         if self._bug == "forgetful" and last > 2:
             self._ended[one.key] = last = last - 1
-        return Answer(after, value={"last": last, "length": 10 * (last + 1)})
+        return Completion(after, value={"last": last, "length": 10 * (last + 1)})
 
     _recover = _close = _end
 
-    def _tail(self, one: Invocation, after: float) -> Answer:
+    def _tail(self, one: Invocation, after: float) -> Completion:
         entries = self._entries[one.key][one.value :]
         lac = len(self._entries[one.key]) - 1
-        return Answer(after, value={"lac": lac, "first": one.value, "entries": entries})
+        return Completion(after, value={"lac": lac, "first": one.value, "entries": entries})
 
-    def _read(self, one: Invocation, after: float) -> Answer:
+    def _read(self, one: Invocation, after: float) -> Completion:
         last = self._end(one, after).value["last"]  # type: ignore[index]  # made above
         entries = self._entries[one.key][: last + 1]
         size = 10 * len(entries)
-        return Answer(after, value={"last": last, "closed": last, "length": size, "bytes": size, "entries": entries})
+        return Completion(
+            after, value={"last": last, "closed": last, "length": size, "bytes": size, "entries": entries}
+        )
 
 
 def run(bug: str = "", workers: int = 10, most: int = 1500, **options: Any) -> tuple[Simulated, Check]:
@@ -84,7 +86,7 @@ def run(bug: str = "", workers: int = 10, most: int = 1500, **options: Any) -> t
     return main, ledgers_keep_their_promises(evidence)
 
 
-def _final(one: Invocation, answer: Answer, at: int, index: int) -> Any:
+def _final(one: Invocation, answer: Completion, at: int, index: int) -> Any:
     return Operation(10_000 + index, one.f, one.key, None, answer.value, "ok", at, at, index, index + 1, "n1")
 
 
@@ -216,12 +218,12 @@ def test_few_workers_play_several_parts(workers: int) -> None:
 
 
 def test_a_recovery_that_fails_is_tried_again_and_given_up() -> None:
-    def never(one: Invocation, stream: Stream) -> tuple[Answer, Stream]:
+    def never(one: Invocation, stream: Stream) -> tuple[Completion, Stream]:
         if one.f == "recover":
-            return Answer(0.01, "info"), stream
-        return Ledgers()(one, stream) if one.f != "window" else (Answer(0.01, "info"), stream)
+            return Completion(0.01, "info"), stream
+        return Ledgers()(one, stream) if one.f != "window" else (Completion(0.01, "info"), stream)
 
-    answers: Callable[[Invocation, Stream], tuple[Answer, Stream]] = never
+    answers: Callable[[Invocation, Stream], tuple[Completion, Stream]] = never
     scale = Scale(keys=3, workers=5, setup=setup_of())
     issued = simulate(WORKLOAD.generator(scale), workers=5, answers=answers, seed=1, most=800).issued
     first = [one for one in issued if one.key == "l0"]

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from checker import check
-from harness.generators import Answer, Stream
+from harness.generators import Completion, Stream
 from harness.plan import Plan
 from harness.systems import Machine, Setup
 from harness.systems.api import Evidence, Workload
@@ -29,14 +29,14 @@ def history(workload: Workload, bug: Bug, seed: int, most: int, *, doubts: float
     """A main phase and the final reads; a share of the answers of the main phase is lost."""
     twin = RegisterTwin(bug)
 
-    def answers(invocation: Invocation, stream: Stream) -> tuple[Answer, Stream]:
+    def answers(invocation: Invocation, stream: Stream) -> tuple[Completion, Stream]:
         reply = completion_of(invocation, twin.answer(request_of(invocation, "log")), "n1")
         draw, stream = stream.draw()
         lost = draw < doubts and invocation.f not in workload.reads and not invocation.final
         seconds, stream = stream.draw()
         if lost:
-            return Answer(0.001 + seconds / 100, "info", invocation.value), stream
-        return Answer(0.001 + seconds / 100, reply.type, reply.value, reply.error), stream
+            return Completion(0.001 + seconds / 100, "info", invocation.value), stream
+        return Completion(0.001 + seconds / 100, reply.type, reply.value, reply.error), stream
 
     return history_of_workload(workload, answers, seed=seed, most=most, setup=SETUP)
 

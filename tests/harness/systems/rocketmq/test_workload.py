@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from checker import check_operations
-from harness.generators import Answer, Invocation, Stream, simulate
+from harness.generators import Completion, Invocation, Stream, simulate
 from harness.systems import Setup
 from harness.systems.api import Evidence, Scale
 from harness.systems.rocketmq import SYSTEM
@@ -37,13 +37,13 @@ class Controller:
         self._forgets = forgets
         self._count = 0
 
-    def __call__(self, asked: Invocation, stream: Stream) -> tuple[Answer, Stream]:
+    def __call__(self, asked: Invocation, stream: Stream) -> tuple[Completion, Stream]:
         self._count += 1
         kind, value = self._answer(asked)
         delay, stream = stream.draw()
         if self._count % 17 == 0 and asked.f in ("alter", "elect"):
             kind, value = "info", asked.value
-        return Answer(0.01 + delay / 10, kind, value), stream
+        return Completion(0.01 + delay / 10, kind, value), stream
 
     def _answer(self, asked: Invocation) -> tuple[Any, Any]:
         state = self.sets.setdefault(asked.key, [None, 0, [], 0])

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from harness.generators import Answer, Invocation, Simulated, Stream, simulate
+from harness.generators import Completion, Invocation, Simulated, Stream, simulate
 from harness.systems import Machine, Setup
 from harness.systems.api import Evidence, Scale
 from harness.systems.rocketmq_brokers import DLEDGER
@@ -31,22 +31,22 @@ class Queues:
         self._bug = bug
         self._queues: defaultdict[Any, list[int]] = defaultdict(list)
 
-    def __call__(self, one: Invocation, stream: Stream) -> tuple[Answer, Stream]:
+    def __call__(self, one: Invocation, stream: Stream) -> tuple[Completion, Stream]:
         draw, stream = stream.draw()
         after = 0.002 + 0.02 * draw
         queue = self._queues[one.key]
         if one.f == "send":
             if self._bug == "forgets" and one.value == 200:
-                return Answer(after, value=len(queue)), stream
+                return Completion(after, value=len(queue)), stream
             queue.append(one.value)
-            return Answer(after, "info" if draw < 0.02 else "ok", value=len(queue) - 1), stream
+            return Completion(after, "info" if draw < 0.02 else "ok", value=len(queue) - 1), stream
         node = one.worker % len(NODES)
         held = queue if one.f == "read" else queue[: len(queue) - 3 * node]
         if self._bug == "short" and one.f == "read" and node == 2:
             held = held[:-1]
         first = one.value or 0
         payloads = held[first:] if one.f == "read" else held[first : first + PAGE]
-        return Answer(after, value={"first": first, "payloads": list(payloads), "end": len(held)}), stream
+        return Completion(after, value={"first": first, "payloads": list(payloads), "end": len(held)}), stream
 
 
 def run(bug: str = "", most: int = 1200) -> tuple[Simulated, Evidence]:

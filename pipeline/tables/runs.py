@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from history import Receipt
 from history.metrics.awake_clock import AwakeClock
-from history.metrics.recovery import Load, never_recovered, surroundings
+from history.metrics.recovery import LoadSpan, never_recovered, surroundings
 from history.recording import Recording
 from history.records.layout import start_of
 from history.records.plans import nemesis_name, system_version
@@ -90,7 +90,7 @@ def last_moment(faults: pa.Table) -> int:
     return max((time for time in times if time is not None), default=0)
 
 
-def _fault_figures(faults: list[dict[str, Any]], load: Load, clock: AwakeClock) -> dict[str, Any]:
+def _fault_figures(faults: list[dict[str, Any]], load: LoadSpan, clock: AwakeClock) -> dict[str, Any]:
     installed = [row for row in faults if row["state"] == "installed"]
     times = sorted(row["recovered_ms"] for row in installed if row["recovered_ms"] is not None)
     gaps = [row["longest_gap_ms"] for row in installed if row["longest_gap_ms"] is not None]
