@@ -57,8 +57,8 @@ Every run directory has `tables/<name>.parquet`: directories of Parquet files th
 Every file names its table and version in its schema's metadata (`harness.table`, `harness.version`).
 
 Readers accept files of other releases: a column that an older file lacks is null, and a column added by a later release
-is left out. Only a column with another type is an error, which names the column. The tables of a run are verified by
-reading them back and then appear all at once, or not at all. `tables/manifest.json` says how many rows each has.
+is left out. Only a column with another type is an error. The tables of a run appear all at once, or not at all;
+`tables/manifest.json` says how many rows each has.
 
 Times are nanoseconds since the run's start unless a column says otherwise. Lists and calendar times use Arrow's types.
 Columns that would need a union hold JSON text instead: keys, values and results may be any JSON, and `details` are
@@ -88,11 +88,7 @@ all files, not only from the first. A column that a file lacks is null:
     faults = duckdb.read_parquet(files, union_by_name=True, hive_partitioning=True)
 
 From Python, use `pipeline.read_all(warehouse, "faults")`, or `read_runs` and `read_trends` of
-`history.tables.warehouse`, which the site uses too. `harness run` and `harness check` add their run as the last step;
-`harness ingest` adds many runs. A run with an unchanged fingerprint (of its records, its conclusions, and the number of
-rows in each table) is not written again. A run that was judged again replaces its former rows.
-
-[The warehouse](warehouse.md) explains how writers add all tables of a run at once.
+`history.tables.warehouse`. [The pipeline](pipeline.md) explains how runs are added.
 
 The tables `{"`, `".join(CONCLUSIONS)}` are only in the warehouse. They explain the
 verdict of a run even after its directory, with `results.json`, has been removed. For queries over all runs, see
