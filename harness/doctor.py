@@ -111,7 +111,7 @@ def _tried(name: str, weight: Weight, package: str, *words: str) -> Examined:
 
 
 def _amount(name: str, found: float, wanted: float, unit: str) -> Examined:
-    return _finding(name, found >= wanted, "wanted", f"{found:.4g} {unit}", f"{wanted:g} {unit} are better")
+    return _finding(name, found >= wanted, "wanted", f"{found:.4g} {unit}", f"{wanted:g} {unit} recommended")
 
 
 def _available_memory() -> int:

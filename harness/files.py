@@ -282,8 +282,8 @@ def _misfit(error: ModelError, taken: Taken, recorded: Foreign, file: Path, path
     models = [f"--model {name}" for name in fitting(recorded.operations or operations)]
     fits = (
         f"what fits: {', '.join(models)}" if models
-        else "no model has all operations of this file, and "
-        f"--map {quoted(f'f.{operation.f}=…')} gives this one another name"
+        else "no model has all operations of this file; "
+        f"--map {quoted(f'f.{operation.f}=…')} renames this one"
     )  # fmt: skip
     return UsageError(f"{path}: {where}{why}; {fits}")
 
@@ -312,11 +312,17 @@ _STRICT: Final = "strict-serializable"
 _STRICTER: Final = {
     "set": (
         "g-set",
-        "reads that lack an acknowledged element decide this verdict; where replicas may be behind at first",
+        "this verdict depends on reads that lack an acknowledged element; where replicas may lag at first",
     ),
-    "counter": ("pn-counter", "reads before the last add decide this verdict; where replicas may be behind at first"),
-    "queue": ("unordered-queue", "the order of the dequeues decides this verdict; to Jepsen's queue, which has none"),
-    "unordered-queue": ("total-queue", "what was dequeued again decides this verdict; to Jepsen's total-queue"),
+    "counter": ("pn-counter", "this verdict depends on reads before the last add; where replicas may lag at first"),
+    "queue": (
+        "unordered-queue",
+        "this verdict depends on the order of the dequeues; by Jepsen's queue, which has no order",
+    ),
+    "unordered-queue": (
+        "total-queue",
+        "this verdict depends on items that were dequeued again; by Jepsen's total-queue",
+    ),
 }
 
 
@@ -341,8 +347,8 @@ def _other_models(taken: Taken) -> Iterator[tuple[str, Foreign, Model]]:
     unknown = f"{model.name}-unknown"
     if isinstance(model, Register) and model.initial is None and unknown in MODELS:
         note = (
-            "what the register held at the start decides this verdict: here nothing was there; with another value "
-            f"this history is valid: --initial VALUE, or --model {unknown}"
+            "this verdict depends on the register's initial value: we assume that it was absent; with another "
+            "value this history is valid: --initial VALUE, or --model {unknown}"
         )
         yield note, taken.history, model_named(unknown)
 
@@ -358,16 +364,16 @@ def _other_values(
     if asked.null == "absent" and has_null_reads(recorded):
         other = take(without_null_reads(recorded), name, initial)
         note = (
-            "reads of nil decide this verdict: here nil means that nothing was there; to Knossos an ok read of nil is "
-            "one whose answer is not known, and then this history is valid: --null unknown"
+            "this verdict depends on reads of nil: we assume that nil means absent; in Knossos the answer of an "
+            "ok read of nil is unknown, and then this history is valid: --null unknown"
         )
         yield note, other.history, other.model
     operations = taken.history.operations
     start = None if operations is None or initial is not None else taken.model.likely_start(operations)
     if operations and start:
         note = (
-            f"what the {taken.model.noun or taken.model.name} held at the start decides this verdict: here nothing was "
-            f"there; with another state this history is valid: --initial {quoted(json.dumps(start))}"
+            f"this verdict depends on the initial state of the {taken.model.noun or taken.model.name}: we assume "
+            f"that it was empty; with another state this history is valid: --initial {quoted(json.dumps(start))}"
         )
         other = take(taken.history, taken.model, start)
         yield note, other.history, other.model
@@ -380,8 +386,8 @@ def _level(report: Report, model: Model, asked: FileCheckOptions, history: Forei
         return
     if any(_STRICT not in key.levels for key in report.keys):
         yield (
-            f"the level decides this verdict: {DEFAULT_LEVEL} is asked, and {_STRICT}, which Jepsen's and "
-            f"Maelstrom's tests ask by default, does not hold: --level {_STRICT}"
+            f"this verdict depends on the level: we checked {DEFAULT_LEVEL}; {_STRICT}, the default of Jepsen's "
+            f"and Maelstrom's tests, does not hold: --level {_STRICT}"
         )
 
 
@@ -420,7 +426,7 @@ def _worth(report: Report, history: Foreign, model: str | Model) -> Report:
     outcomes = (one.outcome for one in history.operations or ()) if columns is None else iter(columns.outcome)
     if any(key.operations for key in report.keys) and any(outcome in proofs for outcome in outcomes):
         return report
-    reason = "there was no operation to judge: none certainly took effect or was answered"
+    reason = "there was nothing to judge: no operation certainly took effect or was answered"
     return Report("unknown", (KeyVerdict(None, "unknown", "none", 0, 0.0, reason=reason),))
 
 

@@ -50,7 +50,7 @@ Clients: TypeAlias = Annotated[
     ),
 ]
 Rate: TypeAlias = Annotated[float, Meta(gt=0, le=10_000, description="one process issues all operations")]
-Keys: TypeAlias = Annotated[int, Meta(ge=1, le=10_000, description="a client of each node reads every key at the end")]
+Keys: TypeAlias = Annotated[int, Meta(ge=1, le=10_000, description="at the end, a client of each node reads every key")]
 Length: TypeAlias = Annotated[
     float, Meta(gt=0, le=_WEEK, description="split a test of more than a week into several runs: --test-count")
 ]
@@ -85,20 +85,19 @@ class Plan:
         "Faults: a,b take turns; a+b come at once; a@leader aims at the leader; all means every fault that can work "
         "on the cluster. `harness list faults` names them.",
     )
-    weights: dict[str, Weight] = option(
-        {}, "How often each turn comes, relative to the others: kill-leader=3,bridge=1."
-    )
+    weights: dict[str, Weight] = option({}, "Relative frequency of each turn: kill-leader=3,bridge=1.")
     tracks: Tracks = option(1, "Number of fault cycles that run in parallel.")
     fault_options: dict[str, float] = option({}, "Parameters of the faults: loss=0.4,delay_ms=100.")
     beyond_quorum: bool = option(
         default=False,
-        help="Let every fault stop or damage a majority. Without this, only faults made for it do, such as kill-all.",
+        help="Allow every fault to stop or damage a majority. By default, only faults meant to do so may, such as "
+        "kill-all.",
     )
     cluster: str = option("netns", f"{CLUSTER_SPECS}.")
-    nodes: Nodes = option(5, "Number of nodes of a netns cluster.")
+    nodes: Nodes = option(5, "Number of nodes in a netns cluster.")
     system: str = option(
         DEFAULT,
-        "The system to test. `harness list systems` names all, and --system NAME --help shows the options of one.",
+        "The system to test. `harness list systems` lists them; --system NAME --help shows a system's options.",
     )
     version: str = option("", "Version of the system.")
     options: dict[str, OptionValue] = option({}, "Options of the system, by name.")
@@ -107,10 +106,10 @@ class Plan:
     rate: Rate = option(200.0, "Operations per second, all clients together.")
     loop: Loop = option(
         "closed",
-        "open: operations are due at the rate and wait until a client is free; closed: a client that waits for an "
+        "open: operations come due at the rate and wait for a free client; closed: a client that waits for an "
         "answer delays the operations after it.",
     )
-    keys: Keys = option(5, "Number of keys, or of the other objects that the workload uses.")
+    keys: Keys = option(5, "Number of keys, or of whatever other objects the workload uses.")
     time_limit: Length = option(60.0, "Length of the main phase, in seconds.")
     interval: Length = option(10.0, "Length of each calm and of each fault, in seconds.")
     shortest_fault: ShortestFault = option(

@@ -113,7 +113,7 @@ class Bank(Model):
 
     def describe(self, state: State) -> str:
         if type(state) is _Open:
-            return "a bank whose balances at the start are not known"
+            return "a bank whose initial balances are unknown"
         return "{" + ", ".join(f"{account}: {balance}" for account, balance in _in_order(state)) + "}"
 
     def adopt(self, operations: Sequence[Operation]) -> Adopted | None:
@@ -128,7 +128,7 @@ class Bank(Model):
         if self.initial == frozenset() and listed:
             model = type(self)(ANY)
             notes.append(
-                "the balances at the start are not in the history, and the first read decides what they were: "
+                "the history does not contain the initial balances, so they are taken from the first read: "
                 """--initial '{"0": 10, "1": 10}' names them"""
             )
         shown = (one for one in taken if one.f == "read" and one.outcome == "ok" and _are_balances(freeze(one.result)))

@@ -23,7 +23,7 @@ PLAIN_STEPS: Final = 4000
 Ints: TypeAlias = NDArray[Any]
 #: Returns the rows and the sentence of the example at a place.
 Example: TypeAlias = Callable[[int], tuple[tuple[int, ...], str]]
-ABORTED: Final = "either it was aborted, and then T1 read what never was, or its failure proves nothing"
+ABORTED: Final = "either it was aborted, and T1 read a value that never existed, or its failure proves nothing"
 
 
 @dataclass(frozen=True, slots=True)

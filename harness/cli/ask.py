@@ -76,9 +76,7 @@ def ask(question: tuple[str, ...], only_sql: bool, limit: int, as_json: bool, st
             return 0
         answer = warehouse_questions.ask(words, store / WAREHOUSE)
     except FileNotFoundError:
-        raise UsageError(
-            f"{store / WAREHOUSE} has no events of runs: `harness ingest` adds the runs of the store"
-        ) from None
+        raise UsageError(f"{store / WAREHOUSE} holds no events yet: `harness ingest` adds the store's runs") from None
     except (QuestionError, ValueError) as error:  # shlex raises ValueError for an open quote
         raise UsageError(f"{one_line(error, 2000)} (see harness ask --help)") from None
     if as_json:

@@ -78,10 +78,12 @@ def check(
 
     target, *others = targets
     if others and (runs := [text for text in targets if not is_history_file(text)]):
-        raise UsageError(f"{runs[0]}: there is no such file; runs are judged one at a time")
+        raise UsageError(f"{runs[0]}: no such file; to judge runs, name one at a time")
     if is_history_file(target):
         if spark or spark_conf:
-            raise UsageError(f"--spark and --spark-conf are for a run; {target} is a file, judged in this process")
+            raise UsageError(
+                f"--spark and --spark-conf apply only to runs; {target} is a file, which is judged in this process"
+            )
         asked = replace(asked, engine=engine, level=level)
         # Operations are kept and make no cycles: going through them again and again would take a third of the time.
         gc.set_threshold(_COLLECTED_AFTER)
@@ -135,7 +137,7 @@ def _check_run(files: RunFiles, store: Path, start: dict[str, Any], *, spark: bo
         results = conclusion.results
         progress.result(screen_of(conclusion, progress.columns, colour=progress.coloured))
         if conclusion.unwritten is not None:
-            progress.say(f"harness failure: not written: {conclusion.unwritten}")
+            progress.say(f"harness failure: cannot write the results: {conclusion.unwritten}")
         else:
             with progress.step("drawing the page"):
                 drawn = draw(recording, conclusion.drawn)

@@ -27,7 +27,7 @@ def cluster() -> None:
 
 @cluster.command("up")
 @_cluster_option
-@click.option("--nodes", type=int, default=5, show_default=True, help="Nodes of a netns cluster.")
+@click.option("--nodes", type=int, default=5, show_default=True, help="Number of nodes in a netns cluster.")
 def up(spec: str, nodes: int) -> int:
     """Bring up all nodes, and wait until they answer over SSH. Healthy nodes are kept."""
     started = time.monotonic()

@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 @click.command("doctor")
 @click.option(
     "--cluster", default="netns:doctor",
-    help="Cluster to try the faults on. If it is not up, it is brought up for this and taken down afterwards.",
+    help="Cluster to test the faults on. If it is down, it is brought up for the test and taken down afterwards.",
 )  # fmt: skip
-@click.option("--faults/--no-faults", default=True, help="Test whether each fault can work on the cluster.")
+@click.option("--faults/--no-faults", default=True, help="Also test whether each fault can work on the cluster.")
 @click.option("--json", "as_json", is_flag=True, help="Print the result as one JSON object.")
 def doctor(cluster: str, faults: bool, as_json: bool) -> int:
     """Show what this machine can do. Exits with 255 if it lacks what the default cluster needs, else with 0."""
@@ -44,7 +44,7 @@ def _row(finding: Examined) -> tuple[str, str, str]:
 
 def _show_faults(table: FaultTable) -> None:
     if table.untried is not None:
-        click.echo(f"\nFaults were not tried: {table.untried}")
+        click.echo(f"\nFaults were not tested: {table.untried}")
         return
     count = sum(fault.available for fault in table.faults)
     click.echo(f"\nFaults on {table.cluster}: {count} of {len(table.faults)} can be used")

@@ -25,7 +25,7 @@ def heal(cluster: str) -> int:
     for line in healed.undone or ([] if healed.failed else ["nothing to heal"]):
         click.echo(line)
     if target.orphaned():
-        mend = f"the next run ends them, or: harness cluster down --cluster {shlex.quote(cluster)}"
-        click.echo(f"the nodes were left by a run that was killed; {mend}", err=True)
+        mend = f"the next run removes them, or: harness cluster down --cluster {shlex.quote(cluster)}"
+        click.echo(f"these nodes were left behind by a run that was killed; {mend}", err=True)
     healed.check()
     return 0

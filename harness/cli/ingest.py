@@ -62,7 +62,7 @@ def ingest(
     if spark is False and remote:
         raise UsageError("--no-spark: only Spark can read a URI")
     by_size = choose([staged_size(Path(place)) for place in chosen], spark)
-    choice = SparkChoice(spark=True, why="a URI is read by Spark only") if remote else by_size
+    choice = SparkChoice(spark=True, why="only Spark can read a URI") if remote else by_size
     if choice.spark:
         require("spark")
     Progress().say(f"working {choice}")
@@ -143,7 +143,7 @@ def _runs_of(store: Path) -> list[str]:
     found = [files.root for files in runs_of(store) if has_history(files)]
     going = {root for root in found if is_under_way(root)}
     for root in sorted(going):
-        Progress().say(f"{root.parent.name}/{root.name}: under way, and left out")
+        Progress().say(f"{root.parent.name}/{root.name}: still running, skipped")
     return sorted(str(root) for root in found if root not in going)
 
 

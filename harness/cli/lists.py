@@ -189,4 +189,4 @@ def _summary_of_model(name: str) -> str:
     except ModelError as error:
         return str(error)
     line = (inspect.getdoc(type(model)) or "").partition("\n")[0].replace("``", "")
-    return f"{line} What it held before the history is not known." if name.endswith("-unknown") else line
+    return f"{line} Its state before the history is unknown." if name.endswith("-unknown") else line

@@ -92,7 +92,7 @@ class Verbs(click.Group):
 )  # fmt: skip
 @click.pass_context
 def harness(ctx: click.Context, *, no_defaults: bool, defaults: Path | None) -> None:
-    """Test whether a replicated system loses data: real nodes, real faults, a proven verdict.
+    """Test whether a replicated system loses data, with real nodes, real faults and a proven verdict.
 
     Put your own defaults into ./harness.toml ([run] rate = 100) or into the environment (HARNESS_RUN_RATE=100). The
     environment wins.

@@ -18,7 +18,9 @@ from history.extras import require
 @click.argument("file", type=click.Path(path_type=Path), default=Path("nightly"), shell_complete=complete_suites)
 @suite_options
 @click.option("--keep-days", type=float, default=30.0, help="Remove runs older than this.")
-@click.option("--keep-gib", type=float, default=20.0, help="Remove the oldest runs until all take at most this much.")
+@click.option(
+    "--keep-gib", type=float, default=20.0, help="Remove the oldest runs until the rest take at most this much."
+)
 @spark_options
 @click.option("--dry-run", is_flag=True, help="List the cells and the runs that would be removed; change nothing.")
 def nightly(

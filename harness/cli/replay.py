@@ -17,7 +17,7 @@ from history.extras import require
 
 @click.command("replay")
 @click.argument("run_path", metavar="RUN", shell_complete=complete_runs)
-@click.option("--cluster", help="Cluster to use instead of the one of the recorded run.")
+@click.option("--cluster", help="Cluster to use instead of the recorded run's.")
 @click.option("--keep-cluster", is_flag=True, help="Leave the cluster up for the next run.")
 @store_option
 def replay(run_path: str, cluster: str | None, keep_cluster: bool, store: Path) -> int:

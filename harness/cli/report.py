@@ -66,7 +66,7 @@ def _draw_file(path: Path, output: Path | None, asked: FileCheckOptions) -> int:
     from harness.file_report import draw_file
 
     if output is None and (str(path) == "-" or path.is_fifo()):
-        raise UsageError(f"{path} is a pipe: name the page to write with --output")
+        raise UsageError(f"{path} is a pipe: name the output file with --output")
     page = output or (path / "report.html" if path.is_dir() else path.with_name(f"{path.name}.report.html"))
     for warning in draw_file(path, asked, page):
         click.echo(f"warning: {warning}", err=True)

@@ -69,7 +69,7 @@ def ls(
     directory: Path | None, store: Path, limit: int, as_json: bool, verdict: tuple[str, ...], system: str | None,
     workload: str | None, nemesis: tuple[str, ...], since: datetime | None,
 ) -> int:  # fmt: skip
-    """List the runs of a store, newest first: start, verdict, what was wrong, and the name that other commands take."""
+    """List the runs of a store, newest first: start, verdict, worst finding, and the name to give other commands."""
     require("report")
     from harness.store import require_store
     from reports.load.store_index import StoreIndex
@@ -129,14 +129,14 @@ def _none_of(rows: Sequence[RunRow], system: str | None, workload: str | None, n
     yield f"none of {len(rows)} runs"
     if system is not None and rows and not any(_is_of(row, split_version(system)[0]) for row in rows):
         names = {Path(row.system or DEFAULT).stem for row in rows}
-        yield f"--system {system}: no run has it; {hint(system, names)}"
+        yield f"--system {system}: no run used it; {hint(system, names)}"
     workloads = {row.workload for row in rows if row.workload}
     if workload is not None and workloads and workload not in workloads:
-        yield f"--workload {workload}: no run has it; {hint(workload, workloads)}"
+        yield f"--workload {workload}: no run used it; {hint(workload, workloads)}"
     faults = {fault for row in rows for fault in row.faults}
     for name in nemesis:
         if name not in faults:
-            yield f"--nemesis {name}: no run has it" + (f"; {hint(name, faults)}" if faults else "")
+            yield f"--nemesis {name}: no run used it" + (f"; {hint(name, faults)}" if faults else "")
 
 
 def _is_of(row: RunRow, wanted: str) -> bool:

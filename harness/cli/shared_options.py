@@ -96,13 +96,13 @@ _FILE_OPTIONS: Final = (
     click.option(
         "--initial",
         metavar="VALUE",
-        help="What the object in a FILE holds at the start, as JSON or a word.  [default: nothing]",
+        help="Initial state of the object in a FILE, as JSON or a word.  [default: nothing]",
     ),
     click.option(
         "--null",
         type=click.Choice(("absent", "unknown")),
         default="absent",
-        help="What an ok read of nil in a FILE means: nothing was there, or the answer is unknown, as in Knossos.",
+        help="Meaning of an ok read of nil in a FILE: nothing was there, or the answer is unknown, as in Knossos.",
     ),
     click.option(
         "--format",
@@ -114,7 +114,7 @@ _FILE_OPTIONS: Final = (
         "--map",
         "fields",
         metavar="FIELD=THEIRS,…|@FILE",
-        help="Names that a FILE from another tool gives to our fields (process, type, f, value, …) and words: "
+        help="Names that a FILE from another tool uses for our fields (process, type, f, value, …) and words: "
         "f=method,f.get=read. @FILE holds one item per line.",
     ),
     click.option(

@@ -41,12 +41,12 @@ def shrink(
     path = Path(target)
     history = (history_in(path) or path) if is_history_file(target) else find_run_or_file(target, store).history
     if output is None and file_type(history) == stat.S_IFIFO:
-        raise UsageError(f"{history} is a pipe: name the file to write with --output")
+        raise UsageError(f"{history} is a pipe: name the output file with --output")
     shrunk = output or history.with_name(history.stem + ".shrunk.jsonl")
     first, written = shrink_file(history, asked, shrunk)
     click.echo(plain(f"{first.kind}: {first.sentence}"))
     click.echo(draw(first, wording=wording_of(shrunk)))
     count = len(first.operations)
-    more = f", and {written - count} that wrote what they saw" if written > count else ""
+    more = f", and {written - count} that wrote the values they saw" if written > count else ""
     click.echo(f"{counted(count, 'operation')}{more}: {shrunk}")
     return 0

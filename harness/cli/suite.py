@@ -18,11 +18,11 @@ from history.extras import require
 @click.command("suite")
 @click.argument("file", type=click.Path(path_type=Path), shell_complete=complete_suites)
 @suite_options
-@click.option("--retries", type=click.IntRange(0, 5), help="Retries after a harness failure; overrides the file's.")
+@click.option("--retries", type=click.IntRange(0, 5), help="Retries after a harness failure; overrides the file.")
 @click.option(
     "--on-failure",
     type=click.Choice(["continue", "stop"]),
-    help="What to do after a failed cell; overrides the file's.",
+    help="What to do after a failed cell; overrides the file.",
 )
 @click.option("--dry-run", is_flag=True, help="List the cells without running any.")
 @click.option("--site/--no-site", "draw_site", default=True, help="Write the site of the store afterwards.")

@@ -84,7 +84,7 @@ class NetnsCluster:
             owner = processes.identify(os.getpid()) if passing else None
             if self._keep():
                 if self.orphaned():
-                    self._say(f"cluster {self.name} was left by a process that was killed before it took it down")
+                    self._say(f"cluster {self.name} was left behind by a process that was killed")
                     self._state.write_passing(owner)
                 return True
             self._clear_leftovers()
@@ -136,7 +136,7 @@ class NetnsCluster:
         found = {node for node, _ in processes.find(self.name)}
         if self._state.path.exists() or found or links.existing(self.name):
             alive = f"{len(found)} of {self._count} nodes alive" if found else "no node alive"
-            self._say(f"cluster {self.name}: leftovers of an earlier run ({alive}, not healthy) are removed")
+            self._say(f"cluster {self.name}: removing the leftovers of an earlier run ({alive}, not healthy)")
             self._remove()
 
     def _build(self, owner: Process | None) -> None:
@@ -236,7 +236,9 @@ class NetnsCluster:
             return ClusterStatus(self.name, (), self._lock.holder(), lost)
         notes = [f"subnet {record.subnet}, root {record.root}, data {record.data}, {self._state.path}/ssh_config"]
         if self.orphaned():
-            notes.append("left by a process that was killed; the next run, or `harness cluster down`, takes it down")
+            notes.append(
+                "left behind by a process that was killed; the next run, or `harness cluster down`, takes it down"
+            )
         nodes = tuple(self._status_of(record, node) for node in record.nodes)
         return ClusterStatus(self.name, nodes, self._lock.holder(), tuple(notes))
 
@@ -246,7 +248,7 @@ class NetnsCluster:
         if process is None:
             return NodeStatus(node, address, "down")
         if not greets(address, timeout=2.0):
-            return NodeStatus(node, address, "unhealthy", f"pid {process.pid} runs, its sshd does not answer")
+            return NodeStatus(node, address, "unhealthy", f"pid {process.pid} is running, but its sshd does not answer")
         return NodeStatus(node, address, "up", f"pid {process.pid}")
 
     def _on_all(self, names: tuple[str, ...], work: Callable[[str], None]) -> None:

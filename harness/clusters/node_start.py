@@ -174,7 +174,7 @@ class NodeStart:
                 raise self._failed()
             if time.monotonic() > deadline:
                 raise ClusterError(
-                    f"node {self.node} runs, but its sshd at {self.record.address(self.node)} does not answer"
+                    f"node {self.node} is running, but its sshd at {self.record.address(self.node)} does not answer"
                 )
             time.sleep(0.005)
 

@@ -151,8 +151,9 @@ class Faults:
         self.left_out = reasons
         if without := context.facts.lacking("can:groups"):
             self.notes["processes"] = (
-                f"no control groups can be written on {', '.join(without)}: processes are found by their environment, "
-                "parents and sessions, which misses one that rewrote its title and outlived its parent"
+                f"control groups cannot be written on {', '.join(without)}, so processes are found by their "
+                f"environment, parents and sessions; this misses a process that rewrote its title and outlived "
+                f"its parent"
             )
         self.turns = tuple(turn for turn in self.turns if turn not in reasons)
         try:
@@ -173,7 +174,7 @@ class Faults:
         """Return facts about the faults that the results record in addition to the plan."""
         record: dict[str, Any] = dict(self.notes)
         if self.faketime:
-            record["clocks"] = "the servers run under libfaketime, because a clock fault is among the faults"
+            record["clocks"] = "the servers run under libfaketime, because the plan has a clock fault"
         if self.left_out:
             record["faults_left_out"] = dict(self.left_out)
         return record
@@ -198,7 +199,7 @@ class Faults:
         """Return the faults that this system cannot take on any nodes, with the reasons."""
         lacking: dict[type, str] = {}
         if not surface.clock:
-            lacking[clocks.ClockFault] = "this system reports no clock of its own: a wrong one could not be seen"
+            lacking[clocks.ClockFault] = "this system does not report its clock, so a wrong one would go unnoticed"
         if surface.transfer_leader is None:
             lacking[LeaderTransfer] = NO_TRANSFER
         if surface.promote is None:

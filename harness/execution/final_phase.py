@@ -102,7 +102,7 @@ class FinalPhase:
                 met = {want for call in load.served for want in met_by(workload, call)}
                 return wanted <= met and not vain() and all(done() for done in caught_up)
             except Exception as error:  # noqa: BLE001 (a third party's rule may fail in any way, also in the judge)
-                self._run.state.warn(f"the system's own rule of recovery failed: {type(error).__name__}: {error}")
+                self._run.state.warn(f"the system's own recovery rule failed: {type(error).__name__}: {error}")
                 return False
 
         late = self._run.standstills.deadline(self._plan.recovery_time)
@@ -127,7 +127,7 @@ class FinalPhase:
         """Wait until the nodes settle; return at once if the system's nodes cannot be probed."""
         if self._plan.under_test.prober is None:
             return
-        self._run.tally.note = "waiting for the nodes to come to rest"
+        self._run.tally.note = "waiting for the nodes to settle"
         # A node that never reports an applied index, such as an arbiter, has nothing that could come to rest.
         nodes = self._run.probes.applying or self._nodes
         since, late = len(self._run.probes.all), self._run.standstills.deadline(QUIET_S)
@@ -138,7 +138,7 @@ class FinalPhase:
         if level(seen, nodes) or resting(seen):
             self._run.reach(moment)
         else:
-            self._run.state.warn(f"the nodes did not come to rest within {QUIET_S:g} s without load")
+            self._run.state.warn(f"the nodes did not settle within {QUIET_S:g} s without load")
 
     # -- final reads -----------------------------------------------------------------------------------------------
 

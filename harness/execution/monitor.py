@@ -39,7 +39,9 @@ class Watch:
             violation = self._monitor.feed(event)
         except Exception as error:
             log.error("the monitor failed", exc_info=error)
-            self._state.warn(f"--stop-on-violation: the monitor failed ({type(error).__name__}: {error}); not watched")
+            self._state.warn(
+                f"--stop-on-violation: the monitor failed ({type(error).__name__}: {error}) and no longer watches"
+            )
             self._monitor = None
             return
         for key in set(self._monitor.unwatched) - self._left_alone:

@@ -221,11 +221,11 @@ class Run:
         try:
             found = describe(before, count_kills(remote), tried)
         except HarnessError as error:
-            self._state.warn(f"it is unknown whether the kernel killed processes for lack of memory: {error}")
+            self._state.warn(f"cannot tell whether the kernel killed processes for lack of memory: {error}")
             return
         if found is not None:
             text, by_fault = found
-            self._state.warn(f"{text}; a fault took memory away") if by_fault else self._state.fail(text)
+            self._state.warn(f"{text}; a memory fault was injected") if by_fault else self._state.fail(text)
 
     @contextmanager
     def _collected(self, system: Deployment, files: RunFiles, interrupts: Interrupts) -> Iterator[None]:

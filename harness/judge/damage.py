@@ -84,9 +84,9 @@ class Voided:
 
     def describe(self) -> str:
         """Say why a loss since then proves nothing against the system."""
-        of = f"{self.whole} of {self.members} members were seen to have everything committed by then"
+        of = f"{self.whole} of {self.members} members had everything committed by then"
         cut = f"injected faults cut the log on {', '.join(self.nodes)} at {self.since / 1e9:.1f} s"
-        return f"{cut}, and only {of} in a log that was not cut"
+        return f"{cut}, and at most {of} in an intact log"
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,12 +182,10 @@ class Damages:
         number, hit = len(counted), sorted(self.nodes & counted)
         if len(hit) > (number - 1) // 2:
             names = ", ".join(hit)
-            lines.append(f"faults damaged files on {names}, more than a minority of {number}: data may be lost by that")
+            lines.append(f"faults damaged files on {names}, more than a minority of {number}, which may lose data")
         if lost and (cut := sorted({damage.node for damage in self.all if damage.may_be(*LOG)})):
             which = ", ".join(cut)
-            lines.append(
-                f"a fault cut the log on {which}: entries that were on a bare majority with it may be lost by that"
-            )
+            lines.append(f"a fault cut the log on {which}: which may lose entries that only a bare majority held")
         return lines
 
 

@@ -53,7 +53,7 @@ def election_safety(probes: Sequence[Probe], damages: Damages = NONE) -> Check:
     seen = f"{counted(len(claims), 'term')} with a leader"
     if every:
         terms = ", ".join(map(str, sorted(every)))
-        seen += f", two in term {terms} after an injected fault had destroyed the file of a vote"
+        seen += f", two in term {terms} after an injected fault destroyed the file with a vote"
     if leaders > len(claims):
         seen += f", {leaders} claims to lead"
     return Check("election-safety", "check", "valid", asked, seen)
@@ -87,7 +87,7 @@ def check_terms(probes: Sequence[Probe], damages: Damages = NONE) -> Check:
     if not moments:
         seen = f"{counted(len(newest), 'node')} followed"
         if excused:
-            seen += f" ({', '.join(sorted(excused))} forgot a term whose file an injected fault had destroyed)"
+            seen += f" ({', '.join(sorted(excused))} forgot a term because an injected fault destroyed its file)"
         return Check("terms-kept", "check", "valid", asked, seen)
     nodes = {moment.node: moment for moment in reversed(moments)}  # the first moment of each node
     seen = "; ".join(step_back_text(first) for _, first in sorted(nodes.items()))

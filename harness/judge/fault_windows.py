@@ -66,8 +66,8 @@ class Window:
         return not self.exempt
 
     def describe(self) -> str:
-        """Return text such as "#3 kill-leader (stood 20.0 to 30.0 s)"."""
-        return f"#{self.id} {self.fault} (stood {self.begin / 1e9:.1f} to {self.end / 1e9:.1f} s)"
+        """Return text such as "#3 kill-leader (active 20.0 to 30.0 s)"."""
+        return f"#{self.id} {self.fault} (active {self.begin / 1e9:.1f} to {self.end / 1e9:.1f} s)"
 
 
 def windows_of(recorded: Recorded) -> list[Window]:
@@ -112,7 +112,7 @@ def _exempt(answerable: float, stood: float, notices: float) -> str:
         return "no quorum could have answered"
     if stood < notices:
         # Two digits, because begin and end are shown with one, and a length rounded to one could contradict them.
-        return f"stood for only {stood:.2f} s of the load"
+        return f"active for only {stood:.2f} s of the load"
     return f"a quorum could have answered for only {answerable:.1f} s of it" if answerable < notices else ""
 
 

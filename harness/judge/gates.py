@@ -122,7 +122,7 @@ def _operations(recorded: Recorded) -> Check:
     parts += _without_effect([op for op in main if op.f in kinds])
     silent, lasting = _silent_keys(main, phase)
     if silent:
-        parts.append(f"nothing ok on {silent} of {counted(lasting, 'key')} that were used throughout")
+        parts.append(f"no operation was ok on {silent} of {counted(lasting, 'key')} that were used throughout")
     met = all(ok[kind] >= enough for kind in kinds) and silent <= lasting / 2
     return _gate(
         "operations", met, asked, "; ".join(parts), OkCounts(least=enough, ok={kind: ok[kind] for kind in kinds})
@@ -167,8 +167,8 @@ def _under_fault(recorded: Recorded, windows: Sequence[Window]) -> Check:
     lost any of them.
     """
     asked = (
-        "under every fault that left a quorum, ok operations of every kind begun and ended, from its last command to "
-        "its healing, and in each third of that time"
+        "under every fault that left a quorum, between its last command and its healing, operations of every kind "
+        "begin and succeed, also in each third of that time"
     )
     if not recorded.plan.nemesis:
         return _nothing_to_judge("under-fault", asked, "no fault was requested")
@@ -181,7 +181,7 @@ def _under_fault(recorded: Recorded, windows: Sequence[Window]) -> Check:
     total = len({id(op) for ops in inside.values() for op in ops})
     parts = [counted(total, "ok operation") if total else "no operation was ok"]
     if not windows:
-        parts[0] += ": no fault stood"
+        parts[0] += ": no fault was active"
     if bare:
         parts.append(
             "too few ok operations under "
@@ -201,13 +201,14 @@ def _under_fault(recorded: Recorded, windows: Sequence[Window]) -> Check:
         names = _listed(short, Window.describe)
         parts.append(f"{number}{less} under those that were too short to be judged one by one: {names}")
     empty = {id(op): op for ops in ended.values() for op in ops if not op.refused}
-    parts += _without_effect(empty.values(), " while these faults stood" if len(windows) > 1 else " while it stood")
+    active = " while these faults were active" if len(windows) > 1 else " while it was active"
+    parts += _without_effect(empty.values(), active)
     if exempt := [window for window in windows if not window.asked]:
         parts.append("exempt: " + _listed(exempt, lambda w: f"{w.describe()}: {w.exempt}"))
     if before:
         best = max(before, key=lambda number: before[number][0] - before[number][1])
         number, needed = before[best]
-        less = f" (at least {needed} required), so nothing was shown" if number < needed else ""
+        less = f" (at least {needed} required), so this proves nothing" if number < needed else ""
         parts.append(f"{counted(number, 'write')} acknowledged before #{best}{less}")
     under = tuple(
         WindowCount(
@@ -394,7 +395,7 @@ def _read_back(recorded: Recorded, windows: Sequence[Window]) -> Check:
 
 
 def _faults(recorded: Recorded) -> Check:
-    asked = "every fault named was installed under the load at least once, with a witness"
+    asked = "every fault in the plan was installed at least once under load, with a witness"
     # "all" stands for the faults whose turn came; how many those are depends on the time limit.
     named = [name for name in fault_names(recorded.plan.nemesis) if name != "all"]
     states = {name: Counter[str]() for name in named}
@@ -443,7 +444,7 @@ def _final_reads(recorded: Recorded, refused: Collection[str]) -> Check:
     by_each = ", by the clients of each node" if recorded.plan.under_test.every_node_serves is not False else ""
     asked = f"every key was read at the end{by_each}" + (", and after the restart" if len(spans) > 1 else "")
     if not met:
-        parts.append("required is a read of each that was answered by a node that had applied it")
+        parts.append("each key needs a read that was answered by a node that had applied it")
     return _gate("final-reads", met, asked, "; ".join(parts))
 
 
@@ -496,7 +497,9 @@ def _kept_pace(recorded: Recorded) -> Check:
         parts.append(f"{pace['invoked_per_s']:.0f} of {pace['asked_per_s']:.0f} operations a second in the main phase")
     queued = _never_issued(recorded, still)
     if queued:
-        parts.append(f"{queued} that were due found no client: an open loop needs more of them (--concurrency)")
+        parts.append(
+            f"{queued} operations were due while no client was free: an open loop needs more clients (--concurrency)"
+        )
     if recorded.plan.loop == "open" and "response_p99_ms" in pace:
         parts.append(
             f"99 of 100 answered within {pace['response_p99_ms']:.0f} ms of when they were due, "

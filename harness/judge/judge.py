@@ -153,7 +153,7 @@ def linearizability(keys: Sequence[KeyVerdict], recorded: int, when: ViolationTi
         seen += unread
     if lost and not bad:
         seen += f", undecided: {'; '.join(lost)}"
-    asked = "every key's operations fit into one order that respects real time"
+    asked = "the operations on each key fit into one order that respects real time"
     wrong = contradictions_of_keys("linearizable", ((key.key, key.kinds, key.more) for key in keys if key.kinds))
     return Check("linearizable", "check", verdict, asked, seen, (*wrong, *([when] if when else [])))
 
@@ -224,7 +224,7 @@ def _unconfirmed(state: RunState, of_clients: Check) -> list[str]:
     """
     if not state.stopped or of_clients.verdict == "invalid":
         return []
-    return [f"the run was stopped for a violation that the check does not confirm ({state.stopped})"]
+    return [f"the monitor stopped the run for a violation that the check does not confirm ({state.stopped})"]
 
 
 def settled(checks: Sequence[Check]) -> list[Check]:

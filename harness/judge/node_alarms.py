@@ -28,7 +28,7 @@ _COUNTS: Final = (
     ("apply_errors", "batch", "in which applying failed"),
     ("reapplied", "return", "to entries already applied"),
 )
-_ASKED: Final = "nothing in the nodes' logs and answers that is a violation by itself"
+_ASKED: Final = "no line in the nodes' logs and no answer is a violation by itself"
 
 Hits = Mapping[str, Mapping[str, int]]
 
@@ -70,7 +70,7 @@ def _node_alarms(recorded: Recorded, damages: Damages) -> Check:
     if missing := [node for node in recorded.serving if node not in recorded.log_hits]:
         which = ", ".join(missing) if recorded.log_hits else "any node"
         doubts.append(f"no logs were collected of {which}")
-    noted = f"; alarming, but no violation by itself: {'; '.join(notes)}" if notes else ""
+    noted = f"; alarms that are not violations by themselves: {'; '.join(notes)}" if notes else ""
     findings = (Alarms(verdict="valid", notes=tuple(notes)),) if notes else ()
     if doubts:
         return Check("node-logs", "check", "unknown", _ASKED, "; ".join(doubts) + noted, findings)

@@ -288,7 +288,7 @@ def assess_own(
             if rule(known, nodes, healed_at):
                 together = probe.time
     except Exception as error:  # noqa: BLE001 (a third party's function may fail in any way)
-        why = f"the system's own rule of recovery failed: {type(error).__name__}: {error}"
+        why = f"the system's own recovery rule failed: {type(error).__name__}: {error}"
     applied = {probe.node: probe.applied for probe in probes if probe.answered and probe.time >= healed_at}
     of_nodes = {node: applied.get(node) for node in nodes}
     return Recovery(healed_at, -1, leader, of_nodes, reached, services, "own", together, why)

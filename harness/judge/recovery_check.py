@@ -295,7 +295,7 @@ def recovery_check(recorded: Recorded, found: RecoveryFindings | None, damages: 
     if state.unhealed:
         return check("unknown", f"could not be healed by the harness: {'; '.join(state.unhealed)}")
     if found is None:
-        return check("unknown", "the run was cut off before this could be seen")
+        return check("unknown", "the run ended too early to tell")
     if restart := _restart_failed(recorded, damages):
         finding = _comeback(found, found.since_heal, recorded, found.since_heal.behind)
         seen = f"did not start again after all were restarted: {restart}"
@@ -391,9 +391,9 @@ def _harness_cause(found: RecoveryFindings, recorded: Recorded, limit: float) ->
     """Return why the harness may have missed a recovery; None if it cannot have."""
     if found.unseen:
         begin, end = max(found.unseen, key=lambda span: span[1] - span[0])
-        return f"the harness asked no node for {(end - begin) / 1e9:.1f} s of that time"
+        return f"the harness probed no node for {(end - begin) / 1e9:.1f} s of that time"
     if found.unasked:
-        return f"the harness never asked {and_listed(found.unasked)} since the heal"
+        return f"the harness never probed {and_listed(found.unasked)} after the heal"
     if failed := _failed_set_up(recorded):
         return failed
     refused = [node for node in recorded.members if node in found.refused]

@@ -35,7 +35,7 @@ def went_on(recorded: Recorded) -> dict[int, str]:
         if running and nodes == running and (number := _operations(recorded, begin, end)):
             answers.insert(0, counted(number, "operation"))
         if answers:
-            found[receipt.id] = f"#{receipt.id} {receipt.fault}: {', '.join(answers)} answered while it stood"
+            found[receipt.id] = f"#{receipt.id} {receipt.fault}: {', '.join(answers)} answered while it was active"
     return found
 
 

@@ -220,7 +220,7 @@ def _attempt(
         try:
             return unexplained(some, known, RunFiles(run), results.get("receipts", ()), found.kinds)
         except (OSError, FormatError) as error:  # marks that cannot be read explain nothing
-            unreadable.append(f"the marks of known defects cannot be read: {error}")
+            unreadable.append(f"known defects cannot be read: {error}")
             return list(some)
 
     undecided = _undecided(results, stopped=cell.plan.stop_on_violation)

@@ -2,7 +2,7 @@
 
 A *planted bug* is expected by the kinds of violation that it causes.  A *known defect* of a release is expected by its
 fingerprint (``harness.judge.known_defects``): a violation of the same kind without those marks is a new one.  If a
-violation shows only now and then, write both verdicts: ``expect = ["valid", "invalid"]``.
+violation shows only sometimes, write both verdicts: ``expect = ["valid", "invalid"]``.
 """
 
 from __future__ import annotations
@@ -45,12 +45,14 @@ class Expectation:
     known: tuple[Defect, ...] = ()
 
     def words(self) -> str:
-        """Return text such as ``valid`` or ``invalid (no-recovery) now and then, else valid``."""
+        """Return text such as ``valid`` or ``sometimes invalid (no-recovery), else valid``."""
         if "invalid" not in self.verdicts:
             return " or ".join(self.verdicts)
         others = [verdict for verdict in self.verdicts if verdict != "invalid"]
         names = ", ".join([*self.kinds, *(defect.name for defect in self.known)])
-        return f"invalid ({names})" + (f" now and then, else {' or '.join(others)}" if others else "")
+        return f"{'sometimes ' if others else ''}invalid ({names})" + (
+            f", else {' or '.join(others)}" if others else ""
+        )
 
 
 #: Returns the violations that none of the defects explains (``harness.judge.known_defects.unexplained``).

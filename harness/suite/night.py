@@ -112,7 +112,7 @@ def trends(warehouse: Path) -> Iterator[str]:
     from history.tables.warehouse import read_trends
 
     for row in read_trends(warehouse).to_pylist():
-        planted = " with the bug planted" if has_planted_bug(row["system_version"]) else ""
+        planted = " with a planted bug" if has_planted_bug(row["system_version"]) else ""
         verdicts = ", ".join(f"{count} {verdict}" for verdict, count in row["verdict_counts"])
         name = " ".join(part for part in (row["workload"], row["nemesis"] or "no fault", row["system_version"]) if part)
         yield f"{name}: {row['runs']} runs{planted}, {verdicts}; {_figure(row, 'rate_median', 'ok/s')}"

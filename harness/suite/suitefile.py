@@ -19,7 +19,7 @@
     snapshot = [false, true]
     seed = [1, 2]                 # default: for each cell, one drawn from the suite's seed
     repeat = 2                    # how many cells of each combination
-    expect = "valid"              # or "invalid", or a list of verdicts if a violation shows only now and then
+    expect = "valid"              # or "invalid", or a list of verdicts if a violation shows only sometimes
     kinds = ["stale-read"]        # the violations of a planted bug
     known = ["never-catches-up"]  # known defects, by their marks; "invalid" needs kinds or known
     why = "docs/findings.md"

@@ -100,7 +100,7 @@ def _outcomes(trial: Trial, client_timeout: float) -> Rating:
     ]
     seen = ", ".join(f"{counts[outcome]} {outcome}" for outcome in ("ok", "fail", "info"))
     if max(took, default=0.0) > client_timeout + SLACK_S:
-        late = f"an operation took {max(took):.1f} s of a client's timeout of {client_timeout:g} s"
+        late = f"an operation took up to {max(took):.1f} s, with a client timeout of {client_timeout:g} s"
         return Rating("outcomes", "invalid", f"{seen}; {late}")
     if silent := [op for op in trial.operations if op.outcome != "ok" and op.returned is not None and not op.error]:
         return Rating("outcomes", "invalid", f"{seen}; {len(silent)} without a reason")
@@ -115,7 +115,7 @@ def _under(trial: Trial, fault: str) -> Rating:
     windows = [one for one in (under.faults if under else ()) if one.fault == fault]
     ok = sum(one.ok for one in windows)
     fine = states["installed"] and ok and all(one.exempt or one.ok >= one.least for one in windows)
-    return Rating(fault, "valid" if fine else "unknown", f"{bitten}; {ok} operations ok while it stood")
+    return Rating(fault, "valid" if fine else "unknown", f"{bitten}; {ok} operations ok while it was active")
 
 
 def _probes(system: System, trial: Trial) -> Rating:

@@ -28,7 +28,7 @@ def check_declared(system: System) -> None:
     if not isinstance(system.law, Law):
         raise ValueError(f"law must be a Law, not {system.law!r}")
     if wrong := [one for one in system.workloads if not isinstance(one, Workload)]:
-        raise ValueError(f"workloads must be of Workload, not {wrong[0]!r}")
+        raise ValueError(f"workloads must hold Workload values, not {wrong[0]!r}")
     _check_names("versions", system.versions, _VERSION)
     _check_names("workloads", [one.name for one in system.workloads])
     _check_names("options", [one.name for one in system.options])
@@ -63,7 +63,7 @@ def _check_option(place: str, option: Option) -> None:
     if isinstance(default, bool | str):
         raise ValueError(f"{place} has bounds, so its default must be a number, not {default!r}")
     if wrong := [bound for bound in (option.least, option.most) if bound is not None and not math.isfinite(bound)]:
-        raise ValueError(f"{place} must have bounds that are numbers, not {wrong[0]}")
+        raise ValueError(f"the bounds in {place} must be numbers, not {wrong[0]}")
     if (option.least is not None and default < option.least) or (option.most is not None and default > option.most):
         raise ValueError(f"{place}.default is not within its bounds: {default}")
 

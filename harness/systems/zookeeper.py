@@ -50,7 +50,7 @@ LAW: Final = Law(
     Rule("answered", "done, or a lock refused with who holds it", "ok"),
     Rule("no-node", "there is no such znode", "fail"),
     Rule("other-version", "the version, or the value, is different", "fail"),
-    Rule("new-session", "never sent: the session is not the one of the previous operation", "fail"),
+    Rule("new-session", "never sent: the session is not the previous operation's", "fail"),
     Rule("error", "any other error", "info", read="fail", peek="fail", list="fail"),
     reads=("read", "peek", "list"),
 )
@@ -328,7 +328,7 @@ SYSTEM: Final = System(
         REGISTER,
         CAS_REGISTER,
         LOCK,
-        one_object("sequence", "sequential znodes: each one has the count of those before it", "log", "append", "list"),
+        one_object("sequence", "sequential znodes, numbered by the count of those before", "log", "append", "list"),
         SESSIONS,
     ),
     promises=(
@@ -337,13 +337,13 @@ SYSTEM: Final = System(
         Promise("requests of one session take effect in order; a read here first writes to a dummy znode in the same "
                 "session, so it sees every write acknowledged before it began", ("read", "list"), GUARANTEES),
         Promise("a session sees its own writes and never goes back", ("peek",), GUARANTEES),
-        Promise("acknowledged writes are kept as long as a majority of disks is, and reach every server in time",
+        Promise("acknowledged writes survive as long as a majority of disks does, and eventually reach every server",
                 source=BROADCAST, checks=("elements",)),
         Promise("all servers apply the same transactions in the same order, so their trees are the same",
                 source=BROADCAST, checks=("node-logs", "replicas-agree"), kinds=("log-alarm", "replicas-differ")),
         Promise("only one leader uses an epoch", source=BROADCAST, checks=("election-safety",)),
         Promise("a server follows no leader of an earlier epoch", source=ACTIVATION, checks=("terms-kept",)),
-        Promise("every server in time delivers a transaction that one server delivered; ZooKeeper does not promise "
+        Promise("every server eventually delivers a transaction that one server delivered; ZooKeeper does not promise "
                 "how soon, so this harness sets a limit", source=BROADCAST, checks=("recovery",)),
     ),
     alarms=(

@@ -56,7 +56,7 @@ def assert_isolation(
     report = check_transactions(load.done, "list-append", level)
     if report.violations:
         worst = report.violations[0]
-        raise AssertionError(f"{level} is not kept\n{worst.name}: {worst.sentence}")
+        raise AssertionError(f"{level} is violated\n{worst.name}: {worst.sentence}")
     _require_appends(load.done, last)
     if report.verdict != "valid":
         first = f", first {load.errors[0]!r}" if load.errors else ""
@@ -64,7 +64,7 @@ def assert_isolation(
     if unread := sorted({key for key, _ in _appends(load.done)} - last.keys()):
         raise AssertionError(
             f"the last read of key {unread[0]} did not succeed, so nothing was proven about acknowledged appends to "
-            f"{len(unread)} of {len(used)} keys; the last error is {load.errors[-1]!r}"
+            f"{len(unread)} of {len(used)} keys; the last error was {load.errors[-1]!r}"
         )
     return report
 

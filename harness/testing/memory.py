@@ -87,7 +87,7 @@ class Objects:
         model = self._model
         result = model.respond(state, f, asked)
         if result is UNKNOWN and f in model.reads:
-            raise ValueError(f"a {model.name} lists no answer to {f!r}: its `answers` must, to be tried in memory")
+            raise ValueError(f"`answers` of a {model.name} lists nothing for {f!r}, so it cannot run in memory")
         if result is not UNKNOWN:
             model.admit(f, asked, result)
         after = model.step(state, f, asked, result)

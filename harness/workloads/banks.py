@@ -49,7 +49,8 @@ def total_check(operations: Sequence[Operation]) -> Check:
         first = min(wrong, key=lambda op: op.invoke_index)
         total = sum(balance for _, balance in first.result)
         seen = (
-            f"{len(wrong)} of {counted(len(reads), 'read')} have another sum, first {total} by process {first.process}"
+            f"{len(wrong)} of {counted(len(reads), 'read')} have a different sum, the first {total} by process "
+            f"{first.process}"
         )
         text = f"{BANK}: {seen}"
         example = Counterexample.of_promise("wrong-total", text, (first, f"the balances sum up to {total}"))

@@ -20,7 +20,7 @@ from history.records.finding import contradictions, contradictions_of_keys
 from history.records.operations import NEW_SESSION
 from history.records.text import counted
 
-_ASKED: Final = "sessions keep their order; each write has a version of its own; writes and final reads linearizable"
+_ASKED: Final = "sessions keep their order; each write has its own version; writes and final reads are linearizable"
 
 #: Operations that prove that a value was present.
 _SAYS: Final = frozenset({"write", "peek", "read"})
@@ -76,13 +76,13 @@ def _never_written(ordered: Sequence[Operation], peeks: Sequence[Operation]) -> 
         value, version = op.result
         sees, write = f"sees {value}, version {version}", writes.get((op.key, value))
         if write is None:
-            yield Counterexample.of_promise("never-written", f"{op.key} was never to be {value}", (op, sees))
+            yield Counterexample.of_promise("never-written", f"{value} was never written to {op.key}", (op, sees))
         elif write.outcome == "fail":
             text = f"process {op.process} saw {value} in {op.key}, whose write certainly failed"
             yield Counterexample.of_promise("failed-write-read", text, (write, "fails"), (op, sees))
         elif op.end_index < write.invoke_index:
-            text = f"process {op.process} saw {value} in {op.key} before it was asked for"
-            yield Counterexample.of_promise("future-read", text, (write, "asks for it later"), (op, sees))
+            text = f"process {op.process} saw {value} in {op.key} before its write began"
+            yield Counterexample.of_promise("future-read", text, (write, "writes it later"), (op, sees))
 
 
 def _versions_differ(peeks: Sequence[Operation], seen_first: _Seen) -> Iterator[Counterexample]:
@@ -92,11 +92,11 @@ def _versions_differ(peeks: Sequence[Operation], seen_first: _Seen) -> Iterator[
         value, version = op.result
         first_version, first = seen_first[op.key, value]
         if version != first_version:
-            text = f"{value} was written to {op.key} once, and is there as version {first_version} and {version}"
+            text = f"{value} was written to {op.key} once, but appears as versions {first_version} and {version}"
             yield Counterexample.of_promise("duplicate", text, (first, _sees(first)), (op, _sees(op)))
         other = written.setdefault((op.key, version), op)
         if other.result[0] != value:
-            text = f"version {version} of {op.key} is {other.result[0]} and {value}"
+            text = f"version {version} of {op.key} is both {other.result[0]} and {value}"
             yield Counterexample.of_promise("version-twice", text, (other, _sees(other)), (op, _sees(op)))
 
 
@@ -132,7 +132,7 @@ def _known_versions(
         least = max(top, ended[op.key] - 1) + (op.f == "write")
         version = versions.get(value, -1)
         if version < least and (value in seen or value[1] is None):
-            by = f"{top} had been known of" if top >= ended[op.key] - 1 else f"{ended[op.key]} writes had ended"
+            by = f"version {top} was known" if top >= ended[op.key] - 1 else f"{ended[op.key]} writes had ended"
             wrong.append(_too_low(op, version, (top, before), seen[value][1] if value in seen else op, by))
         # No peek shows this value's version: take the lowest one that is possible and free.
         if value[1] is not None and value not in seen:

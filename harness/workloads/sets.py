@@ -20,7 +20,7 @@ from history.records.text import counted
 SIZE: Final = 1000
 #: The share of all operations that are reads.
 READS: Final = 0.05
-_ASKED: Final = "at the end every set holds what was added to it, once, and nothing else"
+_ASKED: Final = "at the end every set holds exactly what was added to it, each element once"
 #: At most this many elements of a class are named, which is all of them except in the largest runs.
 _NAMED: Final = 10_000
 #: A counterexample shows at most this many elements, with their adds.

@@ -53,7 +53,7 @@ def records_of(items: Sequence[Record], chosen: FieldMap | None, wrong: Wrong) -
         return Records(events, wrong, mapped.fields, (*processes.notes(), *_backwards(events)))
     if "type" not in mapped.fields:
         _refuse_flags(items, mapped.fields.values(), wrong)
-    notes = (*processes.notes(), "each object is a whole operation: the order is that of their times")
+    notes = (*processes.notes(), "each object is a whole operation: they are ordered by their times")
     return Records(events_of_operations(records, wrong), wrong, mapped.fields, notes)
 
 
@@ -62,7 +62,7 @@ def _backwards(events: Sequence[Record]) -> Iterator[str]:
     timed = [(line, one["time"]) for line, one in events if isinstance(one.get("time"), int | float)]
     for (_, before), (line, time) in pairwise(timed):
         if time < before:
-            yield f"line {line}: the times go back here, and the order is that of the lines; if it is not, sort them"
+            yield f"line {line}: the times go back here, so the order of the lines is used; if that is wrong, sort them"
             return
 
 

@@ -180,7 +180,7 @@ def _unended(path: Path, name: str) -> str | None:
     """
     if name != "jepsen-log" or torn_end(path) is None:
         return None
-    return "the last line has no end: if the file was cut off there, that line may differ from what was recorded"
+    return "the last line does not end in a newline: if the file was cut off there, that line may be incomplete"
 
 
 def _jsonl(path: Path, model: str | None, large: int) -> Foreign:

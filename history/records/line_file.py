@@ -34,7 +34,7 @@ class LineFile:
             if lines:
                 written = os.write(self.descriptor, lines)
             if written != len(lines):
-                raise OSError(errno.ENOSPC, f"only {written} of {len(lines)} bytes were taken", self._name)
+                raise OSError(errno.ENOSPC, f"only {written} of {len(lines)} bytes were written", self._name)
         except OSError as error:
             self.failure = error
             self._size += lines[:written].rfind(b"\n") + 1

@@ -22,7 +22,7 @@ def locked(active: Iterable[tuple[Fault, Targets]]) -> frozenset[str]:
 def objection(ctx: Context, active: Mapping[int, tuple[Fault, Targets]], fault: Fault, targets: Targets) -> str | None:
     """Return the reason why this fault must not be added to the active ones; None if it may."""
     if any(other.name == fault.name for other, _ in active.values()):
-        return f"{fault.name} stands already"
+        return f"{fault.name} is already active"
     if fault.family in LINK_FAMILIES:
         held = {n for other, hit in active.values() if _queues(other) for n in hit.nodes}
         twice = sorted(held & {*targets.nodes}) if _queues(fault) else []

@@ -27,7 +27,7 @@ class FaultOption:
 
 
 OPTIONS: Final[Mapping[str, FaultOption]] = {
-    "bitflips": FaultOption(8, 1, 1e6, "file-bitflip", "bits flipped, at most"),
+    "bitflips": FaultOption(8, 1, 1e6, "file-bitflip", "maximum number of bits flipped"),
     "cpu_share": FaultOption(0.05, 0.01, 1, "cpu-starve", "of one processor"),
     "cut_real_disks": FaultOption(
         0, 0, 1, "crash-random-nodes", "1 allows shutting down a filesystem that is not on a loop device"
@@ -53,7 +53,7 @@ OPTIONS: Final[Mapping[str, FaultOption]] = {
     "successor_delay_s": FaultOption(
         2, 0, 60, "kill-leader-then-successor", "longest time that the next leader is left alone, in seconds"
     ),
-    "truncate_bytes": FaultOption(4096, 1, 1e9, "file-truncate", "most bytes that are cut off"),
+    "truncate_bytes": FaultOption(4096, 1, 1e9, "file-truncate", "maximum number of bytes cut off"),
     "writes_a_second": FaultOption(20, 1, 1e6, "disk-slow", "writes"),
 }
 #: The type of a table of options, for files and their schemas.

@@ -231,5 +231,5 @@ class Strobe(ClockFault):
 CLOCKS: tuple[ClockFault, ...] = (
     Skew("clock-skew", "clocks of a random minority are wrong by up to 5 s"),
     Jump("clock-jump", "clocks of a random minority jump every second, by up to 10 minutes, both ways"),
-    Strobe("clock-strobe", "clocks of a random minority go wrong and right ten times a second"),
+    Strobe("clock-strobe", "clocks of a random minority alternate between wrong and right ten times a second"),
 )

@@ -153,7 +153,7 @@ def see_rules_gone(ctx: Context, wall: Firewall, chain: str, removed: Mapping[st
     """Check that the chain is gone on every node.  Raises FaultError that names all nodes where rules may stand."""
     looks = ctx.nodes.run({node: wall.gone(chain) for node in removed})
     wrong = [f"{n}: exit {a.code}: {complaint(a.stderr)}" for n, a in removed.items() if a.code]
-    wrong += [f"{n}: the rules still stand" for n, a in looks.items() if a.code or "gone" not in a.stdout]
+    wrong += [f"{n}: the rules are still in place" for n, a in looks.items() if a.code or "gone" not in a.stdout]
     if wrong:
         raise FaultError("; ".join(wrong))
 

@@ -67,7 +67,7 @@ def summary_of(fault: Fault, step: Step) -> str:
         return fault.summary
     choice = step.targets.get("choose")
     aimed = f"aimed at {choice}" if choice else "at its recorded targets"
-    return f"here {aimed}; left to itself: {fault.summary}"
+    return f"here {aimed}; by default: {fault.summary}"
 
 
 class Runner:

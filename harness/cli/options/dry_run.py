@@ -33,7 +33,7 @@ def dry_run(plan: Plan, ctx: click.Context) -> str:
     members = member_names(plan)
     schedule = [("  none",)] if not steps else [_row(plan, step, members) for step in steps]
     note = f"  ({_ALL})" if "all" in plan.nemesis else ""
-    drawn_from = [wrapped(f"members, from which faults choose: {' '.join(members)}")] if members and steps else []
+    drawn_from = [wrapped(f"members, which faults choose from: {' '.join(members)}")] if members and steps else []
     return "\n".join(
         [record["command"], "", "plan:", fitted(rows), "", *drawn_from,
          wrapped(f"schedule, from the start of the main phase:{note}"), fitted(schedule)]

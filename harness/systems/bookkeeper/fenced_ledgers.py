@@ -356,7 +356,7 @@ def _lengths(ledger: LedgerHistory) -> Iterator[Counterexample]:
             continue  # a missing entry is a violation of another kind
         first = complete.setdefault(len(entries), whole)
         if first.result["entries"] != entries:
-            text = f"{_who(first)} and {_who(whole)} read other entries"
+            text = f"{_who(first)} and {_who(whole)} read different entries"
             yield ledger.broken("other-payload", text, (first, "reads all"), (whole, "reads other entries"))
 
 

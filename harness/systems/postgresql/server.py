@@ -116,7 +116,7 @@ def refuse(setup: Setup) -> str | None:
     if setup.options["isolation"] == "serializable":
         return "-o standbys: a standby refuses SERIALIZABLE: use -o isolation=repeatable-read"
     if setup.workload not in TRANSACTIONS:
-        return f"-o standbys: {setup.workload} can do more than a standby: use {' or '.join(TRANSACTIONS)}"
+        return f"-o standbys: a standby cannot run {setup.workload}: use {' or '.join(TRANSACTIONS)}"
     if setup.nodes and len(setup.nodes) <= standbys:
         return f"-o standbys={standbys}: needs {standbys + 1} nodes: --nodes {standbys + 1}"
     return None

@@ -221,10 +221,10 @@ def _backwards(answered: _Shown) -> list[_Wrong]:
         if op.f == "peek":
             continue
         if epoch < top + _changed(op):
-            text = f"epoch {epoch} was answered to the {op.f} of process {op.process} after {top}"
+            text = f"the {op.f} of process {op.process} was answered with epoch {epoch}, after {top}"
             found.append((text, [*((one, f"epoch {top}") for one in newest), (op, f"epoch {epoch}")]))
         if master_epoch is not None and master_epoch < top_master:
-            text = f"epoch {master_epoch} of the master was answered to process {op.process} after {top_master}"
+            text = f"process {op.process} was answered with epoch {master_epoch} of the master, after {top_master}"
             before = [(one, f"epoch {top_master} of the master") for one in newest_master]
             found.append((text, [*before, (op, f"epoch {master_epoch} of the master")]))
     return found
@@ -244,7 +244,7 @@ def _too_many(operations: Sequence[Operation], answered: _Shown) -> list[_Wrong]
         while place < len(asked) and asked[place] < op.end_index:
             place += 1
         if epoch > place:
-            text = f"epoch {epoch} was seen by process {op.process} when {place} changes had been asked for"
+            text = f"epoch {epoch} was seen by process {op.process} when only {place} changes had been requested"
             found.append((text, [(op, f"epoch {epoch}, after {place} changes")]))
     return found
 
@@ -274,7 +274,8 @@ def _skipped(operations: Sequence[Operation], answered: _Shown) -> list[_Wrong]:
                 since += 1
             if since < epoch:
                 text = (
-                    f"epoch {epoch} was seen by process {op.process}, and no change that expects {since} was asked for"
+                    f"epoch {epoch} was seen by process {op.process}, but no change that expects {since} had been "
+                    f"requested"
                 )
                 saw = (epochs[before], f"epoch {before}"), (op, f"epoch {epoch}, though no change expected {since}")
                 found.append((text, saw))

@@ -223,7 +223,7 @@ class Queue:
             read = max(self.last.values(), key=lambda read: read.end_index)
             others = f" (and {len(lost) - 1} more)" if len(lost) > 1 else ""
             text = f"{_saw(one)}, and at the end no replica holds it{others}"
-            yield self._broken(LOST, text, (one.by, _shows(one)), (read, f"lacks {one.payload}, as all do"))
+            yield self._broken(LOST, text, (one.by, _shows(one)), (read, f"lacks {one.payload}, like every replica"))
 
     def _missing(self) -> Iterator[Counterexample]:
         furthest = max((_end(read) for read in self.last.values()), default=0)

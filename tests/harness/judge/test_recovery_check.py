@@ -218,7 +218,7 @@ def test_a_time_in_which_the_harness_asked_no_node_accuses_no_node() -> None:
     seen = tuple(one for one in probes_of(stuck=("n3",)) if not 50 * S < one.time < 115 * S)
     check = check_of(recorded(seen))
     assert (check.verdict, check.seen) == (
-        "unknown", "n3 stuck at 80 of 124 (495 by the end), but the harness asked no node for 65.0 s of that time",
+        "unknown", "n3 stuck at 80 of 124 (495 by the end), but the harness probed no node for 65.0 s of that time",
     )  # fmt: skip
     assert check_of(recorded(tuple(one for one in probes_of() if not 50 * S < one.time < 115 * S))).verdict != "invalid"
 
@@ -227,7 +227,7 @@ def test_a_node_that_was_not_asked_since_the_heal_is_not_silent() -> None:
     unasked = tuple(one for one in probes_of() if one.node != "n3" or one.time < 20 * S)
     check = check_of(recorded(unasked))
     assert (check.verdict, check.seen) == (
-        "unknown", "n3 silent since 19.8 s, before the heal, but the harness never asked n3 since the heal",
+        "unknown", "n3 silent since 19.8 s, before the heal, but the harness never probed n3 after the heal",
     )  # fmt: skip
 
 

@@ -209,8 +209,8 @@ def test_a_rule_of_recovery_that_fails_is_unknown(tested: Tested) -> None:
         raise IndexError("nothing there")
 
     check = check_named("recovery", judged(tested(recovered=bad)))
-    seen = "the system's own rule of recovery failed: IndexError: nothing there"
-    assert (check.verdict, check.seen) == ("unknown", seen)
+    assert check.verdict == "unknown"
+    assert check.seen.endswith("IndexError: nothing there")
 
 
 def test_a_rule_of_recovery_that_fails_after_the_restart_is_unknown_too(tested: Tested) -> None:
@@ -228,7 +228,7 @@ def test_a_rule_of_recovery_that_fails_after_the_restart_is_unknown_too(tested: 
     }
     check = check_named("recovery", judged(tested(run, recovered=bad)))
     assert check.verdict == "unknown"
-    assert check.seen == "the system's own rule of recovery failed: IndexError: nothing there"
+    assert check.seen.endswith("IndexError: nothing there")
 
 
 SILENT = {"probes": ()}

@@ -66,7 +66,7 @@ def test_the_later_override_wins_and_only_where_it_fits(tmp_path: Path) -> None:
     )
     assert (plain.expected.words(), plain.plan.time_limit) == ("valid", 60.0)
     assert (known.expected.words(), known.plan.time_limit) == ("invalid (no-recovery)", 40.0)
-    assert (quick.expected.words(), quick.skip) == ("invalid (no-recovery) now and then, else valid", "slow")
+    assert (quick.expected.words(), quick.skip) == ("sometimes invalid (no-recovery), else valid", "slow")
     assert quick.expected.why == "found"
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -68,7 +69,7 @@ def test_a_client_that_returns_late_or_gives_no_reason(good: Trial) -> None:
     late = replace(OPERATIONS[1], returned=7 * S)
     row = found(replace(good, operations=(*OPERATIONS, late)))["outcomes"]
     assert row.verdict == "invalid"
-    assert row.seen.endswith("an operation took 6.0 s of a client's timeout of 4 s")
+    assert re.search(r"6\.0 s.* 4 s$", row.seen)
     silent = replace(OPERATIONS[1], error=None)
     row = found(replace(good, operations=(*OPERATIONS, silent)))["outcomes"]
     assert (row.verdict, row.seen) == ("invalid", "1 ok, 0 fail, 3 info; 1 without a reason")
@@ -81,7 +82,7 @@ def test_the_time_in_which_the_harness_stood_still_is_none_of_a_client(good: Tri
     assert found(slept)["outcomes"].verdict == "valid"
     row = found(replace(slept, clock=AwakeClock([(3 * S, 33 * S)])))["outcomes"]
     assert row.verdict == "invalid"
-    assert row.seen.endswith("an operation took 6.0 s of a client's timeout of 4 s")
+    assert re.search(r"6\.0 s.* 4 s$", row.seen)
 
 
 def test_a_fault_that_did_not_bite_or_under_which_nothing_was_served(good: Trial) -> None:

@@ -185,5 +185,5 @@ class Open(Latch):
 def test_a_model_of_ones_own_lists_what_its_reads_answer() -> None:
     latch = Objects(Open())
     assert [latch.perform(f, "x") for f in ("read", "set", "read")] == [("ok", False), ("ok", None), ("ok", True)]
-    with pytest.raises(ValueError, match="a latch lists no answer to 'read': its `answers` must"):
+    with pytest.raises(ValueError, match="'read'"):
         Objects(Latch()).perform("read", "x")

@@ -194,7 +194,7 @@ WRONG = [
     ("[probe]\ncommand", "[options.probe]\ndefault", "faults.clock: only a probe that reports clock_ms can show"),
     ('"disk-error"', '"disk-eror"', r"alarms\[0\].wanted_by: there is no nemesis 'disk-eror'; did you mean disk-error"),
     ('noise = "heartbeat"', 'noise = "("', "log_words: noise is not a regular expression"),
-    ("most = 64", "most = inf", "options.window must have bounds that are numbers, not inf"),
+    ("most = 64", "most = inf", r"options.window.* numbers, not inf"),
     ("window {window}", "window {windw}", r"roles\[2\].files.etc/proxy.conf: .*there is no placeholder {windw}"),
     ('"etc/proxy.conf"', '"/etc/proxy.conf"', r"roles\[2\]: '/etc/proxy.conf' must be a path below {home}"),
     ('keep = ["etc/', 'keep = ["../', r"roles\[2\]: '../\*.conf' must be a path below {home}"),

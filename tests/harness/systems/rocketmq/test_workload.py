@@ -132,18 +132,21 @@ SECOND = op(10, "alter", [1, 1, 1, [1, 2]], 2)
         ([op(20, "peek", None, [1, 1, [1], 1]), op(30, "peek", None, [None, 0, [], 0])], None),
         ([op(20, "peek", None, [1, 1, [1, 3], 2])],
          "epoch 2 was seen as [1, 2] of master 1, epoch 1 and as [1, 3] of master 1, epoch 1"),
-        ([op(20, "peek", None, [1, 1, [1], 3])], "epoch 3 was seen by process 20 when 2 changes had been asked for"),
+        ([op(20, "peek", None, [1, 1, [1], 3])],
+         "epoch 3 was seen by process 20 when only 2 changes had been requested"),
         ([op(20, "alter", [1, 1, 2, [1]], None, "info"), op(30, "peek", None, [1, 1, [1], 3]),
-          op(40, "read", None, [1, 1, [1, 2], 2])], "epoch 2 was answered to the read of process 40 after 3"),
+          op(40, "read", None, [1, 1, [1, 2], 2])], "the read of process 40 was answered with epoch 2, after 3"),
         ([op(20, "read", None, [3, 1, [1, 2], 2])], "master 3 is not in [1, 2] of epoch 2"),
         ([op(11, "alter", [1, 1, 1, [1, 3]], 2, until=30)], "epoch 2 was granted to process 10 and to process 11"),
         ([op(20, "read", None, [1, 1, [1, 3], 2])],
          "epoch 2 was seen as [1, 2] of master 1, epoch 1 and as [1, 3] of master 1, epoch 1"),
-        ([op(20, "read", None, [1, 1, [1], 1])], "epoch 1 was answered to the read of process 20 after 2"),
-        ([op(20, "elect", 2, ["elected", 2, 0, [2], 3])], "epoch 0 of the master was answered to process 20 after 1"),
-        ([op(20, "read", None, [1, 1, [1], 3])], "epoch 3 was seen by process 20 when 2 changes had been asked for"),
+        ([op(20, "read", None, [1, 1, [1], 1])], "the read of process 20 was answered with epoch 1, after 2"),
+        ([op(20, "elect", 2, ["elected", 2, 0, [2], 3])],
+         "process 20 was answered with epoch 0 of the master, after 1"),
+        ([op(20, "read", None, [1, 1, [1], 3])],
+         "epoch 3 was seen by process 20 when only 2 changes had been requested"),
         ([op(20, "alter", [1, 1, 2, [1]], None, "fail"), op(30, "read", None, [1, 1, [1], 3])],
-         "epoch 3 was seen by process 30 when 2 changes had been asked for"),
+         "epoch 3 was seen by process 30 when only 2 changes had been requested"),
     ],
 )  # fmt: skip
 def test_epochs(more: list[Operation], wrong: str | None) -> None:
@@ -179,7 +182,7 @@ def test_epochs_of_one_master_come_one_by_one_from_changes_that_expect_them(
     read = op(30, "read", None, [1, 1, [1, 3], 4])
     found = judged([FIRST, SECOND, *changes, read, op(40, "read", None, [1, 1, [1, 3], 4])])
     examples = found.counterexamples
-    said = f"broker-0: epoch 4 was seen by process 30, and no change that expects {missing} was asked for"
+    said = f"broker-0: epoch 4 was seen by process 30, but no change that expects {missing} had been requested"
     assert [one.sentence for one in examples] == ([] if missing is None else [said])
     assert [one.suspects for one in examples] == ([] if missing is None else [(read,)])
 
@@ -213,7 +216,7 @@ def test_two_changes_granted_on_one_epoch_are_found_in_the_recorded_run(tmp_path
     recorded = read_history(RunFiles(recorded_run("epoch-granted-twice", tmp_path)).history)
     found = judged(pair(recorded.events))
     assert found.verdict == "invalid"
-    assert "epoch 71 was seen by process 11, and no change that expects 70 was asked for" in found.seen
+    assert "epoch 71 was seen by process 11, but no change that expects 70 had been requested" in found.seen
 
 
 def test_nothing_answered_proves_nothing() -> None:
