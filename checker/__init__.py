@@ -11,7 +11,7 @@ Pure functions: no files, no threads, and no clock except one that is passed in.
     >>> report.verdict, report.keys[0].counterexamples[0].kind
     ('invalid', 'lost-write')
 
-From the top down, as a history goes through it; nothing imports upwards:
+The modules, in the order in which a history passes through them; none imports one above it:
 
 ===================  ====================================================================================
 ``check``            check a whole history, in any form that it comes in

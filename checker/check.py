@@ -163,9 +163,8 @@ def _plain(value: Any) -> Any:
 def with_makers(example: Counterexample, operations: Iterable[Operation], *, has_gaps: bool = False) -> Counterexample:
     """Add to the counterexample of a log or a set the appends or adds of the elements in its answers.
 
-    A counterexample concerns only some elements; without their writers it could not stand as a history by
-    itself.  The lists of a log that ``has_gaps`` (see ``Model``) give the index of each entry, so no entries before
-    those are needed.
+    A counterexample concerns only some elements; without their writers it would not be a history of its own.  The lists
+    of a log that ``has_gaps`` (see ``Model``) give the index of each entry, so no entries before those are needed.
     """
     kept = {operation.invoke_index: operation for operation in example.operations}
     seen: set[Any] = set()

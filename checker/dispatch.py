@@ -47,7 +47,7 @@ NAMES: Final = tuple(_HOMES)
 
 @cache
 def engine_named(name: str) -> Engine:
-    """Return an engine, and load its module if that was not done before."""
+    """Return an engine, loading its module if necessary."""
     module, constant, _ = _HOMES[name]
     engine: Engine = getattr(import_module(f"checker.engines.{module}"), constant)
     return engine

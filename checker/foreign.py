@@ -99,7 +99,7 @@ def _later(history: Foreign, made: Sequence[Made]) -> Callable[[int], str] | Non
 
 
 def as_plain_events(taken: Taken, initial: Any) -> list[Event]:
-    """Return the events of a history as its model has it, so that a reader needs only the model's name.
+    """Return the events of a history as its model sees it, so that a reader needs only the model's name.
 
     The object's initial contents become an operation before all others, even if the model has them as its state:
     a write to a register, or a read of a bank whose balances are otherwise unknown.

@@ -6,9 +6,9 @@ other iff
 
     f_u < f_v < s_u   and   s_v > f_u        (or the other way round)
 
-A value dies when another one was current after it for certain: with x the least invocation of all open operations, v
-is dead once some u has f_u < x and s_u > f_v, for then any later read of v would be a violation.  So memory is bounded
-by open operations, live values, and unread writes that ended as ``info``: those may still take effect.
+A value dies once another one was certainly current after it: with x the least invocation of all open operations, v is
+dead once some u has f_u < x and s_u > f_v, for then any later read of v would be a violation.  So memory is bounded by
+open operations, live values, and unread writes that ended as ``info``: those may still take effect.
 """
 
 from __future__ import annotations

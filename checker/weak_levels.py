@@ -8,12 +8,12 @@
 A session is a process.  The first two, and ``sequential`` of a single key, are decided in linear time where each value
 is written once: the values are nodes of a graph, an edge says that one was there before the other, and the level holds
 if and only if there is no cycle.  For a sequential register that is enough, because the write and the reads of a value
-stand next to each other in any order of one register; the values in the graph's order are then an order of all.
-For several keys, and where values repeat, a search over the sessions' positions decides ``sequential``, because
-sequential consistency is NP-complete (Gibbons and Korach 1997).  Bounded staleness is linearizability of a history
-whose reads began earlier (Golab, Li and Shah 2011: delta-atomicity).
+are adjacent in any order of one register; the values in the graph's order are then an order of all. For several keys,
+and where values repeat, a search over the sessions' positions decides ``sequential``, because sequential consistency is
+NP-complete (Gibbons and Korach 1997).  Bounded staleness is linearizability of a history whose reads began earlier
+(Golab, Li and Shah 2011: delta-atomicity).
 
-An operation in doubt may never have happened, or at any time after the earlier operations of its session.
+An operation in doubt may have happened at any time after the earlier operations of its session, or never.
 """
 
 from __future__ import annotations
@@ -347,7 +347,7 @@ def _forward(
 
 
 def begun_earlier(operations: Sequence[Operation], bound: int) -> list[Operation]:
-    """Return the operations in the order that they have if each read begins ``bound`` ns earlier; times stay.
+    """Reorder the operations as if each read began ``bound`` ns earlier; their times stay the same.
 
     They are linearizable if and only if each read answered what was there at some time in its longer
     interval.  Raises ModelError for operations that have places but no times.

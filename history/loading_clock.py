@@ -36,7 +36,7 @@ class LoadingClock:
         return "WORKING_TIME"  # options hold it, and may be sent to other processes
 
     def end(self) -> None:
-        """Let the clock go on from where it stopped."""
+        """Resume the clock from where it stopped."""
         with self._lock:
             self._depth -= 1
             if not self._depth:

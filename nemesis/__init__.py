@@ -1,4 +1,4 @@
-"""Faults: what each does to the nodes, how it is undone, and the proof that it took effect.
+"""Faults: what each does to the nodes, how it is undone, and how its effect is proven.
 
 ============  ======================================================================
 ``schedule``  drawn and scripted schedules of faults, and the code that runs them

@@ -44,7 +44,7 @@ class Call:
 
 
 def made_by(call: Call) -> Any:
-    """Return the value that a write or CAS makes."""
+    """Return the value that a write or CAS stores."""
     return call.value[1] if call.f == "cas" else call.value
 
 

@@ -91,7 +91,7 @@ class Engine:
     - ``name``: selects it in ``engine=``.
     - ``title``: its name in results and reports.
     - ``about``, ``cost``: its purpose and its cost, in a line each.
-    - ``applies``: for which model and calls it is sound or, without calls, whether it is for that model at all.
+    - ``applies``: whether it is sound for a model and calls or, without calls, whether it handles that model at all.
     - ``explain``: makes the counterexample of one core, with its kind and sentence.  Without it, the words of a
       register, or of any model, are used.
     - ``by_columns``: decides more than ``MAX_BY_CALLS`` operations without making calls.  Where it returns None, calls

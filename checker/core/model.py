@@ -283,7 +283,7 @@ def is_register(model: Model) -> TypeGuard[Register]:
 
 
 class StrictCasRegister(CasRegister):
-    """A CAS register in which a ``fail`` proves more: the register held another value than the cas expected.
+    """A CAS register in which a ``fail`` proves more: the register held a value other than the cas expected.
 
     Use it only for systems whose ``fail`` means exactly that; a refused cas is then as good as a read.
     """

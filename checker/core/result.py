@@ -72,7 +72,7 @@ class Limits:
         return self.deadline is not None and self.clock() >= self.deadline
 
     def extended(self, at_least_s: float = 1.0) -> Limits:
-        """Return limits for as much more time as was used so far, at least ``at_least_s``, but within the deadline."""
+        """Return limits that allow as much time as was used so far, at least ``at_least_s``, within the deadline."""
         now = self.clock()
         end = now + max(at_least_s, now - self.started)
         return replace(self, deadline=end if self.deadline is None else min(end, self.deadline))

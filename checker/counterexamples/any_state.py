@@ -1,4 +1,4 @@
-"""Object of few states that may start in any of them, so that a counterexample need not show how it began."""
+"""An object with few states that may start in any of them, so that a counterexample need not show how it began."""
 
 from __future__ import annotations
 

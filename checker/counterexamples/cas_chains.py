@@ -1,10 +1,10 @@
 """Find a minimal core of an invalid CAS register whose new values are unique.
 
 Making a call *pending* forgets everything about it except that it may have happened: at any moment, or never.  A read
-that is made pending is simply dropped.  This keeps a linearizable history linearizable, whichever calls it is done to.
-So a core is a set of calls that contradict each other even though all other calls are pending, and none of which can be
-made pending without losing the contradiction.  The core needs no earlier calls, because pending calls still show that a
-value was written at some time.
+that is made pending is simply dropped.  This keeps a linearizable history linearizable, whichever calls are made
+pending. So a core is a set of calls that contradict each other even though all other calls are pending, and none of
+which can be made pending without losing the contradiction.  The core needs no earlier calls, because pending calls
+still show that a value was written at some time.
 """
 
 from __future__ import annotations

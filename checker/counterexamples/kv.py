@@ -1,4 +1,4 @@
-"""Find the violations of strings that are put, appended to and got, each with the few operations that show it."""
+"""Find the violations of strings with put, append and get, each with the few operations that show it."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class _KvHistory:
     assignment: Assignment
 
     def finding(self, kind: str | None, found: Sequence[Call]) -> ProvenViolation:
-        """Make a core of these calls and the gets that show where their appends stand; reduce it if it is small."""
+        """Make a core of these calls and the gets that show where their appends are; reduce it if it is small."""
         whole = {call.source: call for call in self.calls}
         core = {call.source: whole[call.source] for call in found}
         for call in found:

@@ -52,9 +52,8 @@ class MinimalCore:
 def minimize_core(core: Core, calls: Sequence[Call], model: Model, limits: Limits) -> MinimalCore:
     """Leave out, one by one, the calls that the contradiction does not need.
 
-    First, what the shrinking removed from calls is put back, to show whole operations.  The calls that made the
-    needed values before the core starts are added as well, so that the core is a history of its own (see
-    ``support``).
+    First, whatever shrinking removed from calls is restored, to show whole operations.  The calls that made the needed
+    values before the core starts are added as well, so that the core is a history of its own (see ``support``).
 
     The result must still contradict itself together with all calls that made the values it needs, up to the core's
     end.  Otherwise it would accuse answers that an operation outside it explains.  If it does not, those operations

@@ -3,8 +3,8 @@
 A relaxation is sound if it keeps every linearizable history linearizable.  A history that is invalid afterwards was
 therefore invalid before, so the system caused the violation, not the shrinking:
 
-* cut the history after the return that cannot be explained (later calls go, open ones become pending);
-* let it start late, from an unknown state (open writes become pending, open reads go);
+* cut the history after the return that cannot be explained (later calls are dropped, open ones become pending);
+* let it start late, from an unknown state (open writes become pending, open reads are dropped);
 * leave out a read, or every call on one part of the object (``Model.about``);
 * treat a call as one that may not have taken effect (``any_state``).
 

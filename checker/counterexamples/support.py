@@ -1,7 +1,7 @@
 """Add the operations that produced a core's values, so that the core is a history of its own.
 
 A CAS is added as a *write* of its new value, whatever value it found.  This keeps a linearizable history linearizable,
-because a write may stand wherever a CAS of the same value may.  It also saves the whole past: if every value of a
+because a write may take any place of a CAS of the same value. It also makes the past unnecessary: if every value of a
 register replaced the one before it, the core would otherwise need all of them.
 """
 

@@ -12,7 +12,7 @@ Each module ends with its ``Engine``.
 ``sets``          sets that only grow; ``set_columns``
 ``multisets``     queues without an order, and identifiers that must be unique
 ``queues``        FIFO queues; ``queue_columns``, and ``queue_orders``: their linearizations
-``kv``            strings that are put, appended to and got, of ``kv_pieces``; ``kv_partial``: a model for their cores
+``kv``            strings with put, append and get, made of ``kv_pieces``; ``kv_partial``: a model for their cores
 ``counter_sums``  counters with an answer out of its bounds
 ``searches``      any model
 ``sentences``     explains violations of logs, sets and queues

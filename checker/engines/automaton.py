@@ -212,7 +212,7 @@ def timeline_columns(
 
 
 def decide_by_automaton(calls: Sequence[Call], model: Model, limits: Limits) -> EngineResult:
-    """Decide whether one register, only read and written, is linearizable; an unknown initial value may be any."""
+    """Decide whether a register with only reads and writes is linearizable; an unknown initial value may be any."""
     dense = ranked(list(limits.paced(calls, ENGINE)))
     ids: dict[Any, int] = {model.initial: 0}
     value = [ids.setdefault(call.value if call.f == "write" else call.result, len(ids)) for call in dense]
@@ -261,7 +261,7 @@ def decide_register(calls: Any, limits: Limits) -> EngineResult | None:
 def judge_keys(columns: OperationColumns, wanted: NDArray[np.bool_], limits: Limits) -> JudgedKeys | None:
     """Decide many keys in one compiled pass.
 
-    Returns None for a single key, and for histories so small that plain Python decides them in no time.
+    Returns None for a single key, and for histories so small that plain Python decides them at once.
     """
     if np.count_nonzero(wanted) < 2 or columns.kind.size <= PLAIN_SEARCH_CALLS:
         return None

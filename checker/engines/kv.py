@@ -1,4 +1,4 @@
-"""Decide strings that are put, appended to and got, where each get shows how its string came about.
+"""Decide strings with put, append and get, where each get shows how its string came about.
 
 If no string that was put or appended is empty or a prefix of another one, every string that a get can return splits
 into such pieces in only one way.  If, moreover, no string was put twice, every string exists at most once, and the
@@ -8,8 +8,8 @@ identified by its length in pieces and by the piece it began with:
 * a put writes; an append that some get shows is a CAS of the string before it to the longer one; a get reads;
 * an append that no get shows is equivalent to a put of something that is never read.  (In any order of the history no
   get stands between it and the next put, because that get would show it; so writing anything else there is equivalent.
-  Conversely, where an unread write stands, no get follows before the next write.  That write is a put or another such
-  append, because an append that is shown comes right after the string that it found.)
+  Conversely, no get comes between an unread write and the next write.  That write is a put or another such append,
+  because an append that is shown comes right after the string that it found.)
 
 The chains decide that register in O(n log n): from columns, or from calls if an order is wanted.  If the same string
 was appended more than once, the engine has to find out which append made which value.  Most choices are too early or
@@ -58,7 +58,7 @@ class AmbiguousError(Exception):
 
 @dataclass(slots=True)
 class ReadValue:
-    """String that was got: the first get to return it, and the bounds of all gets that returned it.
+    """String that gets returned: the first get to return it, and the bounds of all gets that returned it.
 
     ``size`` is its number of pieces; ``chain`` is None until it is known.
     """
@@ -80,8 +80,8 @@ class ReadValue:
 class StringChain:
     """Longest string that grew from one put, or from the empty string at the start (``root`` is None).
 
-    ``shown`` are the strings that were got, by their length.  The string that ends with a given piece has the value
-    ``base`` + the number of that piece.
+    ``shown`` are the strings that gets returned, by their length.  The string that ends with a given piece has the
+    value ``base`` + the number of that piece.
     """
 
     root: Call | None
@@ -338,7 +338,7 @@ def decide_by_kv_chains(calls: Sequence[Call], limits: Limits, *, proof: bool = 
 
 
 class Ends(NamedTuple):
-    """Ranks between which values began and ended to be current, as far as they are known.
+    """Ranks between which values became current and stopped being current, as far as they are known.
 
     For each value: the invocation and return of the call that made it, and the first return and the last invocation
     of its gets.  ``starts`` are the values that chains start with.  ``unread`` has the returns and the invocations

@@ -1,4 +1,4 @@
-"""Decide queues without an order, and unique identifiers: one pass over each value's operations.
+"""Decide unordered queues, and unique identifiers: one pass over each value's operations.
 
 A bag is the product of one object for each value, so it is linearizable if and only if each of these is (Herlihy and
 Wing 1990).  All copies of one value are alike.  Put every enqueue at its invocation and every dequeue at its return,
@@ -6,7 +6,7 @@ their earliest and latest possible moments; if a dequeue finds nothing then, no 
 to return needs k enqueues invoked before its return.  A dequeue with an unknown answer may have taken nothing, and is
 left out here.
 
-A drain takes out its items one after the other, anywhere between its begin and its end, and then finds the queue empty.
+A drain takes out its items one after the other, anywhere between its start and its end, and then finds the queue empty.
 So every item that was acknowledged before the drain began was taken by something that began before the drain ended: by
 an answer with that value, or by a dequeue or drain in doubt.  A drain in doubt may have taken anything, a dequeue in
 doubt one item.  If the same holds for all items that were acknowledged before the drain ended, the queue may have been
@@ -195,7 +195,7 @@ def _item(value: Any) -> str:
 def decide_ids(calls: Sequence[Call], limits: Limits) -> EngineResult:
     """Decide whether all identifiers are unique.
 
-    A violation is an identifier that was given out more than once, shown by its first two times.
+    A violation is an identifier that was given out more than once, shown by the first two.
     """
     given: defaultdict[Any, list[Call]] = defaultdict(list)
     for call in limits.paced(calls, IDS):
@@ -211,7 +211,7 @@ def decide_ids(calls: Sequence[Call], limits: Limits) -> EngineResult:
 
 
 def explain_ids(core: Sequence[Call], scene: Scene, result: EngineResult) -> Counterexample:  # noqa: ARG001
-    """Explain that one identifier was given out twice."""
+    """Explain that an identifier was returned twice."""
     words = CoreWords(core, scene)
     said = ", and ".join(words.by(call, f"was given {_item(call.result)}") for call in words.core)
     return words.example("duplicate", f"{said}: an identifier that was given out before is not unique.", words.core[-1])

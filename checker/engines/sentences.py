@@ -21,7 +21,7 @@ _MAX_NAMED: Final = 6
 
 class _Words(CoreWords):
     def did(self, call: Call, note: str = "") -> str:
-        """Say what a process did and what it was answered; ``note`` follows the answer."""
+        """Say what a process did and what answer it got; ``note`` follows the answer."""
         operation = self.op(call)
         verb = f"began to {operation.f}" if call.pending else _PAST.get(operation.f, f"had a {operation.f} of")
         asked = "" if operation.value is None else f" {shown(operation.value)}"

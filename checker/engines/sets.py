@@ -1,6 +1,6 @@
 """Decide sets that only grow, with reads of all elements: one sweep over the distinct reads.
 
-All reads must form a chain by inclusion: levels S_1 < S_2 < …. The earliest begin of a level is the latest of the
+All reads must form a chain by inclusion: levels S_1 < S_2 < …. The earliest start of a level is the latest of the
 invocations of its adds and the end of the level before.  The level must have begun by the first return of its reads,
 and lasts until the latest invocation of its reads.  By then no add of an element outside the level may have returned.
 """

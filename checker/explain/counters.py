@@ -90,7 +90,7 @@ class _Asked(Model):
 
 
 def possible_answers(part: Part, read: Call) -> tuple[float, ...]:
-    """Return all answers that ``read`` could have had with the other calls, ascending; none if that takes too much.
+    """Return all answers that ``read`` could have had with the other calls, ascending; none if that takes too long.
 
     One search finds them all: no order reaches the impossible ``end``, so the search visits every state before it.
     """

@@ -83,7 +83,7 @@ def _walk(root, following, begun, ended, last_read, earliest, latest):  # type: 
 
 @compiled_part
 def _spans(kind, value, invoke, ret, maker, counts):  # type: ignore[no-untyped-def]
-    """Return for each value its begin, its least return, and its greatest invocation of a read; -1 for none."""
+    """Return for each value its start, its least return, and its greatest invocation of a read; -1 for none."""
     begun, ended = np.full(counts.size, -1, np.int64), np.full(counts.size, -1, np.int64)
     last_read = np.full(counts.size, -1, np.int64)
     for x in range(1, counts.size):

@@ -189,8 +189,9 @@ def own_order(
 def tail_edges(reader_start: Array, readers: Array, tail_start: Array, tail: Array, nodes: int) -> Any:
     """Make edges from each reader of a key's last version to each later writer, except to itself.
 
-    Returns (from, to, kind, number of nodes).  If the product is large, the writers hang on two chains of helpers:
-    of all up to one, and of all from one on.  A reader among the writers uses both to avoid itself.
+    Returns (from, to, kind, number of nodes).  If the product is large, the writers are attached to two chains of
+    helpers: one for all writers up to a given one, the other for all from it on.  A reader among the writers uses both
+    to avoid itself.
     """
     size = 0
     for key in range(reader_start.size - 1):
@@ -277,7 +278,7 @@ def realtime_versions(
     """Make edges from each version to the writers of versions that were first seen later: (from, to, nodes).
 
     ``earlier`` are versions by key (from ``start`` on) and by when they were ``seen``.  ``later`` are versions that
-    must come after everything seen before ``wanted``.  A chain of helpers collects all versions up to one.  A
+    must come after everything seen before ``wanted``.  A chain of helpers collects all versions up to a given one.  A
     version does not come after itself, so beyond its own place only the next few versions get edges.
     """
     size = earlier.size

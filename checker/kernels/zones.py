@@ -75,7 +75,7 @@ def _clusters(kind, outcome, value, key, invoke, ret, low, stride, table, state,
 
 @compiled_part
 def _mark(table, state, at):  # type: ignore[no-untyped-def]
-    """Store clusters at the begin of their zones, and mark keys with a cluster that contradicts itself."""
+    """Store clusters at the start of their zones, and mark keys with a cluster that contradicts itself."""
     for cluster in range(state.size, table.shape[0]):
         first, last, k = table[cluster, _FIRST], table[cluster, _LAST], table[cluster, _KEY]
         if k < 0:

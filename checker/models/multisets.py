@@ -1,4 +1,4 @@
-"""What Jepsen's workloads of queues without an order and of identifiers promise.
+"""The promises of Jepsen's workloads on unordered queues and unique identifiers.
 
 ===============  =================================================================================================
 unordered-queue  ``enqueue`` value; ``dequeue`` -> a value that is in it, or null when empty; ``drain`` -> all that it

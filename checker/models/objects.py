@@ -425,7 +425,7 @@ class Counter(Model):
         return read.result - sum(before) if {type(item) for item in [read.result, *added]} <= {int} else None
 
     def adopt(self, operations: Sequence[Operation]) -> Adopted | None:
-        """Take a read of null as 0: a counter stored under a key is absent before the first add."""
+        """Treat a read of null as 0: a counter stored under a key is absent before the first add."""
         if not any(one.f == "read" and one.outcome == "ok" and one.result is None for one in operations):
             return None
         taken = [

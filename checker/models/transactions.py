@@ -60,7 +60,7 @@ class Transactions(Model):
         return [(TXN, steps, steps)] if steps else []
 
     def likely_start(self, operations: Sequence[Operation]) -> Any:
-        """Return for each key what reads found there first and nobody wrote."""
+        """Return for each key the value that reads found there first and that nobody wrote."""
         steps = [step for one in operations for step in self._steps_of(one)]
         written = {(freeze(key), freeze(value)) for f, key, value in steps if f not in READS}
         start: dict[str, Any] = {}

@@ -61,7 +61,7 @@ def ask(question: tuple[str, ...], only_sql: bool, limit: int, as_json: bool, st
       harness ask leader-change followed by gap over 5 s within 10 s
       harness ask 'log "snapshot" on n1 followed by lost-element'
 
-    The runs must be in the warehouse: `harness ingest` adds those of the store.
+    The runs must be in the warehouse: `harness ingest` adds the store's runs.
     """
     require("report", "query")
     from history.records.layout import WAREHOUSE

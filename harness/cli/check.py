@@ -70,8 +70,8 @@ def check(
 
     Given a FILE, judge the history in it: our history.jsonl and Parquet; Jepsen's history.edn, test.jepsen, logs and
     store directories; operations from porcupine and etcd's robustness tests; OpenTelemetry spans; JSON and CSV from
-    other tools. FILE may be gzipped, or a pipe; - is standard input. Several files end with a table of their verdicts,
-    and the exit code is the worst.
+    other tools. FILE may be gzipped, or a pipe; - is standard input. For several files, a table of verdicts comes last,
+    and the exit code is the worst of theirs.
     """
     from harness.files import describe_format
     from harness.store import find_run_or_file, is_history_file

@@ -45,9 +45,9 @@ def ingest(
 ) -> int:
     """Add runs to the store's warehouse: directories, history files, or URIs of any file system that Spark reads.
 
-    Without arguments, add all runs of the store. Runs that it already has are left unchanged. A run that cannot be
-    read is reported, and all others are added; a history file that does not fit its model cannot be judged and counts
-    as failed. The open regressions are printed at the end.
+    Without arguments, add all runs of the store. Runs that are already there stay unchanged. A run that cannot be read
+    is reported, and all others are added. A history file that does not fit its model cannot be judged and counts as
+    failed. Open regressions are printed at the end.
     """
     require("report")
     from history import FormatError

@@ -70,8 +70,8 @@ def run(
 ) -> int:
     """Run a system under faults and judge what clients saw.
 
-    Each run ends with a verdict and a page, report.html, in the run's directory in the store. The result goes to
-    standard output, progress to standard error.
+    Each run ends with a verdict and a page, report.html, in the run's directory in the store. Results go to standard
+    output, progress to standard error.
     """
     require("run", *(("spark",) if options["spark"] else ()))
     if not 1 <= test_count <= MAX_RUNS:

@@ -64,7 +64,7 @@ class Cluster(Protocol):
         ...
 
     def orphaned(self) -> bool:
-        """Return whether a process that meant to take these nodes down has died and left them.
+        """Return whether the process that was to take these nodes down has died.
 
         The next user of the cluster then takes them down.
         """

@@ -42,7 +42,7 @@ def existing(cluster: str) -> list[str]:
 def candidates(cluster: str) -> Iterator[IPv4Network]:
     """Yield subnets to try.
 
-    Each cluster starts at a different one, so that two that come up together seldom want the same.
+    Each cluster starts at a different one, so that clusters that come up together rarely compete for one.
     """
     start = int(hashlib.sha256(cluster.encode()).hexdigest()[:8], 16)
     step = 7919  # a prime, so that every subnet is tried

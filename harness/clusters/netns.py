@@ -1,4 +1,4 @@
-"""Nodes as namespaces of this machine: up in under a second, with only packages to install.
+"""Nodes as namespaces of this machine, which start in under a second and need only a few packages.
 
 Every node has its own network, process, mount, host name and IPC namespaces, a root that is an overlay on the host's,
 an sshd, and a data filesystem of its own on a loop device.  The nodes outlive the process that started them, so that a

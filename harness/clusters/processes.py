@@ -1,4 +1,4 @@
-"""Processes of nodes: recognised by their command line, and killed without ever hitting another process.
+"""Find the processes of nodes by their command lines, and kill them without ever hitting another process.
 
 A node is a process ``unshare`` (the keeper) and its only child, process 1 of the node, which starts as a shell and ends
 as sshd.  All three show the cluster and the node in their command line.  While process 1 becomes another program, or

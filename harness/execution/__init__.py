@@ -9,7 +9,7 @@
 ``schedules``    schedules from a script or a recorded run; ``leftovers``: undoes what a killed run left behind
 ``probes``       the state that every node reports, four times a second
 ``monitor``      ends the run at the first violation, if the plan asks for that
-``standstills``  times when this process stood still; ``oom`` and ``reboots``: what the machine did to nodes
+``standstills``  times when this process was stalled; ``oom`` and ``reboots``: what the machine did to nodes
 ``progress``     the progress display; ``progress_thread`` draws it without delaying the run
 ``interrupts``   orderly end on Ctrl-C; ``descriptors``: enough open files for all clients
 ===============  =====================================================================================================

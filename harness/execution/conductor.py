@@ -54,7 +54,7 @@ HEAL_AGAIN_S: Final = 1.0
 
 
 class Nemesis(Protocol):
-    """The runner of faults, as the conductor uses it; ``tried`` names the faults that it tried to inject."""
+    """The runner of faults, as the conductor uses it; ``tried`` names the faults that it attempted to inject."""
 
     @property
     def tried(self) -> Set[str]: ...
@@ -238,7 +238,7 @@ class Conductor:
             self._faults.join(patience)
 
     def _heal(self, tries: int) -> None:
-        """Heal every standing fault.
+        """Heal every active fault.
 
         A fault that we cannot undo is our failure; a server that does not start is a finding.
         """

@@ -35,7 +35,7 @@ class Driven(Protocol):
         """The nodes that store data or vote; recovery checks ask these."""
 
     def clients(self, number: int) -> Sequence[Client]:
-        """Make this many clients, for the run's event loop."""
+        """Make ``number`` clients for the run's event loop."""
 
     def probers(self) -> Mapping[str, Prober]:
         """Make a prober for each node to probe, for the run's event loop.  A system without probes has none."""
@@ -71,7 +71,7 @@ class RunContext:
         return time.monotonic_ns() - self.started_ns
 
     def reach(self, moment: str) -> None:
-        """Record that the run reaches this moment now."""
+        """Record that the run has just reached this moment."""
         self.state.reach(moment, self.clock_ns())
 
     def stop(self) -> None:

@@ -1,8 +1,8 @@
-"""Follow a generator with the workers of a load, in one event loop.
+"""Issue a generator's operations through the workers of a load, in one event loop.
 
 The generator is asked whenever its context changes: when a worker has its answer, or when the time comes that it was
-waiting for.  It is asked until it has nothing for now, and each operation goes straight to its worker.  No other task
-runs between a completion and the next invocation, and no timer is set if an operation is already due.
+waiting for.  It is asked until it has nothing more for now, and each operation goes straight to its worker.  No other
+task runs between a completion and the next invocation, and no timer is set if an operation is already due.
 """
 
 from __future__ import annotations

@@ -38,7 +38,7 @@ class Interrupts:
 
     @contextmanager
     def reaction(self, react: Callable[[], None]) -> Iterator[None]:
-        """While inside, call ``react`` on a signal instead of raising."""
+        """Call ``react`` on a signal, instead of raising, while the block runs."""
         self._reaction = react
         try:
             yield
@@ -47,7 +47,7 @@ class Interrupts:
 
     @contextmanager
     def held(self) -> Iterator[None]:
-        """While inside, only note that a signal arrived."""
+        """Only note signals while the block runs."""
         self._held += 1
         try:
             yield

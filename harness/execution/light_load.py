@@ -67,7 +67,7 @@ def light_load(
 
 
 def left_of(load: Generator) -> Generator:
-    """Return what a light load has left of its workload."""
+    """Return the part of its workload that a light load has not issued."""
     again = load.child if isinstance(load, Paced) else None
     turns = again.child if isinstance(again, AskAgain) else None
     workload = turns.children[1] if isinstance(turns, Turns) else None
@@ -89,8 +89,8 @@ class AsFinal(Around, frozen=True):
 class AskAgain(Around, frozen=True):
     """The child generator's operations, sent first to the registers whose last request was not served.
 
-    ``vain`` holds these requests.  Every other read and every other change stays as it is, so that registers that are
-    lost for good do not stop the load; ``redirected`` says of which of the two the last one did not.
+    ``vain`` holds these requests.  Only every second read and every second change is redirected, so that registers that
+    are lost for good do not stop the load; ``redirected`` names the kinds whose last operation was.
     """
 
     kind: Workload

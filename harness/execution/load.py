@@ -1,4 +1,4 @@
-"""The clients' load: workers that issue and record the operations of a generator, and how well it kept its times."""
+"""The clients' load: workers that issue and record a generator's operations, and how punctual they were."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Worker:
     given_up: bool = False
 
     def goes_on(self) -> bool:
-        """Reset ``given_up``; return whether only that cancelled the operation, rather than the end of the run."""
+        """Reset ``given_up``; return whether it, and not the end of the run, cancelled the operation."""
         given_up, self.given_up = self.given_up, False
         return given_up and self.task is not None and self.task.uncancel() == 0
 
@@ -218,7 +218,7 @@ class Load:
         self._waited_until = max(self._waited_until, able)
 
     def pace(self, main_s: float, lags: Histogram) -> dict[str, float]:
-        """Return how well the load kept its times in a main phase of ``main_s`` seconds.
+        """Return how punctual the load was in a main phase of ``main_s`` seconds.
 
         ``lags`` are those of the event loop.
         """

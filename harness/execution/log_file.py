@@ -19,7 +19,7 @@ class _LogFile(logging.FileHandler):
 
 @contextmanager
 def logging_to(path: Path) -> Iterator[None]:
-    """While inside, write all log records to ``path``.  Raises StoreError if it cannot be opened."""
+    """Write all log records to ``path`` while the block runs.  Raises StoreError if it cannot be opened."""
     try:
         handler = _LogFile(path)
     except OSError as error:

@@ -43,7 +43,7 @@ def machine() -> str:
 def memory_gib(usable: int) -> int:
     """Round a number of usable bytes up to 1, 2, 3, 4, 6, 8, 12, 16, 24, … GiB.
 
-    A kernel keeps some per cent of the memory for itself, and the amount varies between releases.  Of 16 GiB, 15.5 may
+    A kernel keeps a few per cent of the memory for itself, and the amount varies between releases.  Of 16 GiB, 15.5 may
     be usable, so rounding to the nearest GiB would give one machine two names.  The steps are far enough apart to avoid
     that.
     """

@@ -1,7 +1,7 @@
 """Detect when this process itself was stalled: stopped by a signal, frozen with its machine, or unable to act.
 
-During a standstill the system was neither observed nor asked anything, so the time counts towards no deadline by which
-the system is judged.  A thread keeps reading the clock; a gap between two readings is a standstill.
+During a standstill the system was neither observed nor asked anything, so the time does not count towards any deadline
+for the system.  A thread keeps reading the clock; a gap between two readings is a standstill.
 """
 
 from __future__ import annotations

@@ -23,7 +23,7 @@ from harness.generators.streams import Stream
 class Mix(Among, frozen=True):
     """A mix of child generators: each operation comes from a child drawn by weight.
 
-    A draw stands until that child gives an operation.  ``bounds`` are the cumulative weights of the children.
+    A drawn child keeps its turn until it gives an operation.  ``bounds`` are the cumulative weights of the children.
     ``chosen`` is the child whose turn it is.
     """
 

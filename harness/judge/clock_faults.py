@@ -1,4 +1,4 @@
-"""Faults that set the clocks of nodes, by which these date the lines of their logs."""
+"""Faults that set nodes' clocks, from which nodes take the dates in their logs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files that our faults destroyed, and what they excuse.
+"""Files that our faults destroyed, and what that excuses.
 
 A server may refuse to start on a damaged file of the classes that its system names (``System.may_refuse``).  A log that
 we cut lacks what we cut off, and a term whose file we destroyed is forgotten.  Neither is the system's fault.  Nothing

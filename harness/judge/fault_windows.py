@@ -27,10 +27,10 @@ FRESH_S: Final = 2.0
 class Third:
     """A third of the time (ns) during which a fault was in effect, and its length without standstills (s).
 
-    ``quorum_s`` says for how much of it a quorum was left, and ``ready_s`` for how much of that the system can be
-    expected to serve: where the time in which clients notice a fault had passed since any fault began or ended, and
-    since the last change of leader that probes show.  Without such a leader it is twice that time, because an election
-    may fail once: even a good system may serve nobody until then, and that does not make a run worthless.
+    ``quorum_s`` is how much of it had a quorum, and ``ready_s`` how much of that the system can be expected to serve.
+    That begins when clients have had time to notice the last start or end of a fault, and the last change of leader
+    that probes show. If probes show no leader, they get twice that time, because one election may fail: even a good
+    system may serve nobody until then, which does not make the run worthless.
     """
 
     begin: int
@@ -42,7 +42,7 @@ class Third:
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """The time from a fault's last command to the begin of its healing, in the main phase (ns since the run's start).
+    """The time from a fault's last command to the start of its healing, in the main phase (ns since the run's start).
 
     A fault that passes by itself, such as a rolling restart, lasts from its first command to its last.
 
@@ -117,7 +117,7 @@ def _exempt(answerable: float, stood: float, notices: float) -> str:
 
 
 class TimeSpan(NamedTuple):
-    """A time in which no fault begins or ends, whether a quorum was left in it, and from when on it must serve."""
+    """A span in which no fault begins or ends, whether it had a quorum, and from when the system must serve."""
 
     low: int
     high: int
@@ -146,7 +146,7 @@ def _stretches(recorded: Recorded, first: int, last: int, notices: float) -> lis
 def led_since(
     probes: Sequence[Probe], members: Sequence[str], able: Collection[str], low: int, high: int
 ) -> int | None:
-    """Return since when in a time one of the ``able`` nodes led until its end, as far as probes show; else None.
+    """Return from when on one of the ``able`` nodes led until the end of a span, by the probes; None if none did.
 
     ``probes`` are in order.  A claim counts for :data:`FRESH_S`.
     """

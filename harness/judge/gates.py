@@ -1,7 +1,6 @@
 """The gates: conditions without which a run proves nothing.  A failed gate makes a run unknown, never invalid.
 
-The text of what was seen stands alone at the head of a page, so if it is too little, the text also says what was
-required.
+The head of a page shows only the text of what was seen, so if that is too little, the text also says what was required.
 
 The required amount is a share of the load: :data:`MIN_SHARE` of the plan's rate, but at least :data:`MIN_OPERATIONS`.
 That is far below what any healthy system serves beside a fault (an election costs a few seconds out of ten), and far

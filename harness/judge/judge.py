@@ -205,7 +205,7 @@ def _untested(check: Check, since: str) -> Check:
 
 
 def unread(recorded: Recorded) -> str:
-    """Say from what time on no read succeeded, if clients kept trying for a long time; otherwise an empty string."""
+    """Say since when no read succeeded, if clients kept trying for a long time; else return an empty string."""
     if not (reads := recorded.plan.load.reads) or not recorded.operations:
         return ""
     of_reads = (op for op in recorded.operations if called(op.f, op.value) in reads)

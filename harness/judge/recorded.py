@@ -80,7 +80,7 @@ class Recorded:
 
     @property
     def homes(self) -> tuple[str, ...]:
-        """The names under which clients ask that are no node's, such as "primary", wherever that is."""
+        """The names to which clients send requests that are not a node's, such as "primary", wherever that is."""
         return tuple(sorted({op.node for op in self.operations if op.node} - {*self.nodes}))
 
     @property

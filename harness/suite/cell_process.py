@@ -2,7 +2,7 @@
 
 It is a process rather than a function call for three reasons.  A run that is killed, runs out of memory or hangs must
 not take the suite with it.  No run inherits what an earlier one left in the process (a JVM, compiled kernels, signal
-handlers, open connections).  And anyone can repeat a cell by its command.  The price is the start of Python, about two
+handlers, open connections).  And anyone can repeat a cell with its command. It costs the start of Python, about two
 seconds a cell.
 
 The child leads its own session, so Ctrl-C reaches it once and through us.  If we die, the kernel sends it SIGTERM.

@@ -101,7 +101,7 @@ def list_cells(asked: SuiteOptions) -> Iterator[str]:
 
 
 def judged(cells: Sequence[Cell]) -> str:
-    """Say how many cells are judged through Spark and how many in their own process."""
+    """Say how many cells are judged with Spark and how many in their own process."""
     through = sum(cell.plan.spark for cell in cells)
     return f"{through} judged through Spark, {len(cells) - through} in their own process"
 

@@ -1,6 +1,6 @@
 """Progress of a suite: a row for each finished cell and, on a terminal, a status below.
 
-Rows stay and scroll.  The status (the running cell, the last line of its output, and the sums) is redrawn in place.
+Rows stay and scroll.  The status (the running cell, the last line of its output, and the totals) is redrawn in place.
 Without a terminal there are only rows, so a CI log has one line for each cell of the suite.
 """
 

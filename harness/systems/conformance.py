@@ -1,8 +1,8 @@
 """Judge a system's own code by its runs: ``harness system check`` looks at each part and says what is missing.
 
 It looks at three short runs: one with a network cut, a kill and a pause; a calm one on the same nodes, which must find
-nothing of the one before; and one with a planted bug.  A part that is wrong is invalid.  A part that the system lacks,
-or that the runs did not show, is unknown.
+no leftovers; and one with a planted bug.  A part that is wrong is invalid.  A part that the system lacks, or that the
+runs did not show, is unknown.
 """
 
 from __future__ import annotations

@@ -2,9 +2,9 @@
 
 The checks follow ZooKeeper's promises: its writes are linearizable; a session sees its own writes and never goes back.
 A plain read may be stale, and so may one after ``sync``, which a deposed leader answers alone if it does not know that
-it was deposed.  So a ``read`` comes after a write of its own session (to a znode without meaning), which goes through a
-quorum and makes the read linearizable.  A ``peek`` is done as the ``peeks`` option says, and judged by the order within
-its session.
+it was deposed.  So a ``read`` comes after a write of its own session (to a dummy znode), which goes through a quorum
+and makes the read linearizable.  A ``peek`` is done as the ``peeks`` option says, and judged by the order within its
+session.
 
 A lock is a znode that outlives sessions.  It holds its holder's token, which is the version that the znode had then, or
 null.  Only a set that names the version before changes it, so that no token recurs, and only a release ends a lock.
@@ -170,7 +170,7 @@ class Client:
     """Sessions with one server.  Nothing is sent twice, or later than its operation.
 
     Kazoo queues requests while it reconnects, and sends them afterwards.  So no request is made without a connection,
-    and a session that owes an answer is given up.
+    and a session with an unanswered request is abandoned.
     """
 
     def __init__(self, node: Machine, setup: Setup) -> None:

@@ -103,8 +103,8 @@ def commands_terminal(name: str) -> bool:
 class Printable(io.TextIOWrapper):
     """A text stream that replaces control characters, because a run may contain names and texts from strangers.
 
-    Only a ``coloured`` stream lets colours through.  Standard error is not one: none of our colours go there, but names
-    and texts that nothing else has cleaned.
+    Only a ``coloured`` stream lets colours through.  Standard error is not: we write no colours there, but it gets
+    names and texts that nothing else has cleaned.
     """
 
     coloured = True

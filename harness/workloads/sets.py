@@ -85,7 +85,7 @@ def _adds_and_reads(rng: random.Random, key: str, elements: Iterator[int]) -> It
 class NodeLoss:
     """The adds whose elements one node lost at one moment.
 
-    ``read`` is the first read to show the loss.  It shows that of the adds ``shown``; the others were acknowledged
+    ``read`` is the first read to show the loss. It shows the loss of the adds ``shown``; the others were acknowledged
     later.  ``elsewhere`` counts the elements that the last reads of other nodes still hold.
     """
 

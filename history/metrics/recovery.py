@@ -11,10 +11,10 @@ The definitions, which ``docs/tables.md`` repeats:
   ends with the last invocation or completion of its operations, or at the end of the record if one of them was never
   answered, because its client waited until then.  Outside the load, clients do not send requests at the usual rate, so
   no rates are taken there.
-- A fault *stands* from ``started`` to ``healed``, or to the end of the record if it was never healed.  A skipped
-  fault never stands and has no figures.  An indeterminate one may have had an effect, so it stands.
-- Faults that stand at the same time, directly or through others, form a *group*.  ``next`` is the start of the group
-  after a fault's own, or the end of the load.
+- A fault is *active* from ``started`` to ``healed``, or to the end of the record if it was never healed. A skipped
+  fault is never active and has no figures. An indeterminate one may have had an effect, so it counts as active.
+- Faults that are active at the same time, directly or through others, form a *group*.  ``next`` is the start of the
+  group after a fault's own, or the end of the load.
 - ``rate_before``: ok per second in the calm before the fault's group.  The calm is the last :data:`CALM_S` s, cut at
   the healing of the previous group and at the start of the load.  Null if that is less than :data:`LEAST_S` s (a fault
   right at the start).  All faults of a group share this rate.
@@ -132,7 +132,7 @@ def surroundings(receipts: Sequence[Receipt], load: LoadSpan) -> dict[int, Surro
 
 
 def figures(receipt: Receipt, around: Surroundings | None, ok: Times, load: LoadSpan) -> dict[str, float | None]:
-    """Return the figures of one fault, as defined above; empty for a fault that never stood.
+    """Return the figures of one fault, as defined above; empty for a fault that was never active.
 
     ``ok`` holds sorted completion times.  With those of only one kind of operation, the figures are that kind's.
     """

@@ -41,7 +41,7 @@ class _Fault:
 def fault_events(events: Sequence[Event]) -> list[Event]:
     """Convert nemesis events to events with receipts (``history.records.receipts``), ordered by time.
 
-    A fault stands until an operation ends it, or until the next operation with its name.  A fault that no operation
+    A fault is active until an operation ends it, or until the next operation with its name.  A fault that no operation
     ends, such as a clock jump, is over at once.  Events that already have receipts are returned unchanged.
     """
     if any(isinstance(event.value, dict) and "action" in event.value for event in events):

@@ -354,7 +354,7 @@ class Alarms(Finding, frozen=True, kw_only=True):
 
 
 class FaultCount(Struct, frozen=True):
-    """How often something happened while the fault with this ``id`` stood."""
+    """How often something happened while the fault with this ``id`` was active."""
 
     id: int
     fault: str
@@ -364,8 +364,8 @@ class FaultCount(Struct, frozen=True):
 class ViolationTimes(Finding, frozen=True, kw_only=True):
     """When clients saw violations: ``counted`` of the ``of`` violations have a time (an engine may list only some).
 
-    ``phases`` counts the violations that operations of each phase show.  ``faults`` counts those for which a fault
-    stood at some time between the missed write and the answer that missed it; with two such faults a violation counts
+    ``phases`` counts the violations that operations of each phase show.  ``faults`` counts those for which a fault was
+    active at some time between the missed write and the answer that missed it; with two such faults a violation counts
     twice.  ``calm`` counts the violations without any fault.
     """
 
@@ -399,8 +399,8 @@ class OkCounts(Finding, frozen=True, kw_only=True):
 class WindowCount(Struct, frozen=True):
     """Number of ``ok`` operations under one fault, which must be at least ``least``.
 
-    ``exempt`` says why no minimum applies; it is empty if one does.  If the fault stood long enough to be judged in
-    thirds, ``thirds`` holds such a text for each third.
+    ``exempt`` says why no minimum applies; it is empty if one does.  If the fault was active long enough to be judged
+    in thirds, ``thirds`` holds such a text for each third.
     """
 
     id: int

@@ -125,7 +125,7 @@ def _advance(receipt: Receipt | None, event: Event) -> Receipt:
         receipt = Receipt(
             id=value["id"],
             fault=event.f,
-            # Until a completion says otherwise.  If the harness is killed now, the fault may stand.
+            # Until a completion says otherwise.  If the harness is killed now, the fault may be active.
             state="indeterminate",
             started=event.time,
             nodes=tuple(value.get("nodes", ())),

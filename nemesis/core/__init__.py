@@ -8,7 +8,7 @@
 ``facts``    what the nodes can do
 ``roles``    finds and signals all processes of a role on its node
 ``grudges``  which node drops packets from which; ``firewall`` makes the rules
-``guard``    decides which faults may stand together
+``guard``    decides which faults may be active together
 ``healing``  heals the other nodes if one node fails
 ``errors``   the exceptions
 ===========  =================================================================

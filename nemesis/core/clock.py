@@ -1,4 +1,4 @@
-"""The interface of a clock that is passed as an argument: it tells the time, and code can wait on it."""
+"""The interface of a clock that tells the time and that code can wait on."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 
 ::
 
-    FaultError            a fault was tried, and nothing proves that it stands or is gone
+    FaultError            a fault was tried, and nothing proves that it is active or gone
     SkippedError          a fault was not tried, for this reason
      └─ NotYetError       … but it may be possible a moment later (no leader is known just now)
     UnknownFaultError     no fault has this name                                (a KeyError)

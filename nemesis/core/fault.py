@@ -6,8 +6,8 @@ A fault is one small class without state.  A run calls its methods in this order
    nothing.
 2. ``plan``: choose the targets, without touching the nodes.  The targets are recorded before ``inject`` is called.
 3. ``inject``: do it.
-4. ``witness``: prove that the fault stands, by evidence other than the exit code of its commands.  Without proof, raise
-   FaultError.
+4. ``witness``: prove that the fault is active, by evidence other than the exit code of its commands.  Without proof,
+   raise FaultError.
 5. ``heal``: undo the fault and prove that it is gone.  A run may call this repeatedly, after an ``inject`` that failed
    midway, and for single nodes (``Targets.only``) after healing all of them at once has failed (see ``healing``).
 
@@ -200,10 +200,9 @@ class Context:
 class Fault(Protocol):
     """One kind of fault.
 
-    ``family`` and ``summary`` (one line, no full stop) go into its receipts; reports colour faults by family.
-    ``stops`` means that targeted nodes do not serve while it stands, so the quorum guard counts them.
-    ``beyond_quorum`` means that the fault is meant to stop a majority (kill-all), or that it preserves the quorum
-    itself.
+    ``family`` and ``summary`` (one line, no full stop) go into its receipts; reports colour faults by family. ``stops``
+    means that targeted nodes do not serve while it is active, so the quorum guard counts them. ``beyond_quorum`` means
+    that the fault is meant to stop a majority (kill-all), or that it preserves the quorum itself.
 
     A fault may have further attributes:
 
@@ -212,7 +211,7 @@ class Fault(Protocol):
     - ``unaimed``: the reason why its targets cannot be chosen by words.
     - ``destroys``: its damage remains after healing, so the run remembers its targets.
     - ``queues``: it queues the packets that its targets receive, so no other such fault can get them.
-    - ``passes``: it is over when its injection is.
+    - ``passes``: it ends when its injection does.
     """
 
     @property
@@ -239,7 +238,7 @@ class Fault(Protocol):
         ...
 
     def witness(self, ctx: Context, targets: Targets) -> Witness:
-        """Return proof that the fault stands, never empty.  Raises FaultError if there is none."""
+        """Return proof that the fault is active, never empty.  Raises FaultError if there is none."""
         ...
 
     def heal(self, ctx: Context, targets: Targets) -> Witness:

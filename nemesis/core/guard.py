@@ -1,4 +1,4 @@
-"""Decide which faults may stand together.
+"""Decide which faults may be active together.
 
 A node is under at most one fault of nodes at a time (kill, pause, disk, …), and a majority of the members stays up
 unless the plan or the nature of the fault says otherwise.  Faults of links do not lock nodes.  But two of them must not

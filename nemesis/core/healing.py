@@ -27,7 +27,7 @@ class UnhealedError(Exception):
 
     @property
     def ours(self) -> Exception | None:
-        """The first harness failure, which is neither a FaultError nor a StartError; None without one."""
+        """The first harness failure, which is neither a FaultError nor a StartError; None if there is none."""
         return next((e for e in self.reasons.values() if not isinstance(e, FaultError | StartError)), None)
 
     def _describe(self, node: str) -> str:

@@ -3,8 +3,8 @@
 An iptables rule hands the packets that a node receives over a shaped link to the helper.  Only one end of a link is
 shaped, so that a round trip shows exactly the configured delay.
 
-The witness first waits until the helper has treated packets of the system itself as configured.  Only then it measures
-every link with its own packets; delays are compared with round trips measured before the fault.
+The witness first waits until the helper has treated packets of the system itself as configured.  Only then does it
+measure every link with its own packets; delays are compared with round trips measured before the fault.
 """
 
 from __future__ import annotations

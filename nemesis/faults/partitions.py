@@ -150,7 +150,7 @@ def remove_rules(ctx: Context, chain: str, nodes: Iterable[str]) -> Witness:
 
 
 def see_rules_gone(ctx: Context, wall: Firewall, chain: str, removed: Mapping[str, Completed]) -> None:
-    """Check that the chain is gone on every node.  Raises FaultError that names all nodes where rules may stand."""
+    """Check that the chain is gone on every node.  Raises FaultError that names all nodes where rules may remain."""
     looks = ctx.nodes.run({node: wall.gone(chain) for node in removed})
     wrong = [f"{n}: exit {a.code}: {complaint(a.stderr)}" for n, a in removed.items() if a.code]
     wrong += [f"{n}: the rules are still in place" for n, a in looks.items() if a.code or "gone" not in a.stdout]
@@ -164,8 +164,8 @@ def links_witness(
     """Return proof that every link of a grudge is cut, from counters and from attempts to connect across it.
 
     The rules must count packets of the system itself before the first attempt.  Raises FaultError if they do not.  Also
-    raises it, with the links, if at the deadline an attempt ends in another way than expected, a link is proven neither
-    by its counter nor by an attempt, or nothing was counted at all.
+    raises it, with the links, if by the deadline an attempt ends unexpectedly, neither its counter nor an attempt
+    proves a link cut, or nothing was counted at all.
     """
     felt = system_packets(ctx, firewall(ctx), chain, grudge)
     links = frozenset((node, peer) for node, peers in grudge.items() for peer in peers)

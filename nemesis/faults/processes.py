@@ -156,7 +156,7 @@ class ProcessFault:
         return Targets(nodes, detail={"pids": running_pids(ctx, nodes), "last_probe": last_probes(ctx, nodes)})
 
     def led(self, targets: Targets) -> Witness:
-        """Return proof that a target led, if one must.  Raises FaultError if one must and none did."""
+        """Return proof that a target led, if the fault requires that. Raises FaultError if none did."""
         return leader_hit(targets) if self.leads else {}
 
 

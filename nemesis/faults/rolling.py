@@ -114,12 +114,12 @@ class RollingKill(Rolling):
 
 
 def see_new(ctx: Context, targets: Targets, nodes: Sequence[str]) -> Witness:
-    """Prove that each of these nodes has a new process.  Raises FaultError if one has not."""
+    """Prove that each of these nodes has a new process. Raises FaultError if one does not."""
     before, now = pids_of(targets), ctx.system.pids(nodes)
     if same := [node for node in nodes if now[node] in (None, before[node])]:
         raise FaultError(f"no new process on {', '.join(same)}")
-    # The effect happens during the injection, so this fault stands from the first kill on, while others stand from the
-    # last command on.
+    # The effect happens during the injection, so this fault is active from the first kill on, while others are active
+    # from the last command on.
     return {"stood_ms": 0.0, "pids_before": before, "pids_now": now}
 
 

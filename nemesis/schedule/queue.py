@@ -71,7 +71,7 @@ class StepQueue:
         return [watched.step for watched in late]
 
     def heal_later(self, step: Step, now: int) -> None:
-        """Queue the healing of a conditional step if it says how long its fault stands."""
+        """Queue the healing of a conditional step if it says how long its fault lasts."""
         if step.for_s is not None:
             heal = replace(step, action="heal", when=None)
             heapq.heappush(self._heap, (now + round(step.for_s * 1e9), self._place, heal))

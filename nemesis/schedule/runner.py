@@ -1,8 +1,8 @@
 """Run a schedule and write the receipts.
 
-An injection is recorded before its first command is sent, so that healing after a crash knows which faults may stand.
-If a fault is in doubt (:class:`FaultError`), that is recorded and the run goes on.  Any other exception is a failure of
-the harness: it is recorded, everything is healed, and then it is raised.
+An injection is recorded before its first command is sent, so that healing after a crash knows which faults may be
+active. If a fault is in doubt (:class:`FaultError`), that is recorded and the run goes on.  Any other exception is a
+failure of the harness: it is recorded, everything is healed, and then it is raised.
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ class Runner:
 
     @property
     def active(self) -> dict[int, tuple[str, tuple[str, ...]]]:
-        """The faults that stand, or may stand, right now: id -> (fault, nodes)."""
+        """The faults that are, or may be, active right now: id -> (fault, nodes)."""
         return {number: (fault.name, targets.nodes) for number, (fault, targets) in tuple(self._active.items())}
 
     def run(self, stop: threading.Event) -> None:
@@ -150,7 +150,7 @@ class Runner:
             self._skip(step, f"never within {step.within_s:g} s: {step.when}")
 
     def heal_all(self, *, final: bool = False) -> tuple[Unhealed, ...]:
-        """Heal all faults that may stand, and return those that could not be healed.  Another call tries them again.
+        """Heal all faults that may be active; return those that could not be healed.  Another call tries them again.
 
         With ``final``, no fault can be injected from now on, not even by a ``run`` that is still going on.
         """
@@ -186,9 +186,9 @@ class Runner:
         asked["summary"] = summary_of(fault, step)
         if len(rivals := claimants(probes)) > 1:
             asked["claimants"] = rivals
-        began = ctx.clock.now()  # before recording: if that is slow, the fault must not seem to stand earlier
-        # First the record, then the command.  If this process dies in between, whoever heals knows what may stand; if
-        # the record cannot be written, nothing is sent.
+        began = ctx.clock.now()  # before recording: if that is slow, the fault must not seem to begin earlier
+        # First the record, then the command.  If this process dies in between, whoever heals knows what may be active;
+        # if the record cannot be written, nothing is sent.
         if self._note("invoke", fault, step.id, "inject", **asked):
             self._active[step.id] = fault, targets
             self.tried.add(fault.name)
@@ -229,7 +229,7 @@ class Runner:
                 witness["lasted_ms"] = took_ms
         except (FaultError, SkippedError, StartError) as error:
             self._note("info", fault, number, "inject", reason=str(error))
-            # A fault that failed halfway is undone at once.  One without a witness stands for its time, because it may
+            # A fault that failed halfway is undone at once.  One without a witness lasts for its time, because it may
             # have an effect all the same.
             if not stood:
                 self._heal(number)

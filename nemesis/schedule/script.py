@@ -5,7 +5,7 @@ A script is TOML, with one table for each fault::
     [[fault]]
     name = "partition-leader-minority"
     at = 5.0                       # seconds after the start of the main phase
-    for = 10.0                     # how long it stands; by default, until the end of the run
+    for = 10.0                     # how long it lasts; by default, until the end of the run
 
     [[fault]]
     name = "kill-leader"
@@ -37,7 +37,7 @@ Seconds: TypeAlias = Annotated[float, Meta(ge=0)]
 
 
 class ScriptedFault(Struct, forbid_unknown_fields=True, rename={"at_s": "at", "for_s": "for", "within_s": "within"}):
-    """One fault of a script: when to inject it, its targets, and how long it stands.  Times are in seconds."""
+    """One fault of a script: when to inject it, its targets, and how long it lasts.  Times are in seconds."""
 
     name: Text
     at_s: Seconds | UnsetType = UNSET

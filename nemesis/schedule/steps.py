@@ -31,9 +31,8 @@ class Step(Struct, frozen=True, forbid_unknown_fields=True):
     ``id`` ties a heal to its injection.  ``targets`` are targets chosen beforehand: the recorded targets of a replay
     (``{"nodes": …, "grudge": …}``) or a choice by words (``{"choose": "leader"}``).
 
-    An injection may wait for the condition ``when`` (see ``conditions``), from ``at_s`` on for ``within_s`` seconds.
-    If the condition never holds, the fault is skipped.  Otherwise, it stands for ``for_s`` seconds, or until the run
-    ends.
+    An injection may wait for the condition ``when`` (see ``conditions``), from ``at_s`` on for ``within_s`` seconds. If
+    the condition never holds, the fault is skipped.  Otherwise, it lasts ``for_s`` seconds, or until the run ends.
     """
 
     at_s: float
@@ -100,8 +99,8 @@ def cycle(
     """Draw a schedule that alternates calm and faults, and heals the last fault before the time limit.
 
     ``faults`` are the turns.  Each round is a new random order of all turns.  With ``weights``, every turn comes once,
-    and from then on turns are drawn by weight (default 1).  A fault stands for ``interval_s``, or with ``shortest_s``
-    for a time between both, drawn from a log-uniform distribution.  The calm before each fault is drawn as well, which
+    and from then on turns are drawn by weight (default 1).  A fault lasts ``interval_s``, or with ``shortest_s`` for a
+    time between both, drawn from a log-uniform distribution.  The calm before each fault is drawn as well, which
     jitters its start.  With several ``tracks``, the turns are dealt out to that many cycles, which run side by side and
     may overlap.  Raises ScheduleError if not even one cycle fits.
     """

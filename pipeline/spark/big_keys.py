@@ -5,11 +5,11 @@ need no task to see a whole key:
 
 1. One aggregate for each (key, value): the invocation of the write, the least return ``first``, the greatest invocation
    ``last``.  A value that was read without being written, or before it was written, is a contradiction by itself.
-2. A value with first < last must be current in between.  Two such zones must not overlap, and another value's
-   [last, first] must not lie inside one.  So for each zone: is the least ``first`` of all that begin after it, before
-   its ``last``?  That is a running minimum, backwards over time.  Time is cut into ranges.  The minimum of each range
-   is computed first, every range starts with the minimum of those after it (*carry*), and then each range runs by
-   itself.
+2. A value with first < last must be current in between.  Two such zones must not overlap, and another value's [last,
+   first] must not lie inside one.  So the question for each zone is whether the least ``first`` of all zones that begin
+   after it comes before its ``last``. That is a running minimum, backwards over time.  Time is cut into ranges.  The
+   minimum of each range is computed first, every range starts with the minimum of those after it (*carry*), and then
+   each range runs by itself.
 
 Values are compared by their canonical JSON, which is equal if and only if the checker considers the values equal.
 

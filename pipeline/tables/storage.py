@@ -70,7 +70,7 @@ def exact(table: pa.Table, schema: pa.Schema) -> pa.Table:
 
 
 def read_table(path: Path, name: str) -> pa.Table:
-    """Read the table ``name`` from its directory, with today's columns.
+    """Read the table ``name`` from its directory, with the current columns.
 
     Raises FormatError if it is another table or its columns have other types, or FileNotFoundError if it is absent.
     """

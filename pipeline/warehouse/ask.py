@@ -42,7 +42,7 @@ _LENGTH: Final = re.compile(r"(\d{1,9}(?:\.\d{1,9})?)(ms|s|min)?")
 
 @dataclass(frozen=True, slots=True)
 class EventFilter:
-    """Which events are meant; ``names`` are all that ``name`` stands for, once it has been looked up."""
+    """The events that are meant; ``names`` are all that ``name`` stands for, once it has been looked up."""
 
     kind: str
     name: str | None = None
@@ -52,7 +52,7 @@ class EventFilter:
 
 
 class EventCondition(NamedTuple):
-    """Whether another event must (or must not) come before or after, at most ``within_s`` seconds away."""
+    """A condition: another event must (or must not) come before or after, at most ``within_s`` seconds away."""
 
     wanted: bool
     before: bool

@@ -145,7 +145,7 @@ class Landing:
     def publish(self) -> None:
         """Make the runs appear in the warehouse, where the next refresh puts them into a version.
 
-        Raises OSError that names a file, or FormatError if reading back gives something else than was written.
+        Raises OSError that names a file, or FormatError if what is read back differs from what was written.
         """
         parts, self._parts, self.bytes = self._parts, {}, 0
         if parts:

@@ -76,7 +76,7 @@ def _next_begins(probes: Sequence[Probe]) -> dict[int, int]:
 def _fall(node: _Node, probe: Probe, begin_after: int | None) -> Fall | None:
     before = node.answer
     shorter, same = probe.log_end < before.log_end, not node.silent and same_process(before, probe)
-    # Entries below the log's begin are in a snapshot.
+    # Entries below the log's start are in a snapshot.
     held = begin_after is None or begin_after > before.committed
     # Within one process, the log ends below the commit index of its own earlier answer.
     if same and not held and probe.log_end < before.committed and (shorter or not node.fell):

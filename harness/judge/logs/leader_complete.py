@@ -8,7 +8,7 @@ reports the commit index c and, in its next answer, the term u.  Terms never fal
 in term u or before.  Suppose that later a node reports in two successive answers that it leads in a term t >= u.  Its
 term was t all the time between them, so it did lead in t at the instant when the second answer read its role.  Its log
 therefore held c at that time, by Leader Completeness or because it committed c itself, and a committed entry is never
-removed.  The second answer's log end e was read later than c.  So if e < c, and the log's begin (which never falls) is
+removed.  The second answer's log end e was read later than c.  So if e < c, and the log's start (which never falls) is
 at most c even in the answer after that, then an entry that a leader must hold is missing.
 """
 

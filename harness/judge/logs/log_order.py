@@ -6,12 +6,11 @@ healthy node may show a commit index beyond the end of its log.  For this reason
 (``harness.judge.answers_by_process``): a claim of the earlier one with a bound of the later one.  This cannot accuse a
 healthy node, whatever the order of the reads:
 
-committed <= log end
-    Suppose an earlier answer reports the commit index c, read at some t1, and a later one the log's end e, read at
-    t2 > t1.  The commit index of a process never falls, so at t2 it is at least c.  At t2 the node holds its log up to
-    e and, below the log's begin, whatever its snapshot holds.  The begin never falls either, so the begin b of an
-    answer after that is at least what it was at t2.  If c > e and c >= b, then at the instant t2 the node did not hold
-    an entry that it knew to be committed.
+committed <= log end Suppose an earlier answer reports the commit index c, read at some t1, and a later one the log's
+    end e, read at t2 > t1.  The commit index of a process never falls, so at t2 it is at least c.  At t2 the node holds
+    its log up to e and, below the log's start, whatever its snapshot holds. The start never falls either, so the start
+    b of an answer after that is at least what it was at t2.  If c > e and c >= b, then at the instant t2 the node did
+    not hold an entry that it knew to be committed.
 
 applied <= committed
     Suppose an earlier answer reports the applied index a (t1), and a later one the commit index c (t2).  At t1 the

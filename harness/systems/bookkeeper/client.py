@@ -203,6 +203,6 @@ class Prober:
 
 
 def clients(setup: Setup, number: int) -> Sequence[Client]:
-    """Make this many clients, distributed over the gateways in turn."""
+    """Make ``number`` clients, spread evenly over the gateways."""
     known = KnownLedgers()
     return [Client(node, setup, known) for node in islice(cycle(setup.nodes), number)]

@@ -102,7 +102,7 @@ class RegisterClient:
 
 
 def clients(setup: Setup, number: int) -> list[RegisterClient]:
-    """Make this many clients, distributed over the nodes in turn."""
+    """Make ``number`` clients, spread evenly over the nodes."""
     endpoints = {node.name: (node.address, CLIENT_PORT) for node in setup.nodes}
     follows, read_mode = str(setup.options["client_follows"]), str(setup.options["read_mode"])
     return [

@@ -70,7 +70,7 @@ class ServerJar(LocalFiles):
     libraries: str
 
     def fetch(self, into: Path, say: Say) -> None:
-        """Copy the jar.  Raises ArtifactError if its libraries are others."""
+        """Copy the jar. Raises ArtifactError if its libraries differ."""
         (path,) = self.paths
         if (found := digest_of_libraries(path)) != self.libraries:
             raise ArtifactError(

@@ -1,6 +1,6 @@
 """Promotion of a standby when the primary is dead, as an operator does it.
 
-1. All standbys stop receiving, so that nothing can arrive any more.  What a socket still holds is lost on all of them.
+1. All standbys stop receiving, so that nothing more can arrive. What a socket still holds is lost on all of them.
 2. The standby whose log reaches furthest is promoted.  If commits wait for n standbys, each acknowledged commit is on n
    of them, and thus on this one.
 3. The others look for the new primary.  None of their logs reaches further, so all can follow it.

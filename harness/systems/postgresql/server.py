@@ -105,7 +105,7 @@ def _server(node: Machine, setup: Setup, stage: int) -> list[Role]:
 
 
 def refuse(setup: Setup) -> str | None:
-    """Return why the standbys that were asked for are impossible, or None."""
+    """Return why the requested standbys are impossible, or None."""
     standbys, synchronous = (int(setup.options[name]) for name in ("standbys", "synchronous_standbys"))
     if synchronous > standbys:
         return f"-o synchronous_standbys={synchronous}: needs as many standbys: -o standbys={synchronous}"

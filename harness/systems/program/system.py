@@ -136,7 +136,7 @@ class _FromFile:
     # -- on this machine -------------------------------------------------------------------------------------------
 
     def clients(self, setup: Setup, number: int) -> list[ProgramClient]:
-        """Make a client for each worker, distributing the workers over the nodes in turn."""
+        """Make a client for each worker, spread evenly over the nodes."""
         homes = _nodes_of(setup, self.file.roles[0])
         each = self.file.client.processes == "worker"
         shared = None if each else LineProgram(self._program(setup, self.file.client.command))

@@ -158,7 +158,7 @@ def value_of(f: str, answer: Answer) -> Any:
 
 
 def clients(setup: Setup, number: int) -> list[Client]:
-    """Make this many clients, distributed over the nodes in turn, and the brokers that send heartbeats meanwhile."""
+    """Make ``number`` clients, spread evenly over the nodes, and the brokers that send heartbeats meanwhile."""
     brokers = Brokers(setup)
     return [Client(home, setup, brokers) for home in islice(cycle(setup.nodes), number)]
 

@@ -172,7 +172,7 @@ def _said(answer: Answer) -> str:
 
 
 def clients(setup: Setup, number: int) -> list[Client]:
-    """Make this many clients, distributed over the nodes in turn."""
+    """Make ``number`` clients, spread evenly over the nodes."""
     return [Client(home, setup) for home in islice(cycle(setup.nodes), number)]
 
 

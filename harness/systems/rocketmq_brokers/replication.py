@@ -9,7 +9,8 @@
 
 A report of a controller about sets and masters counts only if its next report says the same.
 
-How long the master and the controller disagreed about the size of the set is reported, and promised by nobody.
+How long the master and the controller disagreed about the size of the set is only reported, because nobody promises a
+limit.
 """
 
 from __future__ import annotations
@@ -80,7 +81,7 @@ def replication(evidence: Evidence) -> Check:
 
 
 def moved(probes: Sequence[Probe]) -> Iterator[_Wrong]:
-    """Yield each epoch that has two starts, with the first two reports that differ."""
+    """Yield each epoch that was reported with two starts, with the first two reports that differ."""
     first: dict[str, tuple[str, str]] = {}
     told: set[str] = set()
     for one in probes:
@@ -111,7 +112,7 @@ def _repeated(probes: Sequence[Probe]) -> Iterator[Probe]:
 
 
 def two_states(probes: Sequence[Probe]) -> Iterator[_Wrong]:
-    """Yield each epoch of a set, and of a master, with which two different ones were reported.
+    """Yield each epoch that was reported with two different sets, or with two different masters.
 
     Without a master, a controller keeps the epoch of the last one.
     """

@@ -1,8 +1,8 @@
 """Workload ``queue-log``: messages with unique numbers go into a few queues, and all replicas are read.
 
 Each worker sends messages in sequence, and reads from the broker of its node: mostly it follows the ends of the queues,
-and now and then it reads again what it knows.  The next place to read is counted from the messages received: the place
-that the broker suggests would hide that a queue has become shorter.
+and sometimes it rereads what it knows.  The next place to read is counted from the messages received: the place that
+the broker suggests would hide that a queue has become shorter.
 """
 
 from __future__ import annotations

@@ -4,6 +4,6 @@
 ``statements``    the tables, and the statements of each operation, in the words of a dialect
 ``workloads``     transactions, and objects of one row
 ``store``         how the files are made, and who owns them
-``acknowledged``  that acknowledged appends survive
+``acknowledged`` checks that acknowledged appends survive
 ================  =====================================================================================
 """
