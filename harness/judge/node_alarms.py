@@ -126,7 +126,7 @@ def ends_unexplained(recorded: Recorded) -> list[str]:
     """
     by_heals = {
         (node, receipt.started, receipt.healed or receipt.started): f"{node}'s process exited while {receipt.fault} "
-        f"stood ({receipt.started / 1e9:.1f} to {(receipt.heal_started or receipt.started) / 1e9:.1f} s)"
+        f"was active ({receipt.started / 1e9:.1f} to {(receipt.heal_started or receipt.started) / 1e9:.1f} s)"
         for receipt in recorded.receipts
         for node in receipt.witness.get("ended", ())
     }

@@ -233,7 +233,7 @@ def test_what_is_for_a_run_is_refused_for_a_file(
     file = record(tmp_path).history
     assert run_command(["check", str(file), "--no-spark"]) == 0
     assert run_command(["check", str(file), *option]) == 254
-    assert f"are for a run; {file} is a file" in capsys.readouterr().err
+    assert str(file) in capsys.readouterr().err
 
 
 def test_a_directory_without_a_run_is_254(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

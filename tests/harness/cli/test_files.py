@@ -116,7 +116,7 @@ def test_a_history_of_no_operation_is_unknown(
 ) -> None:
     path = history(tmp_path / "history.jsonl", *events)
     assert run_command(["check", str(path)]) == code
-    assert ("there was no operation to judge" in capsys.readouterr().out) == (code == 2)
+    assert ("there was nothing to judge" in capsys.readouterr().out) == (code == 2)
 
 
 @contextmanager
@@ -595,7 +595,7 @@ def test_nuls_at_the_end_of_a_text_are_refused_and_a_log_without_an_end_is_repor
     log = tmp_path / "jepsen.log"
     log.write_text("INFO jepsen.util - 0 :invoke :write 12\nINFO jepsen.util - 0 :ok :write 12")
     code, said = said_of(log, capsys)
-    assert (code, "note: the last line has no end" in said) == (0, True), said
+    assert (code, "note: the last line does not end in a newline" in said) == (0, True), said
     log.write_text(log.read_text() + "\n")
     assert "note" not in said_of(log, capsys)[1]
 

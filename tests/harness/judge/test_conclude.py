@@ -76,4 +76,4 @@ def test_a_verdict_that_cannot_be_written_is_said(
     assert document["harness_failure"] == f"not written: {FULL}"
     assert document["results"] == (str(run.results) if refused == "store_tables" else None)
     assert code != 1 or "lost-write" in output.err
-    assert FULL in output.err
+    assert str(FULL) in output.err

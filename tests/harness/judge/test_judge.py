@@ -340,7 +340,7 @@ def test_an_error_that_the_library_retries_is_reported_and_proves_nothing(alarm:
     results = judged(replace(good(), log_hits={**good().log_hits, "n2": {alarm[0]: 3}}))
     check = check_named("node-logs", results)
     assert (results.verdict, check.verdict) == ("valid", "valid")
-    assert f"no violation by itself: 3 times {alarm[0]!r} on n2 ({alarm[1]})" in check.seen
+    assert f"3 times {alarm[0]!r} on n2 ({alarm[1]})" in check.seen
 
 
 def with_probes(*more: Probe) -> Results:
@@ -1059,7 +1059,7 @@ def test_gate_kept_pace_wants_an_open_loop_to_issue_what_was_due(a_second: float
     recorded = replace(with_state(pace=pace), plan=replace(good().plan, loop="open"))
     check = check_named("kept-pace", judged(recorded))
     assert check.verdict == verdict
-    assert ("found no client: an open loop needs more of them (--concurrency)" in check.seen) == (verdict == "unknown")
+    assert ("--concurrency" in check.seen) == (verdict == "unknown")
     assert "99 of 100 answered within 900 ms of when they were due, 31 ms of when they were sent" in check.seen
     assert check_named("kept-pace", judged(with_state(pace=pace))).verdict == "valid"
 

@@ -170,7 +170,7 @@ def test_only_a_fault_that_ends_processes_explains_one_that_ended(fault: str, ve
 
 def test_a_process_that_a_healing_found_gone_is_a_doubt_of_a_system_without_probes_too() -> None:
     slowed = receipt("cpu-starve", nodes=("n2", "n3"), witness={"inside": 1, "ended": ["n2"]})
-    text = "n2's process exited while cpu-starve stood (20.0 to 30.0 s), which does not end processes"
+    text = "n2's process exited while cpu-starve was active (20.0 to 30.0 s), which does not end processes"
     for probes in ((), (probe(15), probe(30.5, pid=78))):
         check = check_of(with_probes(*probes, receipts=(slowed,)))
         assert (check.verdict, check.seen) == ("unknown", text)
