@@ -130,7 +130,7 @@ def _twins(piece: Piece) -> tuple[str, str]:
 
 
 def make(piece: Piece, asked: argparse.Namespace, results: dict[str, Rows]) -> None:
-    """Run a bug and its twin in turns, until both have as many runs as requested or too many runs failed."""
+    """Run a bug and its twin alternately, until both have as many runs as requested or too many runs failed."""
     of_piece = results.setdefault(piece.name, {})
     failures = 0
     while failures < MAX_FAILURES:

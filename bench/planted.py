@@ -109,7 +109,7 @@ def table(series: Mapping[str, Series]) -> str:
 
 
 def must_name(bug: str) -> str:
-    """Return the checks of which one must find a bug, as the table shows them."""
+    """Return the checks, one of which must find a bug, as the table shows them."""
     return " or ".join(f"`{name}`" for name in PLANTED_BUGS.get(bug, ())) or "no check"
 
 

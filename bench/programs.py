@@ -30,7 +30,7 @@ HOLDER: Final = ROOT / "build" / "holder" / "server"
 
 @dataclass(frozen=True, slots=True)
 class Wrong:
-    """A planted bug, the workload and the nemesis of its runs, and the findings of which one must name it.
+    """A planted bug, the workload and the nemesis of its runs, and the findings, one of which must name it.
 
     ``named_by`` are kinds of findings, or ``recovery``, which is a check.
     """

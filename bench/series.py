@@ -130,7 +130,7 @@ def add_run(
 
 
 def first_wrong_answer_s(results: Mapping[str, Any]) -> float | None:
-    """Return when the first answer came that leaves no legal order, in seconds since the run's start, or None."""
+    """Return when the first answer came that rules out every order, in seconds since the run's start, or None."""
     moments = [one.example.completed_at for one in counterexamples_of(results)]
     return round(min(moments) / 1e9, 1) if moments else None
 

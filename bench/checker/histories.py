@@ -1,8 +1,8 @@
 """Synthetic histories for the benchmark: a closed loop of c clients that are always busy, seeded.
 
 Each step picks a client at random; it begins an operation, takes effect on the real object, or answers.  So about half
-of all operations overlap with all others: harder than what a cluster gives.  A share of ``pending`` operations that
-change the object is never answered; half of them take effect.
+of all operations overlap with all others: harder than on a real cluster.  A share of ``pending`` operations that change
+the object is never answered; half of them take effect.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The checker beside porcupine v1.3.1: same histories, same run, times in CPU seconds, ratios.
+"""Compare the checker with porcupine v1.3.1 on the same histories in one run: CPU seconds and ratios.
 
     python bench/checker/run.py [--quick] [--only WORD] [--out DIRECTORY] [--before CHECKOUT]
 

@@ -1,8 +1,8 @@
 """A warehouse with any number of runs, made as columns: one run of every cell each night from 1 January 2026 on.
 
 The questions of ``docs/questions.md`` have different answers in different places: one version recovers more slowly, one
-cell is flaky, a violation first appears on some night, and now and then a gate fails.  Operations, windows and probes
-are left out: no question over all runs needs them, and for 42,000 runs they would have 10^9 rows.
+cell is flaky, a violation first appears on some night, and sometimes a gate fails.  Operations, windows and probes are
+left out: no question over all runs needs them, and for 42,000 runs they would have 10^9 rows.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ Rng: TypeAlias = np.random.Generator
 
 
 def made_tables(runs: int, seed: int = 1) -> Tables:
-    """Return the tables of this many runs by name, each with ``run`` as its first column."""
+    """Return the tables of some runs by name, each with ``run`` as its first column."""
     rng = np.random.default_rng(seed)
     rows = _runs(runs, rng)
     names = pa.array([row["run"] for row in rows], pa.string())

@@ -17,7 +17,7 @@ Steps = list[list[Any]]
 
 
 def write_history(path: Path, transactions: int, skews: Collection[int] = (), seed: int = 1) -> None:
-    """Write that many transactions of one to seven steps, half of them reads, by ten clients.
+    """Write transactions of one to seven steps, half of them reads, by ten clients.
 
     Each takes effect as a whole, at its end.  At each of the ``skews``, two transactions run at the same time, and
     neither sees what the other appends.

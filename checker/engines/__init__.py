@@ -10,7 +10,7 @@ Each module ends with its ``Engine``.
 ``cas_chains``    cas registers whose new values are unique
 ``logs``          append-only logs; ``log_columns``
 ``sets``          sets that only grow; ``set_columns``
-``multisets``     queues without an order, and identifiers that must be unique
+``multisets``     unordered queues, and identifiers that must be unique
 ``queues``        FIFO queues; ``queue_columns``, and ``queue_orders``: their linearizations
 ``kv``            strings with put, append and get, made of ``kv_pieces``; ``kv_partial``: a model for their cores
 ``counter_sums``  counters with an answer out of its bounds

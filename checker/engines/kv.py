@@ -1,9 +1,9 @@
 """Decide strings with put, append and get, where each get shows how its string came about.
 
 If no string that was put or appended is empty or a prefix of another one, every string that a get can return splits
-into such pieces in only one way.  If, moreover, no string was put twice, every string exists at most once, and the
-answers show which append found which string.  The object is then a cas register whose values are the strings, each
-identified by its length in pieces and by the piece it began with:
+into such pieces in only one way.  If also no string was put twice, every string exists at most once, and the answers
+show which append found which string.  The object is then a cas register whose values are the strings, each identified
+by its length in pieces and by the piece it began with:
 
 * a put writes; an append that some get shows is a CAS of the string before it to the longer one; a get reads;
 * an append that no get shows is equivalent to a put of something that is never read.  (In any order of the history no
@@ -11,12 +11,12 @@ identified by its length in pieces and by the piece it began with:
   Conversely, no get comes between an unread write and the next write.  That write is a put or another such append,
   because an append that is shown comes right after the string that it found.)
 
-The chains decide that register in O(n log n): from columns, or from calls if an order is wanted.  If the same string
+The chains decide that register in O(n log n): from columns, or from calls if an order is requested.  If the same string
 was appended more than once, the engine has to find out which append made which value.  Most choices are too early or
 too late; the rest are all tried if they are few.
 
-Gets that cannot agree on the pieces contradict each other whatever the order.  They are found here, and the chains do
-not see them.
+Gets that cannot agree on the pieces contradict each other in any order. They are found here, and the chains never see
+them.
 """
 
 from __future__ import annotations

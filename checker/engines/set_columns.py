@@ -106,11 +106,11 @@ def _more(answer: list[Any], below: list[Any]) -> Iterable[Any] | None:
 
 @dataclass(frozen=True, slots=True)
 class Levels:
-    """Distinct sizes of reads, ascending, with the bounds on the time in which the set had each size.
+    """Distinct sizes of reads, ascending, with bounds on when the set had each size.
 
-    It had that size from ``start`` at the earliest, and from the first return of such a read, ``first``, at the
-    latest.  It still had it at ``end``. By then no add of an element that it lacked may have returned; ``unseen``
-    is the first such return.
+    It reached that size at ``start`` at the earliest, and by ``first``, the first return of such a read, at the latest.
+    It still had that size at ``end``. By then no add of an element that it lacked may have returned; ``unseen`` is the
+    first such return.
     """
 
     size: IntArray

@@ -3,7 +3,7 @@
 ==================  ========================================================================
 ``registry``        all of them by name
 ``objects``         logs, sets, queues, counters, locks, registers together, key-value stores
-``multisets``       queues without an order, unique identifiers
+``multisets``       unordered queues, unique identifiers
 ``replicated``      sets and counters whose replicas may be behind
 ``bank``            accounts that amounts are moved between
 ``transactions``    transactions on lists and registers; ``levels``: their isolation levels

@@ -18,8 +18,8 @@ NEXT_NS: Final = 2_000_000_000
 def answers_by_process(probes: Sequence[Probe]) -> list[list[Probe]]:
     """Return the answers of each node in order, split wherever the process may have changed.
 
-    That is where a probe failed in between, after two seconds without a probe, where the pid changed, and where the
-    commit index fell, which happens only in a new process.
+    It may have changed if a probe failed in between, if there was no probe for two seconds, if the pid changed, or if
+    the commit index fell, which happens only in a new process.
     """
     found: list[list[Probe]] = []
     open_: dict[str, list[Probe]] = {}

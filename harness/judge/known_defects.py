@@ -29,7 +29,7 @@ A mark is a line that a healthy run never writes.  If every run writes such line
 - ``unless`` matches a line that must not exist; ``{group}`` in it stands for the text of a group.
 - ``workloads`` names the only workloads in which the defect shows, ``versions`` the only versions of the system.
 
-Where the date of a line decides, lines of a node whose clock a fault set are no marks.
+Where the date of a line decides, lines of a node whose clock a fault set do not count.
 
 Lines of the cluster's own start, before the run's first operation, are not marks.  A line without a date is as old as
 the dated line before it in its file, or else as the first one after it; in a file without any dates, every line counts.

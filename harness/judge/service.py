@@ -56,10 +56,10 @@ def was_granted(f: str, outcome: str, error: str | None, answer: Any) -> bool:
 
 
 def wants_of(workload: Workload, calls: Iterable[Call], nodes: Collection[str] = ()) -> list[Want]:
-    """Return everything that clients must be served with, the kinds first.
+    """Return every request that clients must be served, kinds of operations first.
 
-    The own clients of each of ``nodes``, or homes that are no node, want reads and changes, if ``calls`` (those of the
-    whole run) have any.
+    The clients of each of ``nodes``, which may include homes that are not nodes, want reads and changes, if ``calls``
+    (those of the whole run) have any.
     """
     calls = set(calls)
     ever = {(_side(workload, f), node) for f, node in calls if node in nodes}

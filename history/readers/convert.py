@@ -262,7 +262,7 @@ class _Piece(TextScan):
             raise self.wrong(min(named), HALF_KEYED)
 
     def require_kv(self, events: int, *, keyed: bool) -> None:
-        """Check that ``check_kv`` would accept each event.  Raises FormatError for the first that it would not."""
+        """Check that ``check_kv`` would accept each event.  Raises FormatError for the first that it would reject."""
         k, rows = self.kernel, self.rows
         shape, f = rows[:, k.SHAPE], rows[:, k.F]
         unread = (shape == k.NULL) & (f == self.hash("get")) & (rows[:, k.TYPE] != self.hash("ok"))

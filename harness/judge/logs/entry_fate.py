@@ -2,8 +2,8 @@
 
 An answer says where a log ends at one moment.  Between two answers of a node, its log may have reached as far as the
 longer of them; while the node is silent, as far as its last answer before or its first one after.  Entries therefore
-count as lost only if, by all of that, no log reached them at some moment.  Only the reach of logs is compared here, not
-their content.
+count as lost only if, even so, no log can have reached them at some moment.  Only the reach of logs is compared here,
+not their content.
 """
 
 from __future__ import annotations
