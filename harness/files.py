@@ -348,7 +348,7 @@ def _other_models(taken: Taken) -> Iterator[tuple[str, Foreign, Model]]:
     if isinstance(model, Register) and model.initial is None and unknown in MODELS:
         note = (
             "this verdict depends on the register's initial value: we assume that it was absent; with another "
-            "value this history is valid: --initial VALUE, or --model {unknown}"
+            f"value this history is valid: --initial VALUE, or --model {unknown}"
         )
         yield note, taken.history, model_named(unknown)
 

@@ -3,7 +3,7 @@
 Importing this package does not import pyspark.
 
 ===============  ======================================================================
-``warehouse``    the tables of all runs: runs are added, indexed and compared
+``warehouse``    the tables of all runs: add, index and compare runs
 ``spark``        the tables of one run of any size, computed by Spark; sessions
 ``tables``       the tables of one run: how each is computed and written, without Spark
 ``tables_page``  ``docs/tables.md``, generated from the schemas

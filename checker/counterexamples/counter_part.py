@@ -32,7 +32,7 @@ _MAX_PLAIN: Final = 40
 class Part:
     """Calls that contradict each other under ``model``: a counter from its start, or a part of its history.
 
-    ``note`` says what is not known about them.
+    ``note`` says what is unknown about them.
     """
 
     model: Model

@@ -27,9 +27,9 @@ Shown: TypeAlias = Wrong | Part
 class InCounter:
     """Violations of one counter.
 
-    ``held`` are the ones to explain, earliest first, and ``count`` is the number of violations found.  ``note``
-    says what is not known about them.  ``beyond`` are the kinds and completing reads (by their sources) of
-    violations that are not held.  ``more``: there may be others.
+    ``held`` are the ones to explain, earliest first, and ``count`` is the number of violations found.  ``note`` says
+    what is unknown about them.  ``beyond`` are the kinds and completing reads (by their sources) of violations that are
+    not held.  ``more``: there may be others.
     """
 
     held: tuple[Shown, ...]

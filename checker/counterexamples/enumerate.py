@@ -45,8 +45,8 @@ OF_THE_WHOLE: Final = ("log-hole", "never-written")
 class ProvenViolation:
     """One violation: its core, and the result of the engine that found it (for its kind and states).
 
-    ``note`` says what is not known about the core.  ``under`` is the model that the core contradicts, if it is not
-    the object's own.
+    ``note`` says what is unknown about the core.  ``under`` is the model that the core contradicts, if it is not the
+    object's own.
     """
 
     core: tuple[Call, ...]
@@ -64,8 +64,8 @@ class ProvenViolation:
 class Findings:
     """Violations of one object, earliest first; ``count`` may be greater than the number held.
 
-    ``beyond`` lists the violations that are not held, as far as they are known, each by its kind and the source of
-    the call that completed it.  ``more``: there may be others.  ``note`` says what is not known.
+    ``beyond`` lists the violations that are not held, as far as they are known, each by its kind and the source of the
+    call that completed it.  ``more``: there may be others. ``note`` says what is unknown.
     """
 
     held: tuple[ProvenViolation, ...] = ()

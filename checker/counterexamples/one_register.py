@@ -34,7 +34,7 @@ class SingleRegisterFinding:
 
 @dataclass(frozen=True, slots=True)
 class SingleRegisterFindings:
-    """Violations on single registers, earliest first; ``note`` says what is not known."""
+    """Violations on single registers, earliest first; ``note`` says what is unknown."""
 
     held: tuple[SingleRegisterFinding, ...]
     count: int

@@ -13,7 +13,7 @@ from history.records.verdicts import MAX_COUNTEREXAMPLES, KindCount, count_kinds
 
 
 class Violations(Protocol):
-    """Number of violations found, those without a core (kind, source), and what is not known about them."""
+    """Number of violations found, those without a core (kind, source), and what is unknown about them."""
 
     @property
     def count(self) -> int: ...
@@ -29,7 +29,7 @@ class Violations(Protocol):
 class Explanation:
     """Counterexamples to show, and the number of violations in total and by kind.
 
-    ``reason`` says what is not known; ``more``: there may be other violations.
+    ``reason`` says what is unknown; ``more``: there may be other violations.
     """
 
     examples: tuple[Counterexample, ...]

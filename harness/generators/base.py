@@ -126,7 +126,8 @@ class Around(Struct, frozen=True):
 
     def update(self, ctx: GeneratorContext, event: Event) -> Self:
         child = self.child.update(ctx, event)
-        # The same object if nothing changed: most completions concern no child, and no parent has to be copied either.
+        # Return the same object if nothing changed: most completions concern no child, and then no parent need be
+        # copied.
         return self if child is self.child else replace(self, child=child)
 
 

@@ -133,8 +133,8 @@ def read_history(path: Path) -> HistoryFile:
     # A whole file ends with a newline, so the last piece is empty; anything in it is a torn line.
     torn = bool(lines.pop())
     header = header_of(lines[0] + b"\n" if lines else b"", path)
-    # The fast way takes only what the strict reader takes as well.  Every doubt goes to the strict reader, which names
-    # the mistake.
+    # The fast path accepts only what the strict reader also accepts. It leaves every doubtful line to the strict
+    # reader, which names the mistake.
     events = plain_events(data[len(lines[0]) + 1 : data.rindex(b"\n") + 1], lines[1:])
     if events is None:
         events = [read_event(line, path, number) for number, line in enumerate(lines[1:], start=2)]

@@ -24,7 +24,7 @@ def was_applied(outcome: str, error: str | None) -> bool:
 
 
 #: The ``error`` of an ok read of an object that has no name because no create of it was acknowledged.  There is nothing
-#: to read.  The system was not asked either, so the read does not show that the cluster serves again.
+#: to read.  No request was sent either, so the read does not show that the cluster serves again.
 NEVER_MADE: Final = "no create of it was acknowledged"
 
 #: Part of the ``error`` of an operation that was not sent because its client has a new session.  The client's later
@@ -218,7 +218,7 @@ def pair(
         if event.type == "ok" and (why := contradiction(event.f, invocation.value, event.value)) is not None:
             raise FormatError(source, place(event.index), why)
         operations.append(_operation(invocation, event))
-    # Never answered is ``info``, and not ``fail``: the request may take effect at any later time.
+    # An operation that was never answered is ``info``, not ``fail``: the request may take effect at any later time.
     operations.extend(_operation(invocation, None) for invocation in open_invocations.values())
     operations.sort(key=lambda operation: operation.invoke_index)
     return operations

@@ -1,6 +1,6 @@
 """The table of faults: receipts with their recovery figures, which ``history.metrics.recovery`` defines.
 
-The figures need only a few numbers from each slice of the history, however long it is.
+The figures need only a few numbers from each slice of the history, whatever its length.
 """
 
 from __future__ import annotations

@@ -85,7 +85,7 @@ class FaultWindow:
         return self.state == "installed"
 
     def stands(self, start: float, end: float) -> bool:
-        """Return whether the fault stood at any moment from ``start`` to ``end``."""
+        """Return whether the fault was active at any moment from ``start`` to ``end``."""
         over = self.healed if self.healed is not None else float("inf")
         return self.state != "skipped" and self.started <= end and over >= start
 
@@ -142,7 +142,7 @@ def when(seconds: float, windows: Sequence[FaultWindow], node: str | None = None
 
 
 def healed_before(seconds: float, windows: Sequence[FaultWindow]) -> str:
-    """Name the last fault healed before a moment at which none stood; empty if there was none.
+    """Name the last fault healed before a moment at which none was active; empty if there was none.
 
     Such as ``#1 kill-leader was healed 0.1 s before``: what happens right after a heal belongs to that fault.
     """
@@ -183,7 +183,7 @@ def fault_windows(run: LoadedRun, timelines: Sequence[NodeTimeline]) -> list[Fau
 
 
 def load_in(operations: Operations, receipts: Sequence[Receipt]) -> LoadSpan:
-    """Return when the clients were at work, as ``history.metrics.recovery`` defines it."""
+    """Return when clients were sending requests, as ``history.metrics.recovery`` defines it."""
     main = operations.in_main
     invoked, returned = operations.invoked[main], operations.returned[main]
     asked = []
@@ -196,8 +196,8 @@ def load_in(operations: Operations, receipts: Sequence[Receipt]) -> LoadSpan:
 def measured_for(receipt: Receipt, load: LoadSpan) -> float | None:
     """Return for how many seconds ``rate_during`` was measured if that is a small part of the fault, else None.
 
-    It is measured only while the fault certainly stood and clients were at work.  Installing and healing may take
-    longer than that, and a fault may begin before the load or end after it.
+    It is measured only while the fault was certainly active and clients were sending requests.  Installing and healing
+    may take longer than that, and a fault may begin before the load or end after it.
     """
     if receipt.state == "skipped":
         return None

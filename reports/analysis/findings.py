@@ -50,18 +50,18 @@ class ViolationContext:
 
     ``check`` found it; ``asked`` is the broken promise in that check's words, unless it is linearizability.
 
-    ``since``, ``answered_by`` (with its ``role``), ``leader``, ``term``, ``faults`` and ``logged`` belong to the
-    answer that leaves no order, which came at ``since``; other answers may be much older.  ``earlier`` faults stood
-    during those.
+    ``since``, ``answered_by`` (with its ``role``), ``leader``, ``term``, ``faults`` and ``logged`` belong to the answer
+    that rules out every order, which came at ``since``; other answers may be much older.  ``earlier`` faults were
+    active during those.
 
     ``suspects`` are the answers at least one of which is wrong, usually a single one; ``missed`` is the last
     acknowledged change that a single suspect does not reflect.  ``prefix``: the completion (s) at which the key's whole
     history stops being linearizable, and how many operations had completed before; only for the first violation of a
     key.
 
-    ``in_doubt``: what may have taken effect before a suspect was answered, in words, and how often.  ``unapplied``:
-    a sentence on operations that were acknowledged but not applied.  ``healed``: the last fault before the answer
-    if none stood, in words.  ``cycles``: broad and slim drawings of a cycle of transactions.  ``holds``: the
+    ``in_doubt``: what may have taken effect before a suspect was answered, in words, and how often.  ``unapplied``: a
+    sentence on operations that were acknowledged but not applied.  ``healed``: the last fault before the answer if none
+    was active then, in words.  ``cycles``: broad and slim drawings of a cycle of transactions.  ``holds``: the
     strongest isolation levels that the object's transactions satisfy.
     """
 
@@ -165,7 +165,7 @@ def _stopped(run: LoadedRun, found: list[NodeTimeline], windows: list[FaultWindo
 
 
 def violation_times_of(run: LoadedRun) -> str:
-    """Say when the violations were seen, by phase and by standing faults; empty if they were not counted."""
+    """Say when the violations were seen, by phase and by active faults; empty if they were not counted."""
     times = found_in(run.results, ViolationTimes)
     return violation_times_text(times) if times and times.counted else ""
 

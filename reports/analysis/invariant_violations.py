@@ -2,7 +2,7 @@
 
 Clients may not have noticed, so there is no counterexample: the evidence is what the nodes reported.  Other failed
 checks without counterexamples are included, although clients may have noticed those.  Linearizability and recovery have
-sections of their own, and checks with counterexamples are shown by these.
+their own sections, and checks with counterexamples are shown with these.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ ROOM_S: Final = (1.0, 0.5)
 class Moment:
     """A moment (seconds) at which a node was seen to break the rule, and what the cluster was doing then.
 
-    ``healed`` describes the last fault before it, if none stood at the time.
+    ``healed`` describes the last fault before it, if none was active at the time.
     """
 
     seconds: float
@@ -139,7 +139,7 @@ def invariant_violations(drawn: Drawn) -> list[InvariantViolation]:
 
 
 def moments_by_check(drawn: Drawn) -> list[tuple[str, list[Observation]]]:
-    """Return (check, its observations) for the same checks, without what the cluster was doing.
+    """Return (check, its observations) for the same checks, without what the cluster was doing then.
 
     Observations from before anything was wrong are left out, because they mark no violation.
     """

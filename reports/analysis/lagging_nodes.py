@@ -1,4 +1,4 @@
-"""Replicas that are behind: when each fell behind and last moved, which faults stood, and what was logged."""
+"""Replicas that are behind: when each fell behind and last moved, which faults were active, and what was logged."""
 
 from __future__ import annotations
 

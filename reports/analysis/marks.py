@@ -20,9 +20,9 @@ BUCKETS: Final = 2000
 class ViolationMark:
     """Mark of a violation; operations are given by the indexes of their invocations.
 
-    ``culprit`` is the operation whose answer leaves no order; it was answered at ``at`` (seconds of the run).
-    ``says`` is each operation's role in a broken promise, and ``labels`` say what a long answer held (else empty);
-    both are in the order of ``operations``.
+    ``culprit`` is the operation whose answer rules out every order; it was answered at ``at`` (seconds of the run).
+    ``says`` is each operation's role in a broken promise, and ``labels`` say what a long answer held (else empty); both
+    are in the order of ``operations``.
     """
 
     kind: str

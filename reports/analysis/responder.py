@@ -84,7 +84,7 @@ def _written(operation: Operation) -> object:
 def side_of(
     node: str | None, seconds: float, windows: Sequence[FaultWindow], nodes: Sequence[str], members: Sequence[str]
 ) -> str:
-    """Return ``on the side of the minority in #0: n2 n4 | n1 n3 n5``; empty if no clean cut stood at that moment.
+    """Return ``on the side of the minority in #0: n2 n4 | n1 n3 n5``; empty if there was no clean cut at that moment.
 
     A majority is a majority of the members, no matter where the other nodes are.
     """

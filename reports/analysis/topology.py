@@ -32,10 +32,10 @@ class Topology:
 
 
 def topology_of(window: FaultWindow, nodes: Sequence[str], windows: Sequence[FaultWindow] = ()) -> Topology:
-    """Lay out the network while a fault stood; ``struck`` are the nodes killed, paused or delayed.
+    """Lay out the network while a fault was active; ``struck`` are the nodes killed, paused or delayed.
 
-    Nodes struck by other ``windows`` that still stood are included.  Partitions strike only links, and a node that
-    hands over its leadership keeps running, so neither counts.
+    Nodes struck by other ``windows`` that were still active are included.  Partitions strike only links, and a node
+    that hands over its leadership keeps running, so neither counts.
     """
     moment = window.started if window.stood is None else window.stood
     others = (one for one in windows if one.installed and one.started < moment and one.stands(moment, moment))

@@ -19,7 +19,7 @@ def nearby_operations(operations: Operations, example: Counterexample) -> list[O
     """Return the operations on the same key that are nearest to those of a broken promise, in history order.
 
     At most :data:`MAX_NEARBY` for each operation, within :data:`MAX_GAP_NS`. Empty without a key, and for other
-    counterexamples, which show by themselves why nothing fits.
+    counterexamples, which need no others to show why nothing fits.
     """
     if not example.roles or example.key is None:
         return []

@@ -114,10 +114,10 @@ def recovery_of(
 ) -> dict[str, Any]:
     """Compute the rate around the heals, as a share of the rate before each fault, averaged over its windows.
 
-    ``time`` is in seconds from the heal.  ``why`` says why no window counts; empty if one does.  A window counts
-    until the next fault begins, and only while clients send requests at the usual rate, because the few reads after
-    the load say nothing about how fast the cluster is.  A window healed after the load does not count.  Times when
-    the harness itself was stalled are removed by ``clock``.
+    ``time`` is in seconds from the heal.  ``why`` says why no window counts; empty if one does.  A window counts until
+    the next fault begins, and only while clients send requests at the usual rate, because the few reads after the load
+    say nothing about the cluster's speed.  A window healed after the load does not count.  Times when the harness
+    itself was stalled are removed by ``clock``.
     """
     edges = np.arange(RECOVERY_S[0], RECOVERY_S[1] + STEP_S / 2, STEP_S)
     asked = float(operations.invoked[operations.in_main].max(initial=0)) / 1e9

@@ -234,5 +234,5 @@ def _family_keys(windows: Sequence[FaultWindow], *, grey: bool) -> list[Patch]:
     """Return legend entries for the bands' colours, or for a ``grey`` band; the bars themselves name the faults."""
     families = dict.fromkeys(window.family for window in windows if window.state != "skipped")
     if grey:
-        return [Patch(color=GREY, alpha=0.35, lw=0, label="while a fault stood")] if families else []
+        return [Patch(color=GREY, alpha=0.35, lw=0, label="while a fault was active")] if families else []
     return [Patch(color=FAULT_COLOURS[family], alpha=0.6, lw=0, label=f"{family} fault") for family in families]

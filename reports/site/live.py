@@ -36,7 +36,7 @@ class Second(NamedTuple):
 
 
 class Band(NamedTuple):
-    """A fault that stands or stood, in seconds; ``end`` is None while it stands."""
+    """A fault that is or was active, in seconds; ``end`` is None while it is active."""
 
     fault: str
     start: float

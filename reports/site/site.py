@@ -139,7 +139,7 @@ def coverage_page(rows: Sequence[RunRow]) -> str:
 
 
 def live_page(run: Overview | None, newest: RunRow | None) -> str:
-    """Render the run that is under way, which the page asks for again and again; without one, the newest run's end."""
+    """Render the run that is under way, which the page requests repeatedly; without one, the end of the newest run."""
     return _render("site_live.html.j2", "", "Live", polls=True, run=run, newest=newest, page_of=page_of, data="")
 
 

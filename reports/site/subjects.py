@@ -14,7 +14,7 @@ _JUDGED: Final = frozenset({"valid", "invalid"})
 
 
 class Period(NamedTuple):
-    """A day or month (``2026-11-20``, ``2026-11``): how many of its ``runs`` with a verdict show the ``bad`` thing."""
+    """A day or month (``2026-11-20``, ``2026-11``): how many of its ``runs`` with a verdict were ``bad``."""
 
     name: str
     runs: int

@@ -1,7 +1,7 @@
 """The page's first sentences: what broke, worst first, when it began, under or after which fault, and what followed.
 
 Everything comes from the records: checks, probes, operations, faults.  The order is that of severity: data lost,
-contradictory answers, nothing committed any more, a replica behind, an alarm in a log.
+contradictory answers, no more commits, a replica behind, an alarm in a log.
 """
 
 from __future__ import annotations
@@ -210,7 +210,7 @@ def _answered_by(drawn: Drawn, node: str) -> list[tuple[int, ViolationContext]]:
 
 
 def _drawn_at(place: int) -> str:
-    """Return the place of a counterexample by its number; the first stands at the head of its section."""
+    """Return the place of a counterexample by its number; the first is at the head of its section."""
     return "counterexample" if place == 1 else f"violation-{place}"
 
 

@@ -70,7 +70,7 @@ def history_of(drawn: Drawn, losses: Sequence[Loss]) -> str:
 
 
 class Added(NamedTuple):
-    """Elements that ``nodes`` lack were acknowledged from ``first`` to ``last`` (s) by the nodes ``by``."""
+    """Elements that ``nodes`` lack, acknowledged from ``first`` to ``last`` (s) by the nodes ``by``."""
 
     nodes: list[str]
     first: float
@@ -81,8 +81,8 @@ class Added(NamedTuple):
 def added(operations: Operations, losses: Sequence[Loss]) -> list[Added]:
     """Find when the elements that each node lacks were acknowledged; nodes that lack the same are grouped.
 
-    Left out are nodes for which the operations show another number than the check counted, nodes with several
-    losses, and runs with several sets.
+    Leaves out nodes for which the operations show a different number than the check counted, nodes with several losses,
+    and runs with several sets.
     """
     alike = dict[tuple[int, ...], list[str]]()
     for one in sorted(losses, key=lambda one: one.seen_ns):
@@ -114,7 +114,7 @@ def when_added(drawn: Drawn, losses: Sequence[Loss]) -> str:
 def had_shown(drawn: Drawn, losses: Sequence[Loss]) -> str:
     """Say which nodes had shown some of what they lack in earlier reads of their own, and when last.
 
-    Nodes for which the operations show another number than the check counted are left out, as in :func:`added`.
+    Nodes for which the operations show a different number than the check counted are left out, as in :func:`added`.
     """
     operations, parts = drawn.run.operations, []
     for one in sorted(losses, key=lambda one: one.seen_ns):

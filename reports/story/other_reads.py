@@ -1,4 +1,4 @@
-"""Search other reads for what one lacks, because what is missing on one node may exist on another."""
+"""Search other reads for what a read lacks, because what is missing on one node may exist on another."""
 
 from __future__ import annotations
 

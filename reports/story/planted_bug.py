@@ -22,7 +22,7 @@ MEANINGS: Final = {
 #: Factor for the time limit of the next run after one that missed a planted bug.
 LONGER: Final = 5
 _INTENDED: Final = "Intended"
-#: At most this many faults that did not stand are named.
+#: At most this many faults that were never active are named.
 _NAMED: Final = 3
 
 
@@ -82,7 +82,7 @@ def led_by(title: str) -> str:
 
 
 def _not_installed(run: LoadedRun) -> str:
-    """Say which faults never stood, so that the bug may have had no occasion; empty if all stood."""
+    """Say which faults were never active, so that the bug may have had no occasion; empty if all were."""
     left_out = [receipt for receipt in run.receipts if receipt.state != "installed"]
     named = ", ".join(f"#{receipt.id} {receipt.fault} {receipt.state}" for receipt in left_out[:_NAMED])
     if not left_out:

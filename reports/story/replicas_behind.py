@@ -1,4 +1,4 @@
-"""Sentences about replicas that did not catch up: where each stands and since what time, by its own answers."""
+"""Sentences about replicas that did not catch up: where each is and since when, by its own answers."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Behind:
 
 
 def behind_text(drawn: Drawn, behind: Sequence[NodeTimeline]) -> tuple[str, float | None]:
-    """Say where the replicas that are behind stand, or that they do not answer or start; and from what time on (s).
+    """Say where the replicas that are behind are, or that they do not answer or start, and since when (s).
 
     A node is dated by its own answers.  One that never answered, or never reported its log, has no beginning.
     """
@@ -51,7 +51,7 @@ def behind_text(drawn: Drawn, behind: Sequence[NodeTimeline]) -> tuple[str, floa
 
 
 def classified(drawn: Drawn, behind: Sequence[NodeTimeline]) -> list[Behind]:
-    """Classify these replicas by how they stand, except those that do not start again."""
+    """Classify these replicas by how they are behind, except those that do not start again."""
     failed = {start.node for start in drawn.failed_starts}
     return [_classified(drawn, one) for one in sorted(behind, key=lambda one: one.node) if one.node not in failed]
 

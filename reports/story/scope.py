@@ -1,4 +1,4 @@
-"""The scope of a run without violations: the faults that stood, the operations under them, and what was left out."""
+"""The scope of a run without violations: which faults were active, the operations under them, and what was left out."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def _sentence(drawn: Drawn, stood: int, share: float | None) -> str:
 
 
 def _under_faults(drawn: Drawn) -> tuple[float, str]:
-    """Return the share of operations open while a fault stood, and in words their number and how many were ok."""
+    """Return the share of operations open while a fault was active, and in words their number and how many were ok."""
     operations, end = drawn.run.operations, drawn.run.end
     returned = np.where(operations.returned == NONE, end, operations.returned) / 1e9
     under = np.zeros(len(operations), dtype=bool)

@@ -49,7 +49,8 @@ MAX_EXAMPLES: Final = 3
 MAX_MOMENTS: Final = 4
 #: Explains the words that tables, gates and sentences use for the moments of a fault.
 STANDS: Final = (
-    "begun: its first command; it stands from when all of it is in place until its healing begins; healed: all undone; "
+    "begun: its first command; it is active from when all of it is in place until its healing begins; healed: all "
+    "undone; "
     "into a fault counts from when it was begun, after it from when it was healed"
 )
 #: Minimum columns for a fault's name; in a narrower table its last figures go on a second line.
@@ -314,7 +315,7 @@ def sparklines(drawn: Drawn, columns: int, paint: Paint, *, brief: bool = False)
 
 
 def _fault_line(windows: Sequence[FaultWindow], end: float, width: int) -> str:
-    """Draw the run's time as cells: a mark if a fault stood, a darker one if several did, a dash if none did."""
+    """Draw the run's time as cells: a mark if a fault was active, a darker one if several were, a dash if none was."""
     cells = [0] * width
     for window in windows:
         if window.state == "skipped":

@@ -1,1 +1,1 @@
-"""Sentences about findings.  The judge and the page both take them from here, so that they say the same."""
+"""Sentences about findings.  The judge and the page both take them from here, so that they agree."""

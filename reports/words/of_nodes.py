@@ -61,7 +61,7 @@ def step_back_text(one: StepBack) -> str:
 
 
 def entries_text(entries: EntryFate | None, write: Write = str) -> list[str]:
-    """Return a clause about entries that no node's log held any more; an empty list if some log held them.
+    """Return a clause about entries that were gone from every node's log; an empty list if some log held them.
 
     An example is "entries 61 to 100, which were committed, were in no node's log at 2.0 s".
     """
