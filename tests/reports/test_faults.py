@@ -370,5 +370,4 @@ def test_the_moments_of_a_fault_have_one_word_each_on_page_and_terminal(tmp_path
         assert begun < stood < until < healed
         (figures,) = [one.split() for one in shown.splitlines() if re.match(rf" *{number} kill-", one)]
         assert (f"{begun:.1f}", f"{healed:.1f}") == (figures[3], figures[4])
-    assert "begun: its first command; it stands from when all of it is in place" in shown
     assert "length" not in files.report.read_text().partition('id="faults"')[2].partition("</thead>")[0]

@@ -247,7 +247,7 @@ def test_nodes_without_control_groups_are_named_before_the_run(monkeypatch: pyte
         monkeypatch.setattr(faults_module, "survey", lambda nodes, can=can: Facts(dict.fromkeys(Nodes.names, ()), can))
         faults = Faults(PLAN)
         faults.precheck(Nodes(), system())
-        assert ("written on n2:" in faults.describe().get("processes", "")) == named
+        assert ("written on n2" in faults.describe().get("processes", "")) == named
 
 
 def test_a_node_that_the_cluster_does_not_have_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
