@@ -163,7 +163,7 @@ def test_an_acknowledged_append_must_be_in_the_last_read(level: str) -> None:
 
     run_on(Store(), level)
     store = Forgetful()
-    expected = "not kept" if level == "strict-serializable" else "was acknowledged and is not in the last read"
+    expected = "G-single-process" if level == "strict-serializable" else "was acknowledged and is not in the last read"
     with pytest.raises(AssertionError, match=expected):
         run_on(store, level)
 
