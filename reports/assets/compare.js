@@ -112,8 +112,8 @@ e heals of both runs");let write=(content,attributes)=>{let made=svg("text",attr
 picture.append(svg("line",{class:"grid",x1:LEFT,x2:width-RIGHT,y1:y(share),y2:y(share)})),write(`${share*100} %`,{x:LEFT-8,y:y(share)+4,"text-anchor":"end"});for(let tick=Math.
 ceil(time[0]/5)*5;tick<=time.at(-1);tick+=5)write(String(tick),{x:x(tick),y:HEIGHT-8,"text-anchor":"middle"});picture.append(svg("line",{class:"heal",x1:x(0),x2:x(
 0),y1:TOP,y2:HEIGHT-BOTTOM}));for(let{letter,curve}of drawn){let path="";curve.share.forEach((share,i)=>{share!==null&&(path+=`${path&&curve.share[i-1]!==null?"\
-L":"M"}${x(time[i])} ${y(share)}`)}),picture.append(svg("path",{class:`run-${letter}`,d:path}))}let text=`${said}; A drawn through, B dashed; a curve ends with \
-the next fault, or with the load.`;host.replaceChildren(picture,el("p",text,"quiet small"))}var ON_PAPER="#coverage details, details.excerpt, details.further, #words details, #faults details.costs, .checks td > details:not(.elements)";function wirePrint(redraw){
+L":"M"}${x(time[i])} ${y(share)}`)}),picture.append(svg("path",{class:`run-${letter}`,d:path}))}let text=`${said}; A solid, B dashed; a curve ends at the next f\
+ault or at the end of the load.`;host.replaceChildren(picture,el("p",text,"quiet small"))}var ON_PAPER="#coverage details, details.excerpt, details.further, #words details, #faults details.costs, .checks td > details:not(.elements)";function wirePrint(redraw){
 let root=document.documentElement,theme=null,opened=[],begin=()=>{if(theme===null){theme=root.dataset.theme??"",root.dataset.theme="light",root.classList.add("p\
 aper"),opened=[...document.querySelectorAll(ON_PAPER)].filter(fold=>!fold.open);for(let fold of opened)fold.open=!0;drawNow(redraw)}},end=()=>{if(theme!==null){
 theme?root.dataset.theme=theme:delete root.dataset.theme,theme=null,root.classList.remove("paper");for(let fold of opened)fold.open=!1;drawNow(redraw)}};addEventListener(
@@ -161,9 +161,9 @@ entry},swatch=(kind,className,width,y,height)=>{let picture=svg("svg",{class:kin
 ct",{class:className,width,y,height})),picture},strip=(text,...bars)=>{let entry=el("li");for(let[className,y,height]of bars)entry.append(swatch("swatch long",className,
 28,y,height));return entry.append(text),entry},families=[...new Set([a,b].flatMap(run=>run.curves?.faults??[]).filter(fault=>fault.state!=="skipped").map(fault=>fault.
 family))];document.getElementById("cmp-legend").replaceChildren(item(` ${a.run}`,el("span","A","letter a")),item(` ${b.run}`,el("span","B","letter b")),...families.
-map(family=>item(`${family} fault`,swatch("swatch band",`f-${family}`,10,0,10))),...families.length?[el("li","bands: while a fault stood, paler while it was ins\
-talled or healed")]:[],...[a,b].some(run=>run.curves?.still?.length)?[item("the harness itself was stalled",swatch("swatch band","role",10,0,10))]:[],strip("som\
-e ok in a quarter of a second",["o-run-a",2,6],["o-run-b",2,6]),strip("answers, none of them ok",["o-no-ok",0,10]),strip("no answer",["role",4.5,1]))}function showPair(keepAddress){
+map(family=>item(`${family} fault`,swatch("swatch band",`f-${family}`,10,0,10))),...families.length?[el("li","bands: a fault is active; paler: it is being insta\
+lled or healed")]:[],...[a,b].some(run=>run.curves?.still?.length)?[item("the harness itself was stalled",swatch("swatch band","role",10,0,10))]:[],strip("some \
+ok in a quarter of a second",["o-run-a",2,6],["o-run-b",2,6]),strip("answers, none of them ok",["o-no-ok",0,10]),strip("no answer",["role",4.5,1]))}function showPair(keepAddress){
 let{a,b}=Compare;document.getElementById("cmp-body").hidden=!1;let without=[a,b].filter(run=>!run.curves).map(run=>run.place);document.getElementById("cmp-said").
 textContent=without.length?`No operations can be read of ${without.join(" and of ")}: the curves are left out.`:"";for(let id of["c-rate","c-latency","c-availab\
 ility"])document.getElementById(id).closest(".chart").hidden=id!=="c-availability"&&without.length>0;if(drawTables(a,b),drawLegend(a,b),drawCurves(a,b),drawAvailability(),

@@ -61,30 +61,31 @@ hidden=!range,document.querySelector("#as-table .scroll").replaceChildren(table)
 kind:"f",key:"k",node:"n",phase:"ph",error:"e"},KNOWN=new Set([...Object.keys(TEXTS),"process","value","index","lat","t","during"]);function isQuery(text){let first=text.
 split(/[&|]/)[0].trim();return WORD.test(first)||KNOWN.has(TERM.exec(first)?.[2])}function compile(text,data){let either=text.split("|").map(part=>{let all=part.
 split("&").map(term=>termTest(term.trim(),data));return i=>all.every(test=>test(i))});return i=>either.some(test=>test(i))}function termTest(text,data){let word=WORD.
-exec(text),[,not,...parts]=word??TERM.exec(text)??[];if(!parts.length)throw new Error(`“${text}” is no term; known are ok, info, fail, open, violation, ${QUERY_FIELDS}`);
+exec(text),[,not,...parts]=word??TERM.exec(text)??[];if(!parts.length)throw new Error(`“${text}” is not a term; known are ok, info, fail, open, violation, ${QUERY_FIELDS}`);
 let test=word?wordTest(parts[0],data):fieldTest(parts[0],parts[1],parts[2].trim(),data);return not?i=>!test(i):test}function wordTest(word,data){let{ops}=data;if(word===
 "open")return i=>ops.d[i]<0;if(word!=="violation")return i=>ops.o[i]===OUTCOMES.indexOf(word);let members=new Set(data.violations.flatMap(violation=>violation.ops));
 return i=>members.has(ops.i[i])}function fieldTest(name,sign,wanted,data){if(sign==="!="){let same=fieldTest(name,"=",wanted,data);return i=>!same(i)}let{ops}=data;
 if(name in TEXTS)return textTest(TEXTS[name],sign,wanted,data);if(name==="process")return numberTest(sign,wanted,i=>ops.p[i]);if(name==="index")return numberTest(
 sign,wanted,i=>ops.i[i]);if(name==="lat")return numberTest(sign,wanted,i=>ops.d[i]<0?1/0:ops.d[i],1e3);if(name==="t")return numberTest(sign,wanted,i=>ops.t[i],1e6);
 if(name==="value")return valueTest(sign,wanted,data);if(name==="during")return duringTest(wanted,data);throw new Error(`“${name}” is not known; known are ${QUERY_FIELDS}`)}
-function textTest(column2,sign,wanted,data){let word=wanted.toLowerCase();if(sign!=="="&&sign!==":")throw new Error(`a text is compared with = or :, not with ${sign}`);
-let found=data.names[column2].map(name=>{let text=plainKey(name).toLowerCase();return sign===":"?text.includes(word):text===word});return i=>data.ops[column2][i]>=
-0&&found[data.ops[column2][i]]}function numberTest(sign,wanted,numberOf,unit=1){let[,digits,suffix]=/^(-?\d+(?:\.\d+)?)\s*([a-zµ]*)$/.exec(wanted)??[],compare=COMPARE[sign];
-if(digits===void 0||!compare||suffix&&!(unit>1&&suffix in UNITS))throw new Error(`“${sign}${wanted}” is no comparison with a number`);let limit=Number(digits)*
-(suffix?UNITS[suffix]:unit);return i=>compare(numberOf(i),limit)}function valueTest(sign,wanted,data){let matches2=text=>sign===":"?text.includes(wanted):text===
-wanted;if(sign==="="||sign===":")return i=>matches2(plainKey(textOfValue(data,"v",i)))||matches2(plainKey(textOfValue(data,"q",i)));let{ops}=data,asked=numberTest(
-sign,wanted,i=>ops.vk[i]===1?ops.va[i]:Number.NaN),answered=numberTest(sign,wanted,i=>ops.qk[i]===1?ops.qa[i]:Number.NaN);return i=>asked(i)||answered(i)}function duringTest(wanted,data){
-let installed=data.faults.filter(({state})=>state!=="skipped"),overlaps=i=>fault=>fault.start*1e6<=endOf(data,i)&&fault.end*1e6>=data.ops.t[i];if(wanted==="none")
-return i=>!installed.some(overlaps(i));let number=/^#(\d+)$/.exec(wanted)?.[1],chosen=installed.filter(({id,fault,family})=>number===void 0?fault.includes(wanted)||
-family===wanted:id===Number(number));if(!chosen.length)throw new Error(`no fault is ${wanted}`);return i=>chosen.some(overlaps(i))}var ROLE_NAMES=["leader","follower","candidate","not reported","no answer to probes","its server is killed, another process answers"];function termText(term){return term>=
+function textTest(column2,sign,wanted,data){let word=wanted.toLowerCase();if(sign!=="="&&sign!==":")throw new Error(`text can only be compared with = or :, not \
+with ${sign}`);let found=data.names[column2].map(name=>{let text=plainKey(name).toLowerCase();return sign===":"?text.includes(word):text===word});return i=>data.
+ops[column2][i]>=0&&found[data.ops[column2][i]]}function numberTest(sign,wanted,numberOf,unit=1){let[,digits,suffix]=/^(-?\d+(?:\.\d+)?)\s*([a-zµ]*)$/.exec(wanted)??
+[],compare=COMPARE[sign];if(digits===void 0||!compare||suffix&&!(unit>1&&suffix in UNITS))throw new Error(`“${sign}${wanted}” does not compare with a number`);
+let limit=Number(digits)*(suffix?UNITS[suffix]:unit);return i=>compare(numberOf(i),limit)}function valueTest(sign,wanted,data){let matches2=text=>sign===":"?text.
+includes(wanted):text===wanted;if(sign==="="||sign===":")return i=>matches2(plainKey(textOfValue(data,"v",i)))||matches2(plainKey(textOfValue(data,"q",i)));let{
+ops}=data,asked=numberTest(sign,wanted,i=>ops.vk[i]===1?ops.va[i]:Number.NaN),answered=numberTest(sign,wanted,i=>ops.qk[i]===1?ops.qa[i]:Number.NaN);return i=>asked(
+i)||answered(i)}function duringTest(wanted,data){let installed=data.faults.filter(({state})=>state!=="skipped"),overlaps=i=>fault=>fault.start*1e6<=endOf(data,i)&&
+fault.end*1e6>=data.ops.t[i];if(wanted==="none")return i=>!installed.some(overlaps(i));let number=/^#(\d+)$/.exec(wanted)?.[1],chosen=installed.filter(({id,fault,
+family})=>number===void 0?fault.includes(wanted)||family===wanted:id===Number(number));if(!chosen.length)throw new Error(`no fault matches ${wanted}`);return i=>chosen.
+some(overlaps(i))}var ROLE_NAMES=["leader","follower","candidate","not reported","no answer to probes","its server is killed, another process answers"];function termText(term){return term>=
 0?`, term ${term}`:""}function stretchAt(data,place,seconds){return data.stretches?.[place]?.find(([,,from,to])=>from<=seconds&&seconds<to)}function answersAt(data,node,seconds){
 let place=data.nodes.findIndex(one=>one.name===node),found=stretchAt(data,place,seconds);return found!==void 0&&found[0]<4}function leaderAt(data,seconds){let found=data.
 led?.find(([,,from,to])=>from<=seconds&&seconds<to);return found?{node:data.nodes[found[0]].name,term:found[1]}:null}function describe(i,mostSteps=1/0){let{data}=Timeline,{ops}=data,ms=ops.d[i]/1e3;return[...operationRows(i,mostSteps),["outcome",ops.o[i]===1?"info: unknown, ma\
 y take effect later":OUTCOMES[ops.o[i]]],["error",nameOf(data,"e",i)],["process",String(ops.p[i])],["node",nameOf(data,"n",i)],["key",plainKey(nameOf(data,"k",i))],
 ["invoked",secondsText(ops.t[i])],[ops.o[i]===1?"given up at":"completed",ops.d[i]<0?"":secondsText(ops.t[i]+ops.d[i])],["took",ops.d[i]<0?"never answered":`${ms.
 toLocaleString("en",{maximumFractionDigits:3})} ms`],["index",ops.r[i]<0?String(ops.i[i]):`${ops.i[i]} to ${ops.i[i]+ops.r[i]}`],["phase",nameOf(data,"ph",i)],[
-"leader then",leaderText(data,Math.min(endOf(data,i),data.end*1e6)/1e6)],["its node then",roleText(data,nameOf(data,"n",i),endOf(data,i)/1e6)],["violation",violationText(
+"leader then",leaderText(data,Math.min(endOf(data,i),data.end*1e6)/1e6)],["role of its node",roleText(data,nameOf(data,"n",i),endOf(data,i)/1e6)],["violation",violationText(
 data,ops.i[i])],["fault",data.faults.filter(f=>f.state!=="skipped"&&f.start<=endOf(data,i)/1e6&&f.end>=ops.t[i]/1e6).map(f=>f.fault).join(", ")]].filter(([,text])=>text!==
 "")}function operationRows(i,most){let steps=stepsOf(i);if(!steps)return[["operation",boxLabel(i)]];let rows=steps.slice(0,most).map(({text},place)=>[`step ${place+
 1}`,text]);return steps.length>most?[...rows,["",`… ${steps.length-most} more`]]:rows}function secondsText(microseconds){return`${(microseconds/1e6).toFixed(6)}\
@@ -106,23 +107,23 @@ at=data.ops.t[i]/1e6,span=Math.min(View.to-View.from,Math.max(1,data.ops.d[i]/1e
 2);let host=canvas.parentElement,y=row[i]*rowHeight,box=host.getBoundingClientRect();(y<host.scrollTop||y>host.scrollTop+host.clientHeight-rowHeight)&&(host.scrollTop=
 y-host.clientHeight/2),(box.bottom<120||box.top>innerHeight-120)&&document.getElementById("timeline").scrollIntoView(),select(i)}var Finding={last:null};function search(direction){let text=document.getElementById("f-search").value.trim(),again=Finding.last===text;Finding.last=text;let{name,
 found,hidden,index,wrong}=lookFor(text);setHits(found),index!==void 0?revealIndex(index):found.length?revealMatch(found,direction,again,name):hidden?say(`${hidden.
-toLocaleString("en")} ${name}, but none passes the filters`):text&&say(wrong??"nothing holds it")}function markHits(){let{name,found,wrong}=lookFor(document.getElementById(
+toLocaleString("en")} ${name}, but the filters hide them all`):text&&say(wrong??"no match")}function markHits(){let{name,found,wrong}=lookFor(document.getElementById(
 "f-search").value.trim());setHits(found),wrong?say(wrong):found.length&&say(`${found.length.toLocaleString("en")} ${name}`)}function stepHit(direction){let{hits}=Timeline;
-hits.length?revealMatch(hits,direction,!0,"found"):say("nothing was searched for, or nothing found")}function setHits(found){Timeline.hits=found;for(let id of["\
-b-prev-hit","b-next-hit"])document.getElementById(id).hidden=!found.length;View.changed()}function lookFor(text){let nothing={name:"",found:[],hidden:0};if(!text)
-return nothing;if(/^#\d+$/.test(text))return{...nothing,index:Number(text.slice(1))};if(isQuery(text))try{return{name:"by query",...matches(compile(text,Timeline.
-data))}}catch(error){return{...nothing,wrong:error.message}}let word=text.toLowerCase();for(let[name,accepts]of[["by value",holding(word)],["by error",failingWith(
-word)]]){let both=matches(accepts);if(both.found.length||both.hidden)return{name,...both}}return/^\d+$/.test(text)?{...nothing,index:Number(text)}:nothing}function matches(accepts){
-let{mask}=Timeline,found=[],hidden=0;for(let i=0;i<mask.length;i++)accepts(i)&&(mask[i]?found.push(i):hidden++);return{found,hidden}}function revealMatch(found,direction,again,name){
+hits.length?revealMatch(hits,direction,!0,"found"):say("no search, or no match")}function setHits(found){Timeline.hits=found;for(let id of["b-prev-hit","b-next-\
+hit"])document.getElementById(id).hidden=!found.length;View.changed()}function lookFor(text){let nothing={name:"",found:[],hidden:0};if(!text)return nothing;if(/^#\d+$/.
+test(text))return{...nothing,index:Number(text.slice(1))};if(isQuery(text))try{return{name:"by query",...matches(compile(text,Timeline.data))}}catch(error){return{
+...nothing,wrong:error.message}}let word=text.toLowerCase();for(let[name,accepts]of[["by value",holding(word)],["by error",failingWith(word)]]){let both=matches(
+accepts);if(both.found.length||both.hidden)return{name,...both}}return/^\d+$/.test(text)?{...nothing,index:Number(text)}:nothing}function matches(accepts){let{mask}=Timeline,
+found=[],hidden=0;for(let i=0;i<mask.length;i++)accepts(i)&&(mask[i]?found.push(i):hidden++);return{found,hidden}}function revealMatch(found,direction,again,name){
 let{ops}=Timeline.data,here=again&&View.selected!==null?View.selected:null,place=here===null?lowerBound(found,lowerBound(ops.t,View.from*1e6)):lowerBound(found,
 direction>0?here+1:here)-(direction>0?0:1);place=(place+found.length)%found.length,reveal(found[place]),say(`${place+1} of ${found.length.toLocaleString("en")} ${name}`)}
 function revealIndex(index){let{data,mask}=Timeline,{ops}=data,place=lowerBound(ops.i,index+1)-1;for(let i=place;i>=0&&i>place-5e3;i--)if(!(ops.i[i]!==index&&!(ops.
 r[i]>=0&&ops.i[i]+ops.r[i]===index))){if(!mask[i]){say(`the operation with index ${index} does not pass the filters`);return}reveal(i),say("by index");return}say(
-"nothing holds it")}function holding(text){let{ops,names}=Timeline.data,number=/^-?\d+$/.test(text)?Number(text):null,word=number===null?null:new RegExp(`(^|[^\\\
-d.-])${text.replace("-","\\-")}(?![\\d.])`),texts=names.texts.map(value=>word?word.test(value):value.toLowerCase().includes(text)),one=(kinds,first,second)=>i=>{
-let kind=kinds[i];return kind===3?texts[first[i]]===!0:number!==null?kind===1&&first[i]===number||kind===2&&(first[i]===number||second[i]===number)||kind===4&&second[i]===
-number:!1},asked=one(ops.vk,ops.va,ops.vb),answered=one(ops.qk,ops.qa,ops.qb);return i=>asked(i)||answered(i)}function failingWith(text){let{ops,names}=Timeline.
-data,codes=names.e.map(error=>error.toLowerCase().includes(text));return i=>ops.e[i]>=0&&codes[ops.e[i]]}function step(direction,accepts){let{data,mask}=Timeline,count=data.ops.t.length,i=View.selected??(direction>0?lowerBound(data.ops.t,View.from*1e6)-1:lowerBound(
+"no match")}function holding(text){let{ops,names}=Timeline.data,number=/^-?\d+$/.test(text)?Number(text):null,word=number===null?null:new RegExp(`(^|[^\\d.-])${text.
+replace("-","\\-")}(?![\\d.])`),texts=names.texts.map(value=>word?word.test(value):value.toLowerCase().includes(text)),one=(kinds,first,second)=>i=>{let kind=kinds[i];
+return kind===3?texts[first[i]]===!0:number!==null?kind===1&&first[i]===number||kind===2&&(first[i]===number||second[i]===number)||kind===4&&second[i]===number:
+!1},asked=one(ops.vk,ops.va,ops.vb),answered=one(ops.qk,ops.qa,ops.qb);return i=>asked(i)||answered(i)}function failingWith(text){let{ops,names}=Timeline.data,codes=names.
+e.map(error=>error.toLowerCase().includes(text));return i=>ops.e[i]>=0&&codes[ops.e[i]]}function step(direction,accepts){let{data,mask}=Timeline,count=data.ops.t.length,i=View.selected??(direction>0?lowerBound(data.ops.t,View.from*1e6)-1:lowerBound(
 data.ops.t,View.to*1e6));for(i+=direction;i>=0&&i<count;i+=direction)if(mask[i]&&accepts(i))return reveal(i),say(""),!0;return say(direction>0?"none after this":
 "none before this"),!1}function isError(i){return Timeline.data.ops.o[i]!==0}var MOST_PINNED=8;function pinnedOf(violation,members){if(members.length<=MOST_PINNED)
 return members;let{ops}=Timeline.data,suspects=members.filter(i=>violation.suspects.includes(ops.i[i])),others=members.filter(i=>!suspects.includes(i)).sort((a,b)=>ops.
@@ -424,8 +425,8 @@ perPixel=(View.to-View.from)/(box.width-GUTTER-MARGIN),mark2=markNear(data,View.
 canvas.addEventListener("pointerleave",hideCard)}function stripRows(data,place,seconds,perPixel){let at=["at",`${seconds.toFixed(2)} s`],fault=["fault",data.faults.
 filter(f=>f.state==="installed"&&f.start<=seconds&&seconds<=f.end).map(f=>f.fault).join(", ")||"none"];if(place===-1)return data.available?[at,["operations",AVAILABILITY[data.
 available[1][Math.floor(seconds/data.available[0])]]??"–"],fault]:null;let events=eventsNear(data,place,seconds,perPixel);if(place>=data.nodes.length)return events.
-length?[at,...events]:null;let found=stretchAt(data,place,seconds);if(!found)return[at,["node",data.nodes[place].name],["role","was not asked"],...events];let[role,
-term,from,to]=found;return[at,["node",data.nodes[place].name],["role",ROLE_NAMES[role]],...role>=4||term<0?[]:[["term",String(term)]],["from, to",`${from.toFixed(
+length?[at,...events]:null;let found=stretchAt(data,place,seconds);if(!found)return[at,["node",data.nodes[place].name],["role","was not probed"],...events];let[
+role,term,from,to]=found;return[at,["node",data.nodes[place].name],["role",ROLE_NAMES[role]],...role>=4||term<0?[]:[["term",String(term)]],["from, to",`${from.toFixed(
 2)} – ${to.toFixed(2)} s`],fault,...events]}function drawStrips(data,canvas){let rows=data.nodes,step2=STRIP_STEP,harness=hasHarnessLines(data)?1:0,height=(rows.
 length+1+harness)*step2+26,area=prepareCanvas(canvas,height),{context}=area,toX=scaleX(area,View.from,View.to);drawBands(context,data,toX,area.left,area.right,0,
 height-22),drawPhases(context,data,toX,area.left,area.right,0,height-22,1),context.textBaseline="middle",drawAvailability(data,area,toX,step2);for(let[place,node]of rows.
@@ -489,11 +490,11 @@ View.to);else if(held.edge==="to")View.set(View.from,Math.max(seconds,View.from+
 set(Math.min(seconds,held.fresh),Math.max(seconds,held.fresh));else{let span=View.to-View.from;View.set(seconds-held.grip,seconds-held.grip+span)}});for(let name of[
 "pointerup","pointercancel"])canvas.addEventListener(name,()=>{held=null})}function tellHeld(data){if(!data.pyramid)return;let{total,held,errors,errorsHeld}=data.pyramid,count=number=>number.toLocaleString("en"),others=errorsHeld<errors?
 `${count(errorsHeld)} of the ${count(errors)}`:`all ${count(errors)}`,text=`This page holds ${count(held)} of ${count(total)} operations: those of violations, ${others}\
- that are not ok, the slowest, and a part of the others, taken evenly. Rates, quantiles and tables of counts are of all operations, and so are the colours of th\
-e rows by client; boxes, points, rows by node or key, filters, searches and the tables of what is in view are of those that the page holds. harness export has t\
-hem all.`,note=el("p",text,"quiet small");note.id="held",document.getElementById("timeline-scroll").before(note)}function applies(){return Timeline.data.pyramid&&
-Timeline.by==="process"&&document.getElementById("b-clear").hidden}function eachBucket(columns,found){let{data,rows}=Timeline,{buckets}=data.pyramid,{worst}=data.
-ops,length=data.end/buckets,scale=columns/(View.to-View.from),first=Math.max(Math.floor(View.from/length),0),last=Math.min(Math.ceil(View.to/length),buckets);for(let row=0;row<
+ that are not ok, the slowest, and an even sample of the others. Rates, quantiles, tables of counts and the colours of the rows by client cover all operations; \
+boxes, points, rows by node or key, filters, searches and the tables of what is in view cover only those that the page holds. harness export has them all.`,note=el(
+"p",text,"quiet small");note.id="held",document.getElementById("timeline-scroll").before(note)}function applies(){return Timeline.data.pyramid&&Timeline.by==="p\
+rocess"&&document.getElementById("b-clear").hidden}function eachBucket(columns,found){let{data,rows}=Timeline,{buckets}=data.pyramid,{worst}=data.ops,length=data.
+end/buckets,scale=columns/(View.to-View.from),first=Math.max(Math.floor(View.from/length),0),last=Math.min(Math.ceil(View.to/length),buckets);for(let row=0;row<
 rows.length;row++)for(let place=first;place<last;place++){let bad=worst[row*buckets+place];bad&&found(row,bad,(place*length-View.from)*scale,((place+1)*length-View.
 from)*scale)}}function fillBins(bins,columns){!applies()||bucketPixels(columns)>2||eachBucket(columns,(row,bad,from,to)=>{let stop=Math.min(Math.max(Math.ceil(to),
 Math.floor(from)+1),columns);for(let x=Math.max(Math.floor(from),0);x<stop;x++){let place=row*columns+x;bad>bins[place]&&(bins[place]=bad)}})}function drawBuckets(area,columns){

@@ -122,7 +122,7 @@ def test_a_query_marks_what_a_loop_over_all_operations_finds(page: Tab, query: s
 
 
 def test_a_query_that_cannot_be_read_says_what_is_known(page: Tab) -> None:
-    wrong = {"op=cas & foo=3": "“foo” is not known", "lat>soon": "no comparison", "ok & during:#9": "#9"}
+    wrong = {"op=cas & foo=3": "“foo” is not known", "lat>soon": "number", "ok & during:#9": "#9"}
     for text, said in wrong.items():
         page.page.fill("#f-search", text)
         page.page.press("#f-search", "Enter")

@@ -62,7 +62,7 @@ def test_a_bad_line_costs_no_other_line(root: Path) -> None:
     assert found.unreadable[0] == 2
     assert "history.jsonl: line 4" in found.unreadable[1]
     assert replace(found, unreadable=(0, "")) == whole
-    assert "2 lines not readable" in site.live_page(found, None)
+    assert "2 lines could not be read" in site.live_page(found, None)
 
 
 def test_a_violation_is_shown_from_when_it_is_complete(root: Path) -> None:

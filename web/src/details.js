@@ -21,7 +21,7 @@ export function describe(i, mostSteps = Infinity) {
     ["index", ops.r[i] < 0 ? String(ops.i[i]) : `${ops.i[i]} to ${ops.i[i] + ops.r[i]}`],
     ["phase", nameOf(data, "ph", i)],
     ["leader then", leaderText(data, Math.min(endOf(data, i), data.end * 1e6) / 1e6)],
-    ["its node then", roleText(data, nameOf(data, "n", i), endOf(data, i) / 1e6)],
+    ["role of its node", roleText(data, nameOf(data, "n", i), endOf(data, i) / 1e6)],
     ["violation", violationText(data, ops.i[i])],
     [
       "fault",

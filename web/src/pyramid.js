@@ -13,9 +13,9 @@ export function tellHeld(data) {
   const others = errorsHeld < errors ? `${count(errorsHeld)} of the ${count(errors)}` : `all ${count(errors)}`;
   const text =
     `This page holds ${count(held)} of ${count(total)} operations: those of violations, ${others} that are not ok, ` +
-    "the slowest, and a part of the others, taken evenly. Rates, quantiles and tables of counts are of all operations, " +
-    "and so are the colours of the rows by client; boxes, points, rows by node or key, filters, searches and the " +
-    "tables of what is in view are of those that the page holds. harness export has them all.";
+    "the slowest, and an even sample of the others. Rates, quantiles, tables of counts and the colours of the rows by " +
+    "client cover all operations; boxes, points, rows by node or key, filters, searches and the tables of what is in " +
+    "view cover only those that the page holds. harness export has them all.";
   const note = el("p", text, "quiet small");
   note.id = "held";
   document.getElementById("timeline-scroll").before(note);

@@ -41,7 +41,7 @@ function termTest(text, data) {
   const word = WORD.exec(text);
   const [, not, ...parts] = word ?? TERM.exec(text) ?? [];
   if (!parts.length)
-    throw new Error(`“${text}” is no term; known are ok, info, fail, open, violation, ${QUERY_FIELDS}`);
+    throw new Error(`“${text}” is not a term; known are ok, info, fail, open, violation, ${QUERY_FIELDS}`);
   const test = word ? wordTest(parts[0], data) : fieldTest(parts[0], parts[1], parts[2].trim(), data);
   return not ? (i) => !test(i) : test;
 }
@@ -73,7 +73,7 @@ function fieldTest(name, sign, wanted, data) {
 // Names are compared once each, not once an operation.
 function textTest(column, sign, wanted, data) {
   const word = wanted.toLowerCase();
-  if (sign !== "=" && sign !== ":") throw new Error(`a text is compared with = or :, not with ${sign}`);
+  if (sign !== "=" && sign !== ":") throw new Error(`text can only be compared with = or :, not with ${sign}`);
   const found = data.names[column].map((name) => {
     const text = plainKey(name).toLowerCase();
     return sign === ":" ? text.includes(word) : text === word;
@@ -86,7 +86,7 @@ function numberTest(sign, wanted, numberOf, unit = 1) {
   const [, digits, suffix] = /^(-?\d+(?:\.\d+)?)\s*([a-zµ]*)$/.exec(wanted) ?? [];
   const compare = COMPARE[sign];
   if (digits === undefined || !compare || (suffix && !(unit > 1 && suffix in UNITS)))
-    throw new Error(`“${sign}${wanted}” is no comparison with a number`);
+    throw new Error(`“${sign}${wanted}” does not compare with a number`);
   const limit = Number(digits) * (suffix ? UNITS[suffix] : unit);
   return (i) => compare(numberOf(i), limit);
 }
@@ -110,6 +110,6 @@ function duringTest(wanted, data) {
   const chosen = installed.filter(({ id, fault, family }) =>
     number === undefined ? fault.includes(wanted) || family === wanted : id === Number(number),
   );
-  if (!chosen.length) throw new Error(`no fault is ${wanted}`);
+  if (!chosen.length) throw new Error(`no fault matches ${wanted}`);
   return (i) => chosen.some(overlaps(i));
 }

@@ -54,6 +54,6 @@ export function drawRecovery(a, b) {
     });
     picture.append(svg("path", { class: `run-${letter}`, d: path }));
   }
-  const text = `${said}; A drawn through, B dashed; a curve ends with the next fault, or with the load.`;
+  const text = `${said}; A solid, B dashed; a curve ends at the next fault or at the end of the load.`;
   host.replaceChildren(picture, el("p", text, "quiet small"));
 }

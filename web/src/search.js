@@ -17,8 +17,8 @@ export function search(direction) {
   setHits(found);
   if (index !== undefined) revealIndex(index);
   else if (found.length) revealMatch(found, direction, again, name);
-  else if (hidden) say(`${hidden.toLocaleString("en")} ${name}, but none passes the filters`);
-  else if (text) say(wrong ?? "nothing holds it");
+  else if (hidden) say(`${hidden.toLocaleString("en")} ${name}, but the filters hide them all`);
+  else if (text) say(wrong ?? "no match");
 }
 
 // Marks what the field asks for, and moves nothing: after a filter or a link.
@@ -33,7 +33,7 @@ export function markHits() {
 export function stepHit(direction) {
   const { hits } = Timeline;
   if (hits.length) revealMatch(hits, direction, true, "found");
-  else say("nothing was searched for, or nothing found");
+  else say("no search, or no match");
 }
 
 function setHits(found) {
@@ -102,7 +102,7 @@ function revealIndex(index) {
     say("by index");
     return;
   }
-  say("nothing holds it");
+  say("no match");
 }
 
 // Whether an operation's value or result is a number or contains a text; the list of texts is searched only once.

@@ -96,7 +96,7 @@ function stripRows(data, place, seconds, perPixel) {
   const events = eventsNear(data, place, seconds, perPixel);
   if (place >= data.nodes.length) return events.length ? [at, ...events] : null;
   const found = stretchAt(data, place, seconds);
-  if (!found) return [at, ["node", data.nodes[place].name], ["role", "was not asked"], ...events];
+  if (!found) return [at, ["node", data.nodes[place].name], ["role", "was not probed"], ...events];
   const [role, term, from, to] = found;
   return [
     at,
