@@ -60,7 +60,8 @@ Readers accept files of other releases: a column that an older file lacks is nul
 is left out. Only a column with another type is an error. The tables of a run appear all at once, or not at all;
 `tables/manifest.json` says how many rows each has.
 
-Times are nanoseconds since the run's start unless a column says otherwise. Lists and calendar times use Arrow's types.
+Times are nanoseconds since the run's start unless a column says otherwise. Types are Arrow's; with a `?`, the column may
+be null.
 Columns that would need a union hold JSON text instead: keys, values and results may be any JSON, and `details` are
 whole records for programs.
 """
@@ -101,10 +102,10 @@ verdict of a run even after its directory, with `results.json`, has been removed
 
 def _section(name: str, schema: pa.Schema) -> str:
     rows = [
-        f"| `{field.name}` | {_type(field.type)} | {'yes' if field.nullable else ''} | {_meaning(field)} |"
+        f"| `{field.name}` | {_type(field.type)}{'?' if field.nullable else ''} | {_meaning(field)} |"
         for field in schema
     ]
-    lines = [f"## {name}", "", _SUBJECTS[name], "", "| column | type | null | meaning |", "| --- | --- | --- | --- |"]
+    lines = [f"## {name}", "", _SUBJECTS[name], "", "| column | type | meaning |", "| --- | --- | --- |"]
     note = [_markdown(_NOTES[name])] if name in _NOTES else []
     return "\n".join([*lines, *rows, "", *note])
 
