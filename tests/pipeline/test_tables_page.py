@@ -37,7 +37,7 @@ def test_every_column_is_on_it_with_its_meaning() -> None:
 def test_types_are_written_in_words() -> None:
     assert "| `kinds` | list of string |" in page()
     assert "| `core` | list of struct |" in page()
-    assert "| `started_at` | timestamp[us] |" in page()
+    assert "| `started_at` | timestamp[us]? |" in page()
 
 
 @pytest.fixture
