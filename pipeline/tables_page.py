@@ -60,10 +60,9 @@ Readers accept files of other releases: a column that an older file lacks is nul
 is left out. Only a column with another type is an error. The tables of a run appear all at once, or not at all;
 `tables/manifest.json` says how many rows each has.
 
-Times are nanoseconds since the run's start unless a column says otherwise. Types are Arrow's; with a `?`, the column may
-be null.
-Columns that would need a union hold JSON text instead: keys, values and results may be any JSON, and `details` are
-whole records for programs.
+Times are nanoseconds since the run's start unless a column says otherwise. Types are Arrow's; with a `?`, the column
+may be null. Columns that would need a union hold JSON text instead: keys, values and results may be any JSON, and
+`details` are whole records for programs.
 """
     sections = [_section(name, schema) for name, schema in TABLES.items()]
     return "\n".join([head, *sections, _warehouse()])
