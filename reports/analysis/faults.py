@@ -125,20 +125,35 @@ def when(seconds: float, windows: Sequence[FaultWindow], node: str | None = None
     """
     if node is not None and (first := about_to_strike(node, seconds, windows)) is not None:
         return f"{seconds:.1f} s, {first.started - seconds:.1f} s before {first.name} struck it"
+    return f"{seconds:.1f} s{since_fault(seconds, windows)[-1]}"
+
+
+def since_fault(seconds: float, windows: Sequence[FaultWindow]) -> tuple[str, ...]:
+    """Say how long before a moment the last fault began or was healed: ``, 3.0 s after #0 kill-leader was healed``.
+
+    The last text is the shortest; the one before it, if any, names the only node that the fault struck.  Returns an
+    empty text if there were no faults at all.
+    """
+    last = fault_of(seconds, windows)
+    if last is None:
+        return (", before any fault" if windows else "",)
+    of = [f" of {last.nodes[0]}"] if len(last.nodes) == 1 else []
+    if last.healed is not None and last.healed < seconds:
+        ago = f", {seconds - last.healed:.1f} s after {last.name}"
+        return tuple(f"{ago}{node} was healed" for node in (*of, ""))
+    if last.heal_started is not None and last.heal_started <= seconds:
+        # During healing, restarts and recoveries happen because of the heal, not because of the fault.
+        return (f", {seconds - last.heal_started:.1f} s after {last.name}'s healing began",)
+    return tuple(f", {seconds - last.started:.1f} s into {last.name}{node}" for node in (*of, ""))
+
+
+def fault_of(seconds: float, windows: Sequence[FaultWindow]) -> FaultWindow | None:
+    """Return the fault that stands at a moment and began last, else the one healed last; None before any fault."""
     begun = [window for window in windows if window.state != "skipped" and window.started <= seconds]
     standing = [window for window in begun if window.healed is None or window.healed >= seconds]
-    text = f"{seconds:.1f} s"
     if standing:
-        last = max(standing, key=lambda window: window.started)
-        if last.heal_started is not None and last.heal_started <= seconds:
-            # During healing, restarts and recoveries happen because of the heal, not because of the fault.
-            return f"{text}, {seconds - last.heal_started:.1f} s after {last.name}'s healing began"
-        return f"{text}, {seconds - last.started:.1f} s into {last.name}"
-    if begun:
-        last = max(begun, key=lambda window: window.healed or 0.0)
-        ago = seconds - (last.healed or 0.0)
-        return f"{text}, {ago:.1f} s after {last.name} was healed"
-    return f"{text}, before any fault" if windows else text
+        return max(standing, key=lambda window: window.started)
+    return max(begun, key=lambda window: window.healed or 0.0, default=None)
 
 
 def healed_before(seconds: float, windows: Sequence[FaultWindow]) -> str:

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 
 from history import node_logs
 from history.columns.operations import Floats, Ints
 from reports.analysis.faults import FaultWindow, about_to_strike, when
-from reports.analysis.node_timeline import SILENT, NodeTimeline, last_progress, late_nodes, left_at, logs
-from reports.load.run import LoadedRun
+from reports.analysis.node_timeline import SILENT, NodeTimeline, late_nodes, left_at, logs
+from reports.load.run import Run
 from reports.style.format import number
 
 #: A node is behind if it has not applied, or no longer holds, what some node had committed this many seconds ago.
@@ -29,7 +29,8 @@ class LaggingNode:
     """A node that was behind at its last answer: when it fell behind and last moved (s), and its index then.
 
     ``moved`` is None if no answer shows that it moved.  ``cut``: its log ends below what it had applied, so that
-    end counts as its index.
+    end counts as its index.  ``highest`` is the highest index that it held after it fell behind; if that is more than
+    it ``held`` at the end, it kept falling back, and then no moment is the one at which it stopped.
     """
 
     node: str
@@ -40,6 +41,17 @@ class LaggingNode:
     windows: tuple[FaultWindow, ...]
     index: Callable[[int], str] = number
     cut: bool = False
+    highest: int = -1
+
+    @property
+    def since(self) -> float | None:
+        """When it stopped; if it kept falling back, when it fell behind for good (s)."""
+        return self.fell if self.fell_back else self.moved
+
+    @property
+    def fell_back(self) -> bool:
+        """Whether it held more after it fell behind than in the end."""
+        return self.highest > self.held
 
     def sentence(self) -> str:
         """Return "n4 stopped applying at 8.0 s, 1.2 s into #0 bridge: it stands at 1,520; it fell behind at …, at …".
@@ -51,6 +63,9 @@ class LaggingNode:
         if self.cut:
             stands = f"it ends at {self.index(self.held)}, below what had been applied"
         which = f"{self.node}'s log" if self.cut else self.node
+        if self.fell_back:
+            back = f"{self.node} fell behind {self.fell_text()}, at {self.index(self.at)}, and never caught up"
+            return f"{back}: {stands.replace('it ', f'{which} ', 1)}, and was at {self.index(self.highest)} at most"
         if self.moved is None:
             return f"{which} has not moved in any of its answers: {stands}"
         moment = when(self.moved, self.windows, self.node)
@@ -81,11 +96,43 @@ def held_of(timeline: NodeTimeline) -> tuple[Floats, Ints]:
     return timeline.time[answered], held[answered]
 
 
-def stands_since(timeline: NodeTimeline) -> tuple[float | None, int]:
-    """Return when a node reached its final index (s; None if no answer shows it), and that index (-1: none)."""
+class Stand(NamedTuple):
+    """Where a node stands in the end (``held``, -1: nothing), and since when (s; None if no answer shows it).
+
+    ``fell_back``: it kept falling back below what it had held since it fell behind; then ``since`` is when that was.
+    """
+
+    since: float | None
+    held: int
+    fell_back: bool = False
+
+
+def stand_of(timeline: NodeTimeline, timelines: Sequence[NodeTimeline]) -> Stand:
+    """Return where a node stands in the end and since when, among all ``timelines``."""
     times, held = held_of(timeline)
-    place = last_progress(held)
-    return None if place is None else float(times[place]), int(held[-1]) if len(held) else -1
+    if not len(held):
+        return Stand(None, -1)
+    if (found := _lagging_node(timeline, *_front(timelines), ())) is not None:
+        return Stand(found.since, found.held, found.fell_back)
+    place = last_progress(held, 0)
+    return Stand(None if place is None else float(times[place]), int(held[-1]))
+
+
+def last_progress(held: Ints, behind: int) -> int | None:
+    """Return the place of the answer in which a node reached its final index; None if no answer shows it.
+
+    ``behind`` is the first place since which it never again had what the others had.  An index that goes up and down
+    after that is no progress, so the first time that it was as high counts, not the last.  A restarted process applies
+    the same entries again, which is not progress either.
+    """
+    rises = np.flatnonzero(np.diff(held) > 0) + 1
+    if not len(rises):
+        return None
+    if held.max() == held[-1]:
+        return int(np.argmax(held >= held[-1])) or None
+    reached = behind + int(np.argmax(held[behind:] >= held[-1]))
+    before = rises[rises <= reached]
+    return int(before[-1]) if len(before) else None
 
 
 def lagging_nodes(timelines: Sequence[NodeTimeline], windows: Sequence[FaultWindow]) -> list[LaggingNode]:
@@ -122,12 +169,19 @@ def caught_up(timeline: NodeTimeline, timelines: Sequence[NodeTimeline]) -> Caug
 
 
 def _front(timelines: Sequence[NodeTimeline]) -> tuple[np.ndarray, np.ndarray]:
-    """Return the times of all answers, in order, and the highest index committed by any node by then."""
+    """Return the times of all answers, in order, and the highest index committed by any node by then.
+
+    If no node ever says what is committed, the highest index that a node holds at that time counts.
+    """
     answered = [(timeline, timeline.role != SILENT) for timeline in timelines]
-    time = np.concatenate([np.empty(0), *(timeline.time[rows] for timeline, rows in answered)])
-    order = np.argsort(time, kind="stable")
-    committed = [np.empty(0, np.int64), *(timeline.committed[rows] for timeline, rows in answered)]
-    return time[order], np.maximum.accumulate(np.concatenate(committed)[order])
+    time = np.sort(np.concatenate([np.empty(0), *(timeline.time[rows] for timeline, rows in answered)]))
+    committed = any(int(timeline.committed.max(initial=-1)) >= 0 for timeline in timelines)
+    front = np.full(len(time), -1, np.int64)
+    for timeline, rows in answered:
+        times, indexes = (timeline.time[rows], timeline.committed[rows]) if committed else held_of(timeline)
+        known = np.concatenate((np.array([-1], np.int64), indexes))
+        front = np.maximum(front, known[np.searchsorted(times, time, side="right")])
+    return time, np.maximum.accumulate(front) if committed else front
 
 
 def _behind(timeline: NodeTimeline, time: np.ndarray, front: np.ndarray) -> np.ndarray:
@@ -148,13 +202,14 @@ def _lagging_node(
     mine, held = held_of(timeline)
     kept_up = np.flatnonzero(~behind)
     since = int(kept_up[-1]) if len(kept_up) else 0
-    moved = last_progress(held)
+    first = since + 1 if len(kept_up) else 0
+    moved = last_progress(held, first)
     rises = np.flatnonzero(np.diff(held) > 0) + 1
     before = rises[rises <= since]
     fell = min(int(before[-1]) if len(before) else 0, moved or 0)
     # The node only became behind once some node had committed more than it held, however long it had stood there.
     more = np.flatnonzero((time >= mine[fell]) & (front > held[fell]))
-    late = float(mine[since + 1 if len(kept_up) else 0])
+    late = float(mine[first])
     return LaggingNode(
         timeline.node,
         min(float(time[more[0]]), late) if len(more) else late,
@@ -164,6 +219,7 @@ def _lagging_node(
         tuple(windows),
         timeline.index,
         cut=int(held[-1]) < int(timeline.applied[timeline.role != SILENT][-1]),
+        highest=int(held[first:].max()),
     )
 
 
@@ -194,12 +250,12 @@ def stopped_at(
     the check ``named``.  ``unserved`` is the time since which no client was served (s), if the check judged recovery by
     clients.
     """
-    late = late_nodes(timelines)
+    late = late_nodes(timelines) or named
     found = run.notes.attempt_list("replica progress", lambda: lagging_nodes(timelines, windows))
     lagging = [one for one in found if one.node in late]
     apart = [one for one in timelines if one.node in named and len(one.time) and not lagging]
     left = [back.since if (back := caught_up(one, timelines)) else left_at(one) for one in apart]
-    moved = [*(one.moved for one in lagging if one.moved is not None), *left]
+    moved = [*(one.since for one in lagging if one.since is not None), *left]
     since = unserved if unserved is not None else min(moved, default=last_heal(windows))
     start, end = max(since - BEFORE_S, 0.0), since + RECOVERY_S
     lines = node_logs.excerpt(run.recording, run.started, start, end, limit=40)

@@ -342,20 +342,6 @@ def left_at(timeline: NodeTimeline) -> float:
     return float(timeline.time[min(rows[-1] + 1, len(timeline.time) - 1) if len(rows) else 0])
 
 
-def last_progress(indexes: Ints) -> int | None:
-    """Return the place of the answer in which a node reached its final index; None if no answer shows it.
-
-    A restarted process applies the same entries again, which is not progress.  If the node had once been further
-    than it is at the end, its last rise counts.
-    """
-    rises = np.flatnonzero(np.diff(indexes) > 0) + 1
-    if not len(rises):
-        return None
-    if indexes.max() > indexes[-1]:
-        return int(rises[-1])
-    return int(np.argmax(indexes >= indexes[-1])) or None
-
-
 def _recently_committed(timeline: NodeTimeline, last: int) -> int:
     before = int(np.searchsorted(timeline.time, timeline.time[last] - 1.0))
     found = between(int(timeline.committed[last]), int(timeline.committed[before]), timeline.epoch_bits)

@@ -56,7 +56,7 @@ from reports.story.planted_bug import (
     word_of,
 )
 from reports.story.scope import scope_of
-from reports.style.format import compact, lead, leaves, one_line, short
+from reports.style.format import compact, leaves, short
 from reports.text import recovery as recovery_text
 from reports.text.parts import known_text
 
@@ -114,7 +114,7 @@ def head_context(drawn: Drawn) -> dict[str, Any]:
         "sections": sections_of(breaks, sections),
         "breaks": breaks,
         "told": told_of(diagnosis),
-        "headlined": "\n".join(one.text for one in diagnosis.breaks) if diagnosis else "",
+        "headlined": "\n".join(one.whole for one in diagnosis.breaks) if diagnosis else "",
         "about": about_of(run),
         "places": part("headlines", lambda: places_of(run, diagnosis, sections), {}),
         "meaning": meaning_of(run),
@@ -240,9 +240,8 @@ def told_of(diagnosis: Diagnosis | None) -> dict[str, list[str]]:
     """
     told: dict[str, list[str]] = {}
     for one in diagnosis.breaks if diagnosis else ():
-        _, rest = lead(one_line(one.text, 420))
         has_section = one.is_drawn or one.place.startswith(("invariant", "recovery"))
-        if texts := [text for text in (rest, one.detail) if text]:
+        if texts := [text for text in (one.rest, one.detail) if text]:
             told.setdefault(one.place if has_section else "", []).extend(texts)
     return told
 

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from history.records.finding import Severity
 from reports.analysis.failed_starts import FailedStart
+from reports.style.format import HEADLINE, capitalized, lead, one_line
+
+#: Limit of a title's nodes; more are counted.
+_NAMED = 3
+_LONGEST = 420
 
 
 class Clue(NamedTuple):
@@ -21,12 +27,22 @@ class Clue(NamedTuple):
     at: float | None = None
 
 
+class Clause(NamedTuple):
+    """A part of a headline that is left out if there is no room: forms of it, the longest first.
+
+    ``alone`` is the sentence that says the same below the headline; empty if something there says it anyway.
+    """
+
+    forms: tuple[str, ...]
+    alone: str = ""
+
+
 @dataclass(frozen=True, slots=True)
 class Break:
     """One thing that broke: the failed ``checks``, the section about it, and since when (seconds, None: unknown).
 
-    ``text`` is one sentence: what broke, when it began, and under which fault.  ``detail`` is the evidence, to read
-    after.
+    ``text`` says what broke and since when, without a full stop.  ``clauses`` say more, the most important first; see
+    :attr:`headline`.  ``detail`` is the evidence, to read after.
     """
 
     severity: Severity
@@ -48,15 +64,53 @@ class Break:
     generic: bool = False
     #: Whether it follows from the last break before it that is not itself below another.
     below: bool = False
-    #: Where the lasting damage shows, if not in ``place``; see :class:`Clue`.
-    evidence: Clue | None = None
+    #: Where the lasting damage shows, if not in ``place``; see :class:`Evidence`.
+    evidence: Evidence | None = None
+    clauses: tuple[Clause, ...] = ()
+    #: Whether a check that looks for the planted bug found it; the page then begins with a word that says so.
+    intended: bool = False
 
     @property
     def title(self) -> str:
         """The severity in words, or ``missing on`` and the nodes that lack what others have."""
-        return f"missing on {', '.join(self.lost_on)}" if self.lost_on else self.severity
+        if not self.lost_on:
+            return self.severity
+        return f"missing on {', '.join(self.lost_on) if len(self.lost_on) <= _NAMED else f'{len(self.lost_on)} nodes'}"
 
     @property
     def is_drawn(self) -> bool:
         """Whether the break's place is a counterexample."""
         return self.place.startswith(("counterexample", "violation-"))
+
+    @property
+    def headline(self) -> str:
+        """The first sentence, which has at most :data:`HEADLINE` words together with the title before it."""
+        return self._fitted[0]
+
+    @property
+    def rest(self) -> str:
+        """What the headline had no room for."""
+        return self._fitted[1]
+
+    @property
+    def whole(self) -> str:
+        """The headline with every clause, however long that is."""
+        return f"{one_line(self.text + ''.join(one.forms[0] for one in self.clauses), _LONGEST)}."
+
+    @property
+    def _fitted(self) -> tuple[str, str]:
+        return fitted(one_line(self.text, _LONGEST), self.clauses, HEADLINE - len(self.title.split()) - self.intended)
+
+
+def fitted(text: str, clauses: Sequence[Clause], words: int) -> tuple[str, str]:
+    """Return a sentence of at most ``words`` words with as many clauses as fit, and what had no room in it."""
+    said, below = lead(text, words)
+    said, left = said.removesuffix("."), [below] if below else []
+    for one in clauses:
+        chosen = "" if below else next((form for form in one.forms if len((said + form).split()) <= words), "")
+        said += chosen
+        if not chosen and one.alone:
+            left.append(one.alone)
+    return said if said.endswith("…") else f"{said}.", " ".join(
+        f"{capitalized(one).removesuffix('.')}." for one in left
+    )

@@ -10,7 +10,7 @@ import numpy as np
 from history.records.text import and_listed
 from reports.analysis.faults import FaultWindow, unreached
 from reports.analysis.findings import Drawn
-from reports.analysis.lagging_nodes import stands_since
+from reports.analysis.lagging_nodes import stand_of
 from reports.analysis.node_timeline import ROLES, NodeTimeline, leader_at
 from reports.analysis.outages import total_outages
 
@@ -28,26 +28,33 @@ def causes_text(drawn: Drawn, nodes: Sequence[str]) -> str:
 
 def _at_snapshots(drawn: Drawn, behind: Sequence[NodeTimeline]) -> str:
     """Name the replicas whose last progress was a snapshot that the leader sent."""
-    found = []
-    for timeline in behind:
-        stands = stands_since(timeline)
-        found += [
-            (timeline.node, timeline.index(one.applied), one.time)
-            for one in drawn.snapshots
-            if one.kind == "installed" and (one.node, one.time, one.applied) == (timeline.node, *stands)
-        ]
+    found = at_snapshots(drawn, behind)
     if not found:
         return ""
-    names, stops = [node for node, *_ in found], [f"{node} at {at} by {time:.1f} s" for node, at, time in found]
+    names, stops = [node for node, _ in found], [f"{node} at {stop}" for node, stop in found]
     they, them = ("they", "them") if len(found) > 1 else ("it", "it")
     where = f"{and_listed(names)} stopped where a snapshot from the leader had put {them} ({', '.join(stops)})"
     return f"{where}: {they} applied no entry after it."
 
 
+def at_snapshots(drawn: Drawn, behind: Sequence[NodeTimeline]) -> list[tuple[str, str]]:
+    """Return the replicas whose last progress was a snapshot that the leader sent, each with its index and time."""
+    found = []
+    for timeline in behind:
+        since, held, _ = stand_of(timeline, drawn.timelines)
+        found += [
+            (timeline.node, f"{timeline.index(held)} by {one.time:.1f} s")
+            for one in drawn.snapshots
+            if one.kind == "installed" and (one.node, one.time, one.applied) == (timeline.node, since, held)
+        ]
+    return found
+
+
 def _without_quorum(drawn: Drawn, behind: Sequence[NodeTimeline]) -> str:
     """Name the faults under which the leader reached a majority only by counting stopped replicas."""
     outages, parts = total_outages(drawn.run.operations, drawn.run.end, drawn.run.clock), []
-    stopped = {one.node: since for one in behind if (since := stands_since(one)[0]) is not None}
+    stands = {one.node: stand_of(one, drawn.timelines) for one in behind}
+    stopped = {node: one.since for node, one in stands.items() if one.since is not None and not one.fell_back}
     for window in drawn.windows:
         if window.stood is None or window.heal_started is None or not window.grudge or not window.leader:
             continue

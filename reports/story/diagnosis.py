@@ -37,7 +37,7 @@ from history.records.violations import (
     losses_of,
     violations_of,
 )
-from reports.analysis.faults import when
+from reports.analysis.faults import since_fault, when
 from reports.analysis.findings import (
     Drawn,
     ViolationContext,
@@ -48,7 +48,7 @@ from reports.analysis.log_falls import LogFall, leading_since, lost_for_good, sh
 from reports.analysis.node_timeline import last_statuses
 from reports.load.check_rows import checks_of
 from reports.story.aftermath import after_onset
-from reports.story.breaks import Break, Clue
+from reports.story.breaks import Break, Clause, Evidence
 from reports.story.events import together
 from reports.story.headline import headline_of
 from reports.story.lost_elements import alarm_before, history_of, lost_elements
@@ -83,7 +83,8 @@ def diagnosis_of(drawn: Drawn) -> Diagnosis | None:
         severity = SEVERITIES.index(one.severity)
         return looking.isdisjoint(one.checks), severity, not known, one.onset or 0.0, wider, one.evidence is None
 
-    breaks = _with_healthy_nodes(drawn, together(drawn, sorted(_breaks(drawn), key=order), looking))
+    found = [replace(one, intended=not looking.isdisjoint(one.checks)) for one in _breaks(drawn)]
+    breaks = _with_healthy_nodes(drawn, together(drawn, sorted(found, key=order), looking))
     if not breaks:
         return None
     onset = min((one.onset for one in breaks if one.onset is not None), default=None)
@@ -142,7 +143,7 @@ def _contradiction(drawn: Drawn, check: str, row: Mapping[str, Any]) -> Break:
     record = next(one for one in check_records(drawn.run.results) if one.get("name") == row["name"])
     severities = {one.kind: one.severity for one in findings_in(record)}
     if losses := losses_of(record):
-        lost = lost_elements(losses, drawn.windows)
+        lost = lost_elements(drawn, losses)
         by_first = [(abs(one.since - lost.onset), place) for place, one in _answered_by(drawn, lost.first)]
         place = _drawn_at(min(by_first)[1]) if by_first else "counterexample" if drawn.violations else "coverage"
         first_of_all = " first" if len(losses) > 1 else ""
@@ -151,11 +152,12 @@ def _contradiction(drawn: Drawn, check: str, row: Mapping[str, Any]) -> Break:
         added = drawn.run.notes.attempt("missing elements", lambda: history_of(drawn, losses), "")
         return Break(
             min(severities.values(), key=SEVERITIES.index),
-            f"{lost.text}.",
+            lost.text,
             lost.onset,
             place,
             (row["name"],),
             lost_on=lost.lost_on,
+            clauses=lost.clauses,
             detail=" ".join(filter(None, (lost.held, added, alarm_before(drawn, lost)))),
             evidence=evidence,
         )
@@ -183,18 +185,21 @@ def _contradiction(drawn: Drawn, check: str, row: Mapping[str, Any]) -> Break:
     onset = min(one.example.completed_at for one in examples_of(drawn.run) if one.check == check) / 1e9
     some = violations_text(count, least=check == OF_KEYS and is_least(drawn.run.results))
     which = "this the first" if first.since == onset else f"the first answered at {when(onset, drawn.windows)}"
-    earlier = "" if first.since == onset else f"; the first violation at {onset:.1f} s"
+    text, clauses = headline_of(
+        drawn, first, "" if first.since == onset else f"the first violation was answered at {onset:.1f} s"
+    )
     others = compare_other_reads(drawn, first.example)
     detail = " ".join(filter(None, (f"{first.example.sentence.rstrip('.')}.{others.text}", first.unapplied)))
     return Break(
         _of_nodes(severity(first.example.kind), others.lost_on),
-        f"{headline_of(first, when(first.since, drawn.windows))}{earlier}.",
+        text,
         onset,
         _drawn_at(number_drawn),
         (row["name"],),
         lost_on=others.lost_on,
         answers=frozenset(one.invoke_index for one in first.example.operations),
         generic=first.example.kind == WITHOUT_KIND,
+        clauses=clauses,
         detail=detail if some == "1 violation" else f"{detail} {some[:1].upper()}{some[1:]}, {which}.",
     )
 
@@ -223,19 +228,17 @@ def _deleted(drawn: Drawn, found: Sequence[tuple[str, ShortLogs]]) -> Break:
     moments = sorted(seen, key=lambda pair: pair[1].time)
     (place, first), checks = moments[0], tuple(about.check for _, about in found)
     struck = sorted({moment.node for _, moment in moments})
-    on = (
-        f", seen on {'all nodes' if len(struck) == len(drawn.timelines) else ', '.join(struck)}"
-        if len(struck) > 1
-        else ""
-    )
+    on = f"{'all nodes' if len(struck) == len(drawn.timelines) else and_listed(struck)}"
     at, node = first.time / 1e9, first.node
-    began = f"first on {node} by {when(at, drawn.windows)}{on}"
     severity = min((about.severity for _, about in found), key=SEVERITIES.index)
     short, highest = short_at_the_end(drawn.timelines)
     known = [about.entries for _, about in found if about.entries]
     entries = min(known, key=lambda one: SEVERITIES.index(one.severity), default=None)
     write = drawn.run.index
-    text = f"Committed entries were deleted from logs; {began}."
+    text = f"committed entries left {node}'s log by {at:.1f} s"
+    clauses = [_since(drawn, at)]
+    if len(struck) > 1:
+        clauses.append(Clause((f"; seen on {on}",), f"It was seen on {on}"))
     loss: list[LogFall] = []
     lost: tuple[int, int, float] | None = None
     if short and len(short) == len(drawn.timelines):
@@ -249,27 +252,53 @@ def _deleted(drawn: Drawn, found: Sequence[tuple[str, ShortLogs]]) -> Break:
             at, node = loss[0].at, loss[0].node
             shown = [own for own, moment in moments if _shows(moment, loss[0])]
             place = next((own for own, about in found if about.check == "committed-kept" and own in shown), place)
-        text = (
-            f"Committed entries {write(lowest)} to {write(last)} were gone from {node}'s log by "
-            f"{when(at, drawn.windows)}, and {'in the end' if short else 'then'} from every other."
-        )
+        text = f"committed entries {write(lowest)}–{write(last)} left {node}'s log by {at:.1f} s"
+        every = f"{'in the end' if short else 'then'} every other"
+        clauses = [_since(drawn, at), Clause((f", {every}",), f"They left {every}")]
         detail = _course(drawn, loss, gone)
         if first.time / 1e9 < at:
-            detail += f" A log had lost committed entries before, {began}."
+            detail += f" A log had lost committed entries before, first on {first.node} by "
+            detail += f"{when(first.time / 1e9, drawn.windows)}, seen on {on}."
         detail += "" if short else " At the end logs are as long again, but with other entries."
     else:
         detail = f"{_still_held(entries, drawn)}." if entries else ""
         if (pair := leads_without(drawn, moments, short)) is not None:
             since = when(pair[1].time / 1e9, drawn.windows)
-            led = f"{pair[1].node} led without some of them by {since}, and at the end"
-            text = f"{text.rstrip('.')}; {led}."
+            led = f"{pair[1].node} led without some of them by"
+            clauses.append(Clause((f"; {led} {pair[1].time / 1e9:.1f} s",), f"{led} {since}, and at the end"))
+    clauses[1:1] = _led(drawn, at)
+    lost_on = tuple(sorted(entries.short)) if entries is not None and severity == "missing on nodes" else ()
     section = next(about.check for own, about in found if own == place)
     dated = None
     if loss:
         dated = lost_evidence(drawn, place, loss[0])
     elif severity in ("data lost", "missing on nodes"):
         dated = dating_evidence(drawn, moments, short)
-    return Break(severity, text, at, place, checks, (node,), section=section, detail=detail, evidence=dated)
+    return Break(
+        severity,
+        text,
+        at,
+        place,
+        checks,
+        (node,),
+        lost_on=lost_on,
+        section=section,
+        detail=detail,
+        evidence=dated,
+        clauses=tuple(clauses),
+    )
+
+
+def _since(drawn: Drawn, moment: float) -> Clause:
+    """Relate a moment (s) to the last fault."""
+    said = since_fault(moment, drawn.windows)
+    return Clause(said, f"It was {said[0][2:]}" if said[0] else "")
+
+
+def _led(drawn: Drawn, moment: float) -> list[Clause]:
+    """Name the node that was elected last by a moment (s), because an election may be what broke it."""
+    led = leading_since(drawn.timelines, moment)
+    return [] if led is None else [Clause((f", leader {led[0]} since {led[1]:.1f} s",))]
 
 
 def _still_held(entries: EntryFate, drawn: Drawn) -> str:
@@ -318,8 +347,15 @@ def _other(drawn: Drawn, row: Mapping[str, Any], record: Mapping[str, Any], plac
     logged = drawn.alarm_lines if alarms and alarms.patterns else []
     if onset is None and logged:
         onset, nodes = logged[0].seconds, (logged[0].node,)
-    dated = "" if onset is None else f"; first seen at {when(onset, drawn.windows)}"
     severity = next(one.severity for one in violations_of(drawn.run.results) if one.check == row["name"])
-    if onset is None and logged:
-        dated = f"; line {number(logged[0].number)} of {logged[0].node}'s {logged[0].file}, which has no dates"
-    return Break(severity, f"{row['name']}: {row['seen']}{dated}.", onset, place, (row["name"],), nodes)
+    dated: tuple[Clause, ...] = ()
+    if first is None and logged:
+        line = f"line {number(logged[0].number)} of {logged[0].node}'s {logged[0].file}"
+        dated = (
+            (Clause((f"; {line}, which has no dates",), f"It is {line}, which has no dates"),) if onset is None else ()
+        )
+    if onset is not None:
+        came = since_fault(onset, drawn.windows)[0]
+        seen = f"first seen at {onset:.1f} s"
+        dated = (Clause((f"; {seen}{came}", f"; {seen}"), f"{seen}{came}"),)
+    return Break(severity, f"{row['name']}: {row['seen']}", onset, place, (row["name"],), nodes, clauses=dated)

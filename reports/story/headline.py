@@ -1,34 +1,122 @@
-"""The first sentence about a counterexample: which node answered what, in a few words."""
+"""The first sentence about a counterexample: which node answered what, and which answer or fault it contradicts."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
+from typing import Final
+
+from history import Operation
 from history.records.text import and_listed
 from history.records.verdicts import WITHOUT_KIND
-from reports.analysis.findings import ViolationContext
+from reports.analysis.counterexample import label_of
+from reports.analysis.faults import FaultWindow, fault_of, since_fault
+from reports.analysis.findings import Drawn, Violation
+from reports.analysis.responder import missed_write
+from reports.story.breaks import Clause
 from reports.style.format import one_line
 
+#: Limit of an answer in a headline, in words; a longer one is cut after its first clause, or here.
+_ANSWER: Final = 8
+#: A comma outside brackets.
+_COMMA: Final = re.compile(r", (?![^\[(]*[\])])")
 
-def headline_of(violation: ViolationContext, answered: str) -> str:
-    """Say what kind of violation it is, on which object, and which answer shows it; that came at ``answered``."""
+
+def headline_of(drawn: Drawn, violation: Violation, earlier: str) -> tuple[str, tuple[Clause, ...]]:
+    """Say what kind of violation it is, on which object, and which answer shows it; then what that contradicts.
+
+    ``earlier`` says that other violations were answered before.
+    """
     on = "" if violation.key is None else f" on {one_line(violation.key, 40)}"
-    kind = violation.example.kind
-    said = [f"{node or 'a node'} answered “{label}”" for node, label in _labels(violation)]
+    kind, at, windows = violation.example.kind, f"at {violation.since:.1f} s", drawn.windows
+    came = since_fault(violation.since, windows)
+    since = Clause(came, f"The answer came {came[0][2:]}" if came[0] else "")
+    more = (Clause((f"; {earlier}",), earlier),) if earlier else ()
     if violation.cycles and (refuted := violation.example.refutes):
-        levels = f"{and_listed(refuted)} and every stronger level"
-        return (
-            f"a cycle of {len(violation.cycles[0].cards)} transactions ({kind}) breaks {levels}, complete at {answered}"
+        broken = f"; it breaks {and_listed(refuted)}"
+        levels = Clause((f"{broken} and every stronger level", broken))
+        calm = Clause((", without any fault",)) if not windows else since
+        node = f" on {violation.answered_by}" if violation.answered_by else ""
+        cycle = (
+            f"{len(violation.cycles[0].cards)} transactions{node} {at} form a cycle ({kind}), so no serial order exists"
         )
+        return cycle, (calm, levels, *more)
+    said = _answers(violation)
     if not said:
-        return f"{kind}{on}, answered at {answered}"
-    whole = f"{and_listed(said)} at {answered}"
+        return f"{kind}{on}, answered {at}", (since, *more)
     if kind == WITHOUT_KIND:
-        answers = and_listed(f"{node or 'a node'}'s “{label.partition(': ')[0]}”" for node, label in _labels(violation))
-        return f"no order explains {answers}{on} at {answered}"
-    return f"{kind}{on}: {whole}{', which contradict each other' if len(said) > 1 else ''}"
+        answers = and_listed(f"{node or 'a node'}'s “{label.partition(': ')[0]}”" for node, label in said)
+        return f"no order explains {answers}{on} {at}", (*_in_doubt(violation, windows), since, *more)
+    whole = and_listed(f"{node or 'a node'} answered “{label}”" for node, label in said)
+    if len(said) > 1:
+        return f"{kind}{on}: {whole} {at}, which contradict each other", (since, *more)
+    role = f"{violation.role} " if violation.role in ("leader", "follower") else ""
+    before = _contradicted(violation)
+    struck = (
+        None
+        if before is None
+        else _standing(before.returned or before.invoked, before.returned or before.invoked, windows)
+    )
+    though = () if before is None else (_though(drawn, before, violation, struck),)
+    order = (*though, since) if struck and struck != fault_of(violation.since, windows) else (since, *though)
+    return f"{kind}{on}: {role}{whole} {at}", (*order, *more)
 
 
-def _labels(violation: ViolationContext) -> list[tuple[str | None, str]]:
-    """Return node and label of each operation, at least one of which must be wrong; empty if unknown."""
+def _answers(violation: Violation) -> list[tuple[str | None, str]]:
+    """Return node and answer of each operation, at least one of which must be wrong; empty if unknown."""
     boxes = [box for box in violation.picture.boxes if box.culprit] if violation.picture else []
-    by_index = {one.invoke_index: one.node for one in violation.example.operations}
-    return [(by_index.get(box.index), one_line(box.whole, 120)) for box in boxes]
+    by_index = {one.invoke_index: one for one in violation.example.operations}
+    found = ((by_index.get(box.index), box.whole) for box in boxes)
+    return [(None if one is None else one.node, _few(_role(violation, one) or whole)) for one, whole in found]
+
+
+def _role(violation: Violation, operation: Operation | None) -> str:
+    """Return the part that an operation plays in a broken promise; empty if the violation is of another kind."""
+    roles = zip(violation.example.operations, violation.example.roles, strict=False)
+    return next((role.says for one, role in roles if one is operation), "")
+
+
+def _few(answer: str) -> str:
+    text = one_line(answer, 120)
+    if len(text.split()) > _ANSWER:
+        text = _COMMA.split(text)[0]
+    return text if len(text.split()) <= _ANSWER else " ".join(text.split()[:_ANSWER]) + " …"
+
+
+def _contradicted(violation: Violation) -> Operation | None:
+    """Return the one acknowledged operation that a single wrong answer contradicts; None if it is not known."""
+    operations, suspects = violation.example.operations, violation.example.suspects
+    if len(suspects) != 1:
+        return None
+    if violation.missed is not None:
+        return missed_write(operations, suspects[0])
+    before = [one for one in operations if one.outcome == "ok" and (one.returned or 0) <= suspects[0].invoked]
+    return before[0] if len(operations) == 2 and before else None
+
+
+def _though(drawn: Drawn, before: Operation, violation: Violation, struck: FaultWindow | None) -> Clause:
+    """Say what was acknowledged before, when, and under which fault, in as many words as there is room for."""
+    label = _few(_role(violation, before) or label_of(before, wording=drawn.run.wording))
+    did = "acknowledged" if before.f in ("write", "cas", "add", "append") else "answered"
+    node, at = before.node or "a node", f"at {(before.returned or 0) / 1e9:.1f} s"
+    said = f", though {node} had {did} “{label}”"
+    during = [f"{said} {at}, during {struck.name}", f"{said} during {struck.name}"] if struck else []
+    return Clause((*during, f"{said} {at}", said, f", after {node}'s “{label}”"))
+
+
+def _in_doubt(violation: Violation, windows: Sequence[FaultWindow]) -> list[Clause]:
+    """Say how many requests in doubt were sent under one fault; nothing if it was not one fault for all of them."""
+    doubtful = [one for one in violation.example.operations if one.outcome == "info"]
+    names = {
+        None if (struck := _standing(one.invoked, one.returned or one.invoked, windows)) is None else struck.name
+        for one in doubtful
+    }
+    if len(names) != 1 or None in names:
+        return []
+    requests = f"{len(doubtful)} request{'s' if len(doubtful) > 1 else ''}"
+    return [Clause((f", {requests} from {names.pop()} in doubt",))]
+
+
+def _standing(start: int, end: int, windows: Sequence[FaultWindow]) -> FaultWindow | None:
+    """Return the last fault that stood at any moment from ``start`` to ``end`` (ns)."""
+    return next((one for one in reversed(windows) if one.stands(start / 1e9, end / 1e9)), None)

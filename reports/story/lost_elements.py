@@ -12,27 +12,29 @@ from history.codes import OK
 from history.columns.operations import Ints, Operations
 from history.records.finding import Loss
 from history.records.text import and_listed
-from reports.analysis.faults import FaultWindow, when
+from reports.analysis.faults import since_fault, when
 from reports.analysis.findings import Drawn
 from reports.analysis.node_timeline import SILENT
+from reports.story.breaks import Clause
 from reports.style.format import number, one_line
 
 
 class Lost(NamedTuple):
-    """Elements that nodes lack: ``text`` without its full stop, since when (``onset``, s), and whether others hold it.
+    """Elements that nodes lack: ``text`` and ``clauses`` as of a break, ``onset`` (s), and whether others hold them.
 
     ``lost_on`` are the nodes that lack elements which others hold; empty if some elements are lost everywhere.
     Reads of ``first`` were the first to lack some.
     """
 
     text: str
+    clauses: tuple[Clause, ...]
     held: str
     onset: float
     lost_on: tuple[str, ...]
     first: str
 
 
-def lost_elements(losses: Sequence[Loss], windows: Sequence[FaultWindow]) -> Lost:
+def lost_elements(drawn: Drawn, losses: Sequence[Loss]) -> Lost:
     """Say what each node lacks and from what time on, in order of time, and whether others' last reads hold it.
 
     Losses of one node at different moments are listed separately.  ``losses`` must not be empty.
@@ -42,18 +44,42 @@ def lost_elements(losses: Sequence[Loss], windows: Sequence[FaultWindow]) -> Los
     first, *others = ordered
     onset = first.seen_ns / 1e9
     elements = "element" if first.lost == 1 else "elements"
-    parts = [f"{names[0]} lacks {number(first.lost)} acknowledged {elements}, seen since {when(onset, windows)}"]
+    text = f"{names[0]} lacks {number(first.lost)} acknowledged {elements}, seen since {onset:.1f} s"
+    since = since_fault(onset, drawn.windows)
+    more = []
     for place, one in enumerate(others, 1):
-        since = f"seen since {one.seen_ns / 1e9:.1f} s"
-        if names[place] == names[place - 1]:
-            parts[-1] += f", and {number(one.lost)} more, {since}"
-        else:
-            more = " more" if names[place] in names[:place] else ""
-            parts.append(f"{names[place]} lacks {number(one.lost)}{more}, {since}")
+        lacks = f"{names[place]} lacks {number(one.lost)}{' more' if names[place] in names[:place] else ''}"
+        seen = f"{lacks}, seen since {one.seen_ns / 1e9:.1f} s"
+        more.append(Clause((f"; {seen}", f"; {lacks}"), seen))
+    # Nodes that were not named come before what else the first one lacks.
+    more.sort(key=lambda one: one.alone.startswith(f"{names[0]} "))
+    read = Clause(since, f"{names[0]} lacked them in a read{since[0]}" if since[0] else "")
+    down = drawn.run.notes.attempt("missing elements", lambda: _while_down(drawn, losses, first), ())
     total = sum(one.lost for one in ordered)
     held = sum(one.elsewhere for one in ordered)
     lost_on = tuple(sorted(set(names))) if held == total else ()
-    return Lost("; ".join(parts), _held(total, held), onset, lost_on, names[0])
+    return Lost(text, (*down, *more, read) if down else (read, *more), _held(total, held), onset, lost_on, names[0])
+
+
+def _while_down(drawn: Drawn, losses: Sequence[Loss], loss: Loss) -> tuple[Clause, ...]:
+    """Say that the elements of a loss were added while its node answered no probe; nothing if that is not proven."""
+    times = _acknowledged(drawn.run.operations, losses, loss)
+    if not len(times) or not (text := _down(drawn, loss.node, float(times.min()) / 1e9, float(times.max()) / 1e9)):
+        return ()
+    fault = text.partition(", under ")[2]
+    return (Clause((f", added while {f'{fault} kept it down' if fault else 'it answered no probe'}",)),)
+
+
+def _acknowledged(operations: Operations, losses: Sequence[Loss], loss: Loss) -> Ints:
+    """Return when the elements of one loss were acknowledged (ns); empty if the operations show another number.
+
+    Of a node with several losses, those that its earlier reads lacked belong to the earlier ones.
+    """
+    rows = _lacking(operations, loss.node)
+    before = max((one.seen_ns for one in losses if one.node == loss.node and one.seen_ns < loss.seen_ns), default=-1)
+    times = operations.returned[rows]
+    times = times[(times > before) & (times < loss.seen_ns)]
+    return times if len(times) == loss.lost else times[:0]
 
 
 def _held(total: int, held: int) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from history.records.finding import Comeback
@@ -11,7 +12,7 @@ from reports.analysis.faults import when
 from reports.analysis.findings import Drawn
 from reports.analysis.node_timeline import leader_at, silent_since
 from reports.analysis.outages import unserved
-from reports.story.breaks import Break
+from reports.story.breaks import Break, Clause
 from reports.story.causes import causes_text
 from reports.story.repeated_lines import stuck_text
 from reports.story.replicas_behind import behind_text, fell_text, starts_text
@@ -31,11 +32,12 @@ def no_recovery(drawn: Drawn, row: Mapping[str, Any], about: Comeback) -> Break:
     if last is not None and about.is_outage:
         leader = leader_at(drawn.timelines, end)
         led = f"{leader} led" if leader else "no node led"
-        text = f"Nothing was committed from {when(last, drawn.windows)}, to the end ({end - last:.1f} s later)."
+        text = f"nothing was committed from {when(last, drawn.windows)}, to the end"
+        clauses = (Clause((f" ({end - last:.1f} s later)",)), Clause((f"; {led}",)))
         detail = f"{len(answered)} of {len(drawn.timelines)} nodes answered at the end, where {led}."
         if starts:
             detail += f" {starts_text(starts, drawn.windows, end)}."
-        return Break("no commits", text, last, "recovery", ("recovery",), nodes, starts, detail=detail)
+        return Break("no commits", text, last, "recovery", ("recovery",), nodes, starts, detail=detail, clauses=clauses)
     if not behind:
         seen = str(row["seen"])
         silent = unserved(drawn.run, about)
@@ -43,9 +45,9 @@ def no_recovery(drawn: Drawn, row: Mapping[str, Any], about: Comeback) -> Break:
             return Break(about.severity, seen, None, "recovery", ("recovery",))
         since, until = silent
         span = f"to the end ({end - since:.1f} s later)" if until is None else f"to {until:.1f} s"
-        text = f"No operation succeeded from {when(since, drawn.windows)}, {span}."
+        text = f"no operation succeeded from {when(since, drawn.windows)}, {span}"
         return Break("no commits", text, since, "recovery", ("recovery",), detail=f"{seen[:1].upper()}{seen[1:]}.")
-    text, onset = behind_text(drawn, behind)
+    text, clauses, onset = behind_text(drawn, behind)
     part = drawn.run.notes.attempt
     found = (
         part("causes", lambda: causes_text(drawn, nodes), ""),
@@ -53,4 +55,5 @@ def no_recovery(drawn: Drawn, row: Mapping[str, Any], about: Comeback) -> Break:
         part("repeated", lambda: stuck_text(drawn, nodes), ""),
     )
     detail = " ".join(filter(None, found)) if onset is not None else ""
-    return Break("replica behind", text, onset, "recovery", ("recovery",), nodes, starts, detail=detail)
+    said = Break("replica behind", text, onset, "recovery", ("recovery",), nodes, starts, detail=detail)
+    return replace(said, clauses=clauses)

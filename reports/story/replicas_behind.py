@@ -4,17 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, Literal, TypeAlias
+from typing import Final, Literal, NamedTuple, TypeAlias
 
 from history.records.text import and_listed
 from reports.analysis.failed_starts import FailedStart
-from reports.analysis.faults import FaultWindow, when
+from reports.analysis.faults import FaultWindow, about_to_strike, fault_of, since_fault, when
 from reports.analysis.findings import Drawn
-from reports.analysis.lagging_nodes import CaughtUp, LaggingNode, caught_up, stands_since
+from reports.analysis.lagging_nodes import CaughtUp, LaggingNode, caught_up, stand_of
+from reports.analysis.log_falls import leading_since
 from reports.analysis.node_timeline import GONE_S, ROLES, SILENT, NodeTimeline, left_at, silent_since
+from reports.story.breaks import Clause
+from reports.story.causes import at_snapshots
 from reports.style.format import number, one_line, undated
 
-_State: TypeAlias = Literal["at the logs' end", "caught up", "moving", "never moved", "stopped", "apart", "silent"]
+_State: TypeAlias = Literal[
+    "at the logs' end", "caught up", "moving", "never moved", "stopped", "fell back", "apart", "silent"
+]
+
+
+#: At most this many replicas are named in a headline; more are counted.
+_FEW: Final = 3
+#: A replica that stopped within this many seconds of falling behind fell behind because it stopped.
+_SOON_S: Final = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,8 +43,16 @@ class Behind:
     caught_up: CaughtUp | None = None
 
 
-def behind_text(drawn: Drawn, behind: Sequence[NodeTimeline]) -> tuple[str, float | None]:
-    """Say where the replicas that are behind are, or that they do not answer or start, and since when (s).
+class Said(NamedTuple):
+    """A headline as that of a break, and since when it is true (s)."""
+
+    text: str
+    clauses: tuple[Clause, ...]
+    onset: float | None
+
+
+def behind_text(drawn: Drawn, behind: Sequence[NodeTimeline]) -> Said:
+    """Say where the replicas that are behind stand, or that they do not answer or start; and from what time on (s).
 
     A node is dated by its own answers.  One that never answered, or never reported its log, has no beginning.
     """
@@ -47,7 +66,13 @@ def behind_text(drawn: Drawn, behind: Sequence[NodeTimeline]) -> tuple[str, floa
     for state, sentences in _SENTENCES.items():
         if alike := [one for one in found if one.state == state]:
             parts += sentences(drawn, alike)
-    return "; ".join(parts) + ".", onset
+    text, *others = parts
+    said = [Clause((f"; {one}",), one) for one in others]
+    if not starts and (stopped := [one for one in found if one.state == "stopped"]):
+        said = [*_why_stopped(drawn, stopped), *said]
+    if not starts and (back := [one for one in found if one.state == "fell back"]) and len(back) == len(found):
+        said = [*_led(drawn, min(one.since or 0.0 for one in back)), *said]
+    return Said(text, tuple(said), onset)
 
 
 def classified(drawn: Drawn, behind: Sequence[NodeTimeline]) -> list[Behind]:
@@ -78,12 +103,12 @@ def _classified(drawn: Drawn, timeline: NodeTimeline) -> Behind:
         return Behind(node, "apart", _left(timeline))
     if caught := caught_up(timeline, drawn.timelines):
         return Behind(node, "caught up", caught.since, caught_up=caught)
-    since, held = stands_since(timeline)
+    since, held, back = stand_of(timeline, drawn.timelines)
     if 0 <= _logs_end(drawn) <= held < _target(drawn):
         return Behind(node, "at the logs' end", since, held)
     cut = held < int(timeline.applied[timeline.role != SILENT][-1])
-    if since is None:
-        return Behind(node, "never moved", since, held, cut)
+    if since is None or back:
+        return Behind(node, "fell back" if back else "never moved", since, held, cut)
     return Behind(node, "moving" if end - since < GONE_S else "stopped", since, held, cut)
 
 
@@ -106,12 +131,50 @@ def _never_moved(drawn: Drawn, nodes: Sequence[Behind]) -> list[str]:
 
 def _stopped(drawn: Drawn, nodes: Sequence[Behind]) -> list[str]:
     moments = [one.since for one in nodes if one.since is not None]
-    span = when(min(moments), drawn.windows)
-    first, last = f"{min(moments):.1f} s", f"{max(moments):.1f} s"
-    span += f", the last at {last}" if last != first else ""
     stood = "stood still from" if any(one.cut for one in nodes) else "stopped applying at"
-    stopped = f"{len(nodes)} of {len(drawn.timelines)} replicas {stood} {span}, and never resumed"
-    return [f"{stopped}: {_stand(drawn, nodes)}, {_of_all(drawn)}"]
+    stopped = f"{_named(drawn, nodes)} {stood} {when(min(moments), drawn.windows)}"
+    return [stopped, f"{_stand(drawn, nodes, since=True)}, {_of_all(drawn)}"]
+
+
+def _fell_back(drawn: Drawn, nodes: Sequence[Behind]) -> list[str]:
+    since = min(one.since for one in nodes if one.since is not None)
+    fell = f"{_named(drawn, nodes)} never caught up after {when(since, drawn.windows)}"
+    return [fell, f"{_stand(drawn, nodes, since=True)}, {_of_all(drawn)}"]
+
+
+def _named(drawn: Drawn, nodes: Sequence[Behind]) -> str:
+    """Name the nodes if they are few; else count them."""
+    few = len(nodes) <= _FEW
+    return and_listed(one.node for one in nodes) if few else f"{len(nodes)} of {len(drawn.timelines)} replicas"
+
+
+def _why_stopped(drawn: Drawn, nodes: Sequence[Behind]) -> list[Clause]:
+    """Say where replicas stopped or since when they had been behind, if the records show it, and who led."""
+    names, since = {one.node for one in nodes}, min(one.since for one in nodes if one.since is not None)
+    if names == {node for node, _ in at_snapshots(drawn, [one for one in drawn.timelines if one.node in names])}:
+        them = "it" if len(names) == 1 else "them"
+        return [Clause((f", where the leader's snapshot had put {them}",)), *_led(drawn, since)]
+    lagging = [one for one in drawn.stopped.lagging if one.node in names] if drawn.stopped else []
+    fell = [one for one in lagging if one.fell_first and since - one.fell > _SOON_S]
+    if not fell or len(fell) < len(nodes):
+        return _led(drawn, since)
+    first = min(fell, key=lambda one: one.fell)
+    if (struck := about_to_strike(first.node, first.fell, drawn.windows)) is not None:
+        them = "it" if len(names) == 1 else "them"
+        said = [f", behind since {struck.name} struck {them}", f", behind since {first.fell:.1f} s"]
+    else:
+        fault = fault_of(first.fell, drawn.windows)
+        then = f", behind since {first.fell:.1f} s"
+        during = fault is not None and fault.stands(first.fell, first.fell)
+        same = during and fault == fault_of(since, drawn.windows)
+        said = [f"{then}, while it stood"] if same else [f"{then}{since_fault(first.fell, drawn.windows)[-1]}"]
+        said.append(then)
+    return [Clause(tuple(said)), *_led(drawn, since)]
+
+
+def _led(drawn: Drawn, moment: float) -> list[Clause]:
+    led = leading_since(drawn.timelines, moment)
+    return [] if led is None else [Clause((f"; leader {led[0]} since {led[1]:.1f} s",))]
 
 
 def _apart(drawn: Drawn, nodes: Sequence[Behind]) -> list[str]:
@@ -139,6 +202,7 @@ _SENTENCES: Final[Mapping[_State, Callable[[Drawn, Sequence[Behind]], list[str]]
     "moving": _moving,
     "never moved": _never_moved,
     "stopped": _stopped,
+    "fell back": _fell_back,
     "apart": _apart,
     "silent": _silent,
 }
@@ -216,11 +280,15 @@ def _left(timeline: NodeTimeline) -> float | None:
     return left_at(timeline) if (timeline.role <= ROLES.index("follower")).any() else None
 
 
-def _stand(drawn: Drawn, nodes: Sequence[Behind], stands: str = "at") -> str:
+def _stand(drawn: Drawn, nodes: Sequence[Behind], stands: str = "at", *, since: bool = False) -> str:
+    """Say where each node stands and, with ``since``, from what time on (s)."""
     write = _writer(drawn)
     return ", ".join(
-        f"{one.node} {stands} {write(one.held)}{', where its log ends' if one.cut else ''}"
-        if one.held >= 0
-        else f"{one.node} with nothing applied"
+        (
+            f"{one.node} {stands} {write(one.held)}{', where its log ends' if one.cut else ''}"
+            if one.held >= 0
+            else f"{one.node} with nothing applied"
+        )
+        + (f" since {one.since:.1f} s" if since and one.since is not None and one.state == "stopped" else "")
         for one in nodes
     )

@@ -46,9 +46,11 @@ def lead(text: str, words: int = HEADLINE) -> tuple[str, str]:
     """Split text of more than ``words`` words into a headline and the remaining details.
 
     The headline ends at the end of a sentence or clause, outside quotes and brackets, and must be more than a short
-    title.  If there is no such place, or the text is short, all of it is the headline.
+    title.  If there is no such place, its last words are cut, and the details begin with all of the text.
     """
-    ends = [] if len(text.split()) <= words else [one.start() for one in _CLAUSE.finditer(text)]
+    if len(text.split()) <= words:
+        return text, ""
+    ends = [one.start() for one in _CLAUSE.finditer(text)]
     fitting = [
         end
         for end in ends
@@ -56,11 +58,15 @@ def lead(text: str, words: int = HEADLINE) -> tuple[str, str]:
         and all(text.count(a, 0, end) == text.count(b, 0, end) for a, b in _PAIRS)
     ]
     if not fitting:
-        return text, ""
+        return " ".join(text.split()[:words]) + "…", text
     end = max(fitting, key=lambda place: (_RANK.index(text[place]), place))
-    rest = text[end:].lstrip(_RANK)
-    named = any(map(str.isdigit, rest.partition(" ")[0]))  # do not capitalize a node's name
-    return text[:end] + ".", rest if named else rest[:1].upper() + rest[1:]
+    return text[:end] + ".", capitalized(text[end:].lstrip(_RANK))
+
+
+def capitalized(text: str) -> str:
+    """Begin text with a capital letter, unless it begins with a node's name."""
+    named = any(map(str.isdigit, text.partition(" ")[0]))
+    return text if named else text[:1].upper() + text[1:]
 
 
 def short(text: str, limit: int = LONGEST) -> str:
