@@ -95,7 +95,7 @@ class Break:
     @property
     def whole(self) -> str:
         """The headline with every clause, however long that is."""
-        return f"{one_line(self.text + ''.join(one.forms[0] for one in self.clauses), _LONGEST)}."
+        return f"{self.text}{''.join(one.forms[0] for one in self.clauses)}."
 
     @property
     def _fitted(self) -> tuple[str, str]:

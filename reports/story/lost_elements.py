@@ -54,20 +54,20 @@ def lost_elements(drawn: Drawn, losses: Sequence[Loss]) -> Lost:
     # Nodes that were not named come before what else the first one lacks.
     more.sort(key=lambda one: one.alone.startswith(f"{names[0]} "))
     read = Clause(since, f"{names[0]} lacked them in a read{since[0]}" if since[0] else "")
-    down = drawn.run.notes.attempt("missing elements", lambda: _while_down(drawn, losses, first), ())
+    down = drawn.run.notes.attempt_list("missing elements", lambda: _while_down(drawn, losses, first))
     total = sum(one.lost for one in ordered)
     held = sum(one.elsewhere for one in ordered)
     lost_on = tuple(sorted(set(names))) if held == total else ()
     return Lost(text, (*down, *more, read) if down else (read, *more), _held(total, held), onset, lost_on, names[0])
 
 
-def _while_down(drawn: Drawn, losses: Sequence[Loss], loss: Loss) -> tuple[Clause, ...]:
+def _while_down(drawn: Drawn, losses: Sequence[Loss], loss: Loss) -> list[Clause]:
     """Say that the elements of a loss were added while its node answered no probe; nothing if that is not proven."""
     times = _acknowledged(drawn.run.operations, losses, loss)
     if not len(times) or not (text := _down(drawn, loss.node, float(times.min()) / 1e9, float(times.max()) / 1e9)):
-        return ()
+        return []
     fault = text.partition(", under ")[2]
-    return (Clause((f", added while {f'{fault} kept it down' if fault else 'it answered no probe'}",)),)
+    return [Clause((f", added while {f'{fault} kept it down' if fault else 'it answered no probe'}",))]
 
 
 def _acknowledged(operations: Operations, losses: Sequence[Loss], loss: Loss) -> Ints:

@@ -32,12 +32,21 @@ def no_recovery(drawn: Drawn, row: Mapping[str, Any], about: Comeback) -> Break:
     if last is not None and about.is_outage:
         leader = leader_at(drawn.timelines, end)
         led = f"{leader} led" if leader else "no node led"
-        text = f"nothing was committed from {when(last, drawn.windows)}, to the end"
-        clauses = (Clause((f" ({end - last:.1f} s later)",)), Clause((f"; {led}",)))
+        text = f"Nothing was committed from {when(last, drawn.windows)}, to the end ({end - last:.1f} s later)"
         detail = f"{len(answered)} of {len(drawn.timelines)} nodes answered at the end, where {led}."
         if starts:
             detail += f" {starts_text(starts, drawn.windows, end)}."
-        return Break("no commits", text, last, "recovery", ("recovery",), nodes, starts, detail=detail, clauses=clauses)
+        return Break(
+            "no commits",
+            text,
+            last,
+            "recovery",
+            ("recovery",),
+            nodes,
+            starts,
+            detail=detail,
+            clauses=(Clause((f"; {led}",)),),
+        )
     if not behind:
         seen = str(row["seen"])
         silent = unserved(drawn.run, about)
@@ -45,7 +54,7 @@ def no_recovery(drawn: Drawn, row: Mapping[str, Any], about: Comeback) -> Break:
             return Break(about.severity, seen, None, "recovery", ("recovery",))
         since, until = silent
         span = f"to the end ({end - since:.1f} s later)" if until is None else f"to {until:.1f} s"
-        text = f"no operation succeeded from {when(since, drawn.windows)}, {span}"
+        text = f"No operation succeeded from {when(since, drawn.windows)}, {span}"
         return Break("no commits", text, since, "recovery", ("recovery",), detail=f"{seen[:1].upper()}{seen[1:]}.")
     text, clauses, onset = behind_text(drawn, behind)
     part = drawn.run.notes.attempt

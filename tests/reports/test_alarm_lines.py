@@ -41,7 +41,7 @@ def test_a_dated_line_dates_the_finding_and_its_fold(fresh: Maker) -> None:
     broken, section = reported(fresh, "2026-03-01 02:00:07.500+0000 ERROR digest mismatch on 7\nafter it\n")
     assert broken.onset == pytest.approx(7.5)
     assert broken.nodes == ("n1",)
-    assert broken.text.startswith("node-logs: a digest mismatch; first seen at 7.5 s, ")
+    assert broken.whole.startswith("node-logs: a digest mismatch; first seen at 7.5 s, ")
     assert '<details class="excerpt" data-at="7.5"><summary>n1, 7.5 s: line 3 of register.log' in section
     assert "after it" in section
     assert section.count("<details") == 1, "neither n2's nor the line that the alarm leaves out"
@@ -50,14 +50,14 @@ def test_a_dated_line_dates_the_finding_and_its_fold(fresh: Maker) -> None:
 def test_a_line_without_a_date_is_known_by_its_place(fresh: Maker) -> None:
     broken, section = reported(fresh, "640 ERROR digest mismatch on 7\n")
     assert broken.onset is None
-    assert broken.text == "node-logs: a digest mismatch; line 3 of n1's register.log, which has no dates."
+    assert broken.whole == "node-logs: a digest mismatch; line 3 of n1's register.log, which has no dates."
     assert "<summary>n1, a line without a date: line 3 of register.log" in section
 
 
 def test_a_log_without_the_line_shows_none(fresh: Maker) -> None:
     """As where it was rotated away: the check counted what the server did."""
     broken, section = reported(fresh, "640 INFO all is well\n")
-    assert broken.text == "node-logs: a digest mismatch."
+    assert broken.whole == "node-logs: a digest mismatch."
     assert "<details" not in section
 
 

@@ -118,4 +118,5 @@ def test_the_page_of_a_file_has_the_cycle_the_level_and_what_holds(tmp_path: Pat
     for level in ("repeatable-read", "strong-snapshot-isolation"):
         assert f"<strong>{level}" in text or f"and {level}" in text
     head = text.partition('<p class="sentence">')[2].partition("</p>")[0]
-    assert "a cycle of 2 transactions (G2-item) breaks repeatable-read" in head
+    assert "2 transactions at 0.0 s form a cycle (G2-item)" in head
+    assert "; it breaks repeatable-read" in head

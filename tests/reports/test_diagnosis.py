@@ -89,11 +89,13 @@ def test_replicas_that_stopped_are_reported_with_the_fault_after_which_they_did(
         behind,
     )
     stands = {node: raw.of(node)[-1]["applied"] for node in behind}
-    assert one.text.startswith(f"{len(behind)} of {len(raw.nodes)} replicas stopped applying at ")
-    assert_when(raw, one.text, min(raw.last_rise(node, "applied") for node in behind))
+    assert one.whole.startswith(f"{' and '.join(behind)} stopped applying at ")
+    assert_when(raw, one.whole, min(raw.last_rise(node, "applied") for node in behind))
     target = max(probe["committed"] for probe in raw.answers)
-    assert numbers(one.text.partition("resumed:")[2]) == [*stands.values(), target]
-    assert one.text.endswith(" that were committed by the end.")
+    since = {node: round(raw.last_rise(node, "applied"), 1) for node in behind}
+    expected = [figure for node in behind for figure in (stands[node], since[node])]
+    assert numbers(one.rest) == [*expected, target]
+    assert one.rest.endswith(" that were committed by the end.")
     assert_after(raw, diagnosed.after, min(raw.last_rise(node, "applied") for node in behind))
     assert "n3, n5" in diagnosed.step
 
@@ -106,10 +108,10 @@ def test_lost_data_comes_before_the_outage_that_it_caused(runs: dict[str, Path])
     broken = ("leader-complete", "log-order", "committed-kept")
     moments = [moment for name in broken for moment in raw.finding(name)["moments"]]
     first = min(moments, key=lambda moment: moment["time"])
-    assert f"first on {first['node']} by " in lost.text
-    assert_when(raw, lost.text, first["time"] / S)
+    assert f"committed entries left {first['node']}'s log by " in lost.headline
+    assert_when(raw, lost.whole, first["time"] / S)
     assert {moment["node"] for moment in moments} == set(raw.nodes)
-    assert ", seen on all nodes; n5 led without some " in lost.text
+    assert lost.rest.startswith("It was seen on all nodes. n5 led without some ")
     drawn = prepare(read_run(RunFiles(runs["data-lost"])))
     sections = invariant_violations(drawn)
     places = places_of(drawn.run, diagnosed, sections)
@@ -121,8 +123,8 @@ def test_lost_data_comes_before_the_outage_that_it_caused(runs: dict[str, Path])
     assert all(f"{node} at " in lost.detail for node in short)
     last = min(probe["time"] for probe in raw.answers if probe["committed"] == highest) / S
     assert last < max(raw.last_rise(node, "committed") for node in raw.nodes) - 3, "n5 learned again what had been"
-    assert_when(raw, outage.text, last)
-    assert f"({raw.end - last:.1f} s later)" in outage.text
+    assert_when(raw, outage.whole, last)
+    assert f"({raw.end - last:.1f} s later)" in outage.whole
     assert f"{len(raw.nodes)} of {len(raw.nodes)} nodes answered at the end" in outage.detail
     assert max(raw.served()) <= last + 1
     reported = re.fullmatch(
@@ -170,8 +172,8 @@ def test_data_that_no_log_holds_is_lost_since_the_last_one_held_it(runs: dict[st
     }
     first = min(without, key=lambda node: without[node])
     lost = diagnosis(tmp_path).breaks[0]
-    assert lost.text.startswith(
-        f"Committed entries {lowest:,} to {highest:,} were gone from {first}'s log by {without[first] / S:.1f} s"
+    assert lost.whole.startswith(
+        f"committed entries {lowest:,}–{highest:,} left {first}'s log by {without[first] / S:.1f} s"
     )
     assert (lost.onset, lost.nodes) == (without[first] / S, (first,))
     for node in sorted(raw.nodes):
@@ -191,10 +193,10 @@ def test_a_node_that_reports_no_index_is_dated_by_its_role(runs: dict[str, Path]
 
     changed(runs["replica-behind"], tmp_path, alone)
     found = next(one for one in diagnosis(tmp_path).breaks if one.place == "recovery")
-    assert "n3 answers, and has neither led nor known a leader since " in found.text
+    assert "n3 answers, and has neither led nor known a leader since " in found.whole
     unknown = [one["time"] for one in probes_of(tmp_path) if one["node"] in ("n3", "n5") and one["time"] > 9 * S]
     assert found.onset == min(unknown) / S
-    assert "-1" not in found.text
+    assert "-1" not in found.whole
 
 
 def restarted(probe: dict[str, Any], since: float) -> dict[str, Any]:
@@ -247,7 +249,7 @@ def test_a_node_that_had_caught_up_by_the_end_is_dated_by_when_it_was_behind(
         state["moments"]["restarting"] = int(restarting * S)
         RunFiles(root).state.write_text(json.dumps(state))
         one = diagnosis(root).breaks[0]
-        return one.text, one.onset
+        return one.whole, one.onset
 
     def logged_from(root: Path) -> float:
         """From when the section about the recovery shows log lines (s)."""
@@ -292,8 +294,8 @@ def test_a_node_that_names_neither_role_nor_log_is_not_dated_by_its_first_probe(
         root = tmp_path / str(number)
         root.mkdir()
         found = diagnosis(changed(runs["replica-behind"], root, change)).breaks[0]
-        assert words in found.text
-        assert "1 of 5 replicas stopped applying at 29.9 s" in found.text
+        assert words in found.whole
+        assert "n5 stopped applying at 29.9 s" in found.whole
         assert recorded.onset is not None
         assert found.onset is not None
         assert found.onset > recorded.onset
@@ -311,7 +313,7 @@ def test_a_node_that_fell_silent_is_dated_by_its_last_answer(runs: dict[str, Pat
     raw = Raw(changed(runs["replica-behind"], tmp_path, gone))
     found = diagnosis(tmp_path).breaks[0]
     last = raw.of("n3")[-1]["time"] / S
-    assert f"n3 gave its last answer at {last:.1f} s, " in found.text
+    assert f"n3 gave its last answer at {last:.1f} s, " in found.whole
     assert found.onset == last
 
 
@@ -331,7 +333,7 @@ def test_logs_that_were_cut_and_filled_again_are_reported_as_that(runs: dict[str
     (one,) = diagnosed.breaks
     assert one.detail.startswith("At the end every log reaches as far again; at ")
     moments = [m for name in ("log-order", "committed-kept") for m in raw.finding(name)["moments"]]
-    assert_when(raw, one.text, min(moment["time"] for moment in moments) / S)
+    assert_when(raw, one.whole, min(moment["time"] for moment in moments) / S)
     for node in raw.nodes:
         last = raw.of(node)[-1]
         known = max(p["committed"] for p in raw.answers if p["time"] <= last["time"] - S)
@@ -366,10 +368,10 @@ def test_page_and_terminal_begin_with_it_and_show_its_sections_in_its_order(runs
     reports.write_report(files)
     page = files.report.read_text()
     banner = page.partition('id="verdict"')[2].partition("</section>")[0]
-    assert banner.index("Missing on nodes") < banner.index("No commits") < banner.index("Next:")
+    assert banner.index("Missing on n3, n4, n5") < banner.index("No commits") < banner.index("Next:")
     assert page.index('id="invariant-1"') < page.index('id="recovery"')
     text = " ".join(reports.render_run(files).split())
-    assert text.startswith("INVALID missing on nodes: Committed entries were deleted from logs; first on n1 by 8.3 s")
+    assert text.startswith("INVALID missing on n3, n4, n5: committed entries left n1's log by 8.3 s")
     next_step = " ".join(text.partition(" Next: ")[2].split())
     assert next_step.startswith("Look in the charts at n5, which led by 28.7 s with a log that ended at 301, though ")
     assert page.count("The run's directory no longer has the nodes' logs, which were read when it was judged.") == 1
@@ -438,9 +440,8 @@ def test_the_first_sentence_is_short_and_its_evidence_stands_below(tmp_path: Pat
     """RocketMQ's was five lines long; what, since when and under which fault is said before what else could be."""
     files = RunFiles(recorded_run("epoch-granted-twice", tmp_path))
     (one,) = diagnosis(files.root).breaks
-    assert one.text.startswith("wrong-epoch on broker-0: n3 answered “read: epoch 71")
-    assert one.text.endswith(" at 23.1 s, 0.3 s after #1 pause-majority's healing began.")
-    assert len(one.text) < 200
+    assert one.whole.startswith("wrong-epoch on broker-0: leader n3 answered “epoch 71")
+    assert " at 23.1 s, 0.3 s after #1 pause-majority's healing began" in one.headline
     assert "could only be master 2 of epoch 10" in one.detail
     assert " The check linearizable found it too: " in one.detail
     assert one.checks == ("epochs", "linearizable")

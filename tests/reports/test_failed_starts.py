@@ -69,7 +69,7 @@ def test_a_server_that_was_started_and_ended_is_named_with_the_root_of_its_excep
     diagnosed = reported(a_run(fresh))
     text = diagnosed.breaks[0].text
     assert text.startswith("n3 does not start again: n3 gave its last answer at ")
-    assert text.endswith(f"; the end of its log says: {CAUSE}.")
+    assert text.endswith(f"; the end of its log says: {CAUSE}")
     assert diagnosed.step == f"Read the last lines of the register.log of n3, which does not start again: {CAUSE}"
     assert (diagnosed.place, diagnosed.at) == ("recovery", 8.0)
 
@@ -111,7 +111,7 @@ def test_the_end_of_a_log_is_dated_in_seconds_of_the_run(fresh: Maker, stamp: st
     """It need not be of the time of the node's last answer: the harness may start a server after the end."""
     trace = "java.lang.RuntimeException: first\n\tat org.example.main\nCaused by: java.io.IOException: x\n"
     text = reported(a_run(fresh, f"{stamp} ERROR main - failed to start\n{trace}")).breaks[0].text
-    assert f"; the end of its log{said} says: java.io.IOException: x." in text
+    assert f"; the end of its log{said} says: java.io.IOException: x" in text
 
 
 def test_the_page_has_the_lines_that_next_opens(fresh: Maker) -> None:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import re
+from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -10,6 +13,7 @@ import pytest
 from history import RunFiles
 from reports.analysis import node_timeline as timelines
 from reports.analysis.findings import Drawn, prepare, recovery_of
+from reports.analysis.lagging_nodes import lagging_nodes
 from reports.load.run import read_run
 from reports.story.diagnosis import diagnosis_of
 from tests.support.reports.raw import Raw, S
@@ -41,10 +45,9 @@ def test_every_node_that_the_tables_have_red_is_among_those_that_are_behind(tmp_
 def test_a_node_whose_log_grew_after_it_was_cut_is_not_said_to_have_applied_until_then(tmp_path: Path) -> None:
     """n3 applied nothing after 23.8 s; its log, cut to 64 at 26.3 s, grew to 204 until 27.0 s."""
     lagging, _, raw = lagging_of("data-lost", tmp_path)
-    for node in ("n3", "n4"):
-        applied, grew = raw.last_rise(node, "applied"), raw.last_rise(node, "log_end")
-        assert grew - applied > 3
-        assert lagging[node].startswith(f"{node}'s log last grew at {grew:.1f} s, ")
+    applied, grew = raw.last_rise("n3", "applied"), raw.last_rise("n3", "log_end")
+    assert grew - applied > 3
+    assert lagging["n3"].startswith(f"n3's log last grew at {grew:.1f} s, ")
     assert lagging["n5"].startswith(f"n5 stopped applying at {raw.last_rise('n5', 'applied'):.1f} s, ")
 
 
@@ -64,7 +67,7 @@ def test_the_story_and_the_section_name_both_moments_in_the_same_words(name: str
     lagging, drawn, _ = lagging_of(name, tmp_path)
     found = diagnosis_of(drawn)
     assert found is not None
-    story = f"{found.breaks[0].text} {found.breaks[0].detail}"
+    story = f"{found.breaks[0].whole} {found.breaks[0].detail}"
     for node, sentence in lagging.items():
         stopped = re.search(r"stopped applying at ([\d.]+ s)", sentence)
         fell = re.search(r"fell behind ((?:at|when) .*?), at [\d,]+$", sentence)
@@ -73,3 +76,66 @@ def test_the_story_and_the_section_name_both_moments_in_the_same_words(name: str
         assert stopped[1] in story
         moment = re.escape(fell[1]).replace("struck\\ it", "struck (?:it|them)")
         assert re.search(rf"\b{node}\b[^.]* fell behind earlier, {moment}", story)
+
+
+def with_index(root: Path, index: Callable[[float, int], int]) -> Drawn:
+    """The run with another applied index of n3, made from the time (s) and the recorded index."""
+    head, *lines = (root / "probes.jsonl").read_text().splitlines()
+    probes = [json.loads(line) for line in lines]
+    for one in probes:
+        if one["node"] == "n3" and "applied" in one:
+            one["applied"] = index(one["time"] / S, one["applied"])
+            one["log_end"] = max(one["log_end"], one["applied"])
+    (root / "probes.jsonl").write_text("".join(f"{line}\n" for line in (head, *map(json.dumps, probes))))
+    return prepare(read_run(RunFiles(root)))
+
+
+def test_an_index_that_goes_up_and_down_is_dated_by_when_the_node_last_had_what_the_others_had(tmp_path: Path) -> None:
+    """The last rise of a sawtooth is near the end of the run, however long the node had been behind."""
+    drawn = with_index(
+        recorded_run("replica-behind", tmp_path), lambda at, own: own if at < 29 else 1400 + int(at * 4) % 8 * 50
+    )
+    (n3,) = (one for one in lagging_nodes(drawn.timelines, drawn.windows) if one.node == "n3")
+    raw = Raw(tmp_path / "replica-behind")
+    rises = [b["time"] / S for a, b in pairwise(raw.of("n3")) if b["applied"] > a["applied"]]
+    assert rises[-1] > raw.end - 3, "it rises to the end"
+    reached = [one["time"] / S for one in raw.of("n3") if one["applied"] >= 1317]
+    assert n3.fell_back
+    assert n3.since == n3.fell == pytest.approx(min(reached), abs=1.5)
+    found = diagnosis_of(drawn)
+    assert found is not None
+    assert found.breaks[0].onset == pytest.approx(n3.fell)
+    assert "n3 never caught up after " in found.breaks[0].whole
+
+
+def test_a_node_that_stops_at_its_highest_index_is_dated_by_when_it_reached_that(tmp_path: Path) -> None:
+    """The good twin: the index goes up and down, and then rises once more and stays."""
+    drawn = with_index(
+        recorded_run("replica-behind", tmp_path),
+        lambda at, own: own if at < 29 else 1900 if at > 40 else 1400 + int(at * 4) % 8 * 50,
+    )
+    (n3,) = (one for one in lagging_nodes(drawn.timelines, drawn.windows) if one.node == "n3")
+    raw = Raw(tmp_path / "replica-behind")
+    assert not n3.fell_back
+    assert n3.since == min(one["time"] / S for one in raw.of("n3") if one["applied"] == 1900)
+
+
+def test_a_node_that_catches_up_in_the_end_is_not_behind(tmp_path: Path) -> None:
+    drawn = with_index(
+        recorded_run("replica-behind", tmp_path),
+        lambda at, own: own if at < 29 else 2458 if at > 50 else 1400 + int(at * 4) % 8 * 50,
+    )
+    assert [one.node for one in lagging_nodes(drawn.timelines, drawn.windows)] == ["n5"]
+
+
+def test_without_a_commit_index_the_others_indexes_count(tmp_path: Path) -> None:
+    """As of brokers, which say how long their logs are and nothing about commits."""
+    root = recorded_run("replica-behind", tmp_path)
+    dated = {one.node: one for one in lagging_nodes(prepare(read_run(RunFiles(root))).timelines, ())}
+    lines = [json.loads(line) for line in (root / "probes.jsonl").read_text().splitlines()]
+    plain = [{**one, "committed": -1} if "committed" in one else one for one in lines]
+    (root / "probes.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in plain))
+    found = {one.node: one for one in lagging_nodes(prepare(read_run(RunFiles(root))).timelines, ())}
+    for node in ("n3", "n5"):
+        assert (found[node].moved, found[node].held) == (dated[node].moved, dated[node].held)
+        assert found[node].fell == pytest.approx(dated[node].fell, abs=1.0)

@@ -65,7 +65,7 @@ def test_logs_that_reach_as_far_again_are_no_lost_data_anywhere(tmp_path: Path) 
     assert first.detail == "At the end every log reaches as far again; at 23.5 s 3 of 5 did: n1, n3, n5."
     assert (row.finding, row.group) == ("log truncated: commit-beyond-log", "log truncated")
     assert "log truncated: commit-beyond-log<" in site.list_page([row])
-    assert shown.startswith("INVALID\nlog truncated: Committed entries were deleted from logs;")
+    assert shown.startswith("INVALID\nlog truncated: committed entries left n4's log by ")
     for text in (banner, shown, row.sentence):
         assert "data lost" not in text.lower()
 
@@ -80,11 +80,11 @@ def test_logs_that_end_before_what_was_committed_are_lost_data_everywhere(tmp_pa
 
     first, row, banner, shown = reported(judged(tmp_path / "gone", cut))
     assert first.severity == "data lost"
-    assert first.text.startswith("Committed entries 301 to 2,716 were gone from ")
-    assert first.text.endswith(", and in the end from every other.")
+    assert first.whole.startswith("committed entries 301–2,716 left ")
+    assert first.whole.endswith(", in the end every other.")
     assert row.finding.startswith("data lost: ")
-    assert shown.startswith("INVALID\ndata lost: Committed entries")
-    for text in (first.text, banner, shown):
+    assert shown.startswith("INVALID\ndata lost: committed entries")
+    for text in (first.whole, banner, shown):
         assert "again" not in text.partition("Next:")[0]
 
 
@@ -108,9 +108,8 @@ def test_entries_that_no_log_held_at_some_moment_are_lost_though_logs_grew_again
     first, row, banner, shown = reported(root)
     assert (first.severity, row.severity) == ("data lost", "data lost")
     found = re.fullmatch(
-        r"Committed entries ([\d,]+) to ([\d,]+) were gone from (n\d)'s log by ([\d.]+) s, .*, and "
-        r"then from every other\.",
-        first.text,
+        r"committed entries ([\d,]+)–([\d,]+) left (n\d)'s log by ([\d.]+) s, .*, then every other\.",
+        first.whole,
     )
     assert found is not None
     low, high, moment = (float(found[place].replace(",", "")) for place in (1, 2, 4))

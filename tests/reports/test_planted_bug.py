@@ -167,12 +167,12 @@ def test_what_the_planted_bug_was_not_to_break_is_distinguished(fresh: Maker) ->
         "Intended:",
         "#counterexample",
         "Also found, which the planted bug may or may not explain:",
-        "Data lost</a>: Committed",
+        "Data lost</a>: committed",
     )
     places = [banner.index(text) for text in parts]
     assert places == sorted(places)
     text = reports.render_run(files)
-    other = "\nAlso found, which the planted bug may or may not explain:\ndata lost: Committed"
+    other = "\nAlso found, which the planted bug may or may not explain:\ndata lost: committed"
     assert text.index("\nIntended:\n") < text.index(other)
     assert row_of(files).kind != "committed-entries-deleted"
 

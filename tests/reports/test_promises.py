@@ -106,10 +106,10 @@ def test_the_first_sentence_leads_to_the_drawing_and_no_section_blames_the_nodes
     found = diagnosis_of(drawn)
     assert found is not None
     assert found.place == "counterexample"
-    assert found.breaks[0].text.startswith("unreadable-entry on l0: n1 answered “read: finds no entry 1, ")
+    assert found.breaks[0].whole.startswith("unreadable-entry on l0: n1 answered “finds no entry 1")
     first = min(one.example.completed_at for one in drawn.violations) / 1e9
     assert (found.breaks[0].onset, round(first, 1)) == (first, 18.9)
-    assert found.breaks[0].text.endswith(" at 18.9 s, 0.1 s after #0 kill-random-processes was healed.")
+    assert found.breaks[0].headline.endswith(" at 18.9 s, 0.1 s after #0 kill-random-processes of n3 was healed.")
     assert found.breaks[0].detail.endswith(" 3 violations, this the first.")
     assert invariant_violations(drawn) == []
 
@@ -197,5 +197,5 @@ def test_a_promise_of_which_another_check_is_drawn_says_in_its_own_words_how_muc
     assert [one.check for one in drawn.violations] == ["linearizable"]
     diagnosis = diagnosis_of(drawn)
     assert diagnosis is not None
-    sentences = [one.text for one in diagnosis.breaks if "ledgers" in one.checks]
-    assert sentences == ["30 entries are gone"]
+    sentences = [one.whole for one in diagnosis.breaks if "ledgers" in one.checks]
+    assert sentences == ["30 entries are gone."]
