@@ -1,0 +1,60 @@
+"""The first sentence of a page: its length, over recorded runs and whatever a break may say."""
+
+from __future__ import annotations
+
+import re
+from html import unescape
+from pathlib import Path
+
+import pytest
+
+import reports
+from harness.files import wording_of
+from history import RunFiles
+from history.records.finding import SEVERITIES
+from reports.story.breaks import Break, Clause, fitted
+from reports.story.diagnosis import diagnosis_of
+from reports.style.format import HEADLINE
+from reports.write import prepared
+from tests.support.reports.recorded_runs import PACKED, recorded_run
+
+NAMES = sorted(path.name.removesuffix(".tar.xz") for path in PACKED.glob("*.tar.xz"))
+
+
+@pytest.mark.parametrize("name", [pytest.param(n, marks=pytest.mark.slow) if n == "entries-lost" else n for n in NAMES])
+def test_the_first_sentence_of_a_recorded_run_is_short_with_its_label(name: str, tmp_path: Path) -> None:
+    files = RunFiles(recorded_run(name, tmp_path))
+    drawn = prepared(files, wording_of(files.history))
+    found = diagnosis_of(drawn)
+    for one in found.breaks if found else ():
+        assert len(f"{one.title}: {one.headline}".split()) <= HEADLINE - one.intended
+        facts = re.findall(r"\bn\d\b|#\d|\d+\.\d s", one.whole)
+        below = f"{one.headline} {one.rest} {one.detail} {found.after if found else ''}"
+        assert one.onset is None or f"{one.onset:.1f} s" in below
+        assert {fact for fact in facts if not fact.endswith(" s")} <= set(re.findall(r"\bn\d\b|#\d", below + one.title))
+    reports.write_report(drawn)
+    (shown,) = re.findall(r'<p class="sentence.*?</p>', files.report.read_text())
+    assert len(unescape(re.sub(r"<[^>]+>", "", shown)).split()) <= HEADLINE
+
+
+@pytest.mark.parametrize("severity", SEVERITIES)
+@pytest.mark.parametrize("words", [1, 10, 24, 25, 26, 90])
+def test_whatever_a_break_says_its_first_sentence_is_short(severity: str, words: int) -> None:
+    clauses = (Clause((f", {'long ' * 30}end", ", short"), "alone"), Clause((f"; {'word ' * words}end",), "below"))
+    for nodes in ((), ("n1", "n2", "n3"), tuple(f"n{number}" for number in range(1, 10))):
+        one = Break(
+            severity, f"{'word ' * words}x", 1.0, "recovery", ("a",), lost_on=nodes, clauses=clauses, intended=True
+        )  # type: ignore[arg-type]
+        assert len(f"Intended: {one.title}: {one.headline}".split()) <= HEADLINE
+        assert one.headline.endswith((".", "…"))
+
+
+def test_what_has_no_room_stands_below_and_what_fits_does_not() -> None:
+    clauses = (
+        Clause((", after a long one", ", after it"), "It came after"),
+        Clause(("; and more of it",), "more of it"),
+    )
+    assert fitted("n1 broke", clauses, 9) == ("n1 broke, after a long one.", "More of it.")
+    assert fitted("n1 broke", clauses, 4) == ("n1 broke, after it.", "More of it.")
+    assert fitted("n1 broke", clauses, 3) == ("n1 broke.", "It came after. More of it.")
+    assert fitted("n1 broke at once today", (), 3) == ("n1 broke at…", "n1 broke at once today.")
