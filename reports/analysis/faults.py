@@ -148,7 +148,7 @@ def since_fault(seconds: float, windows: Sequence[FaultWindow]) -> tuple[str, ..
 
 
 def fault_of(seconds: float, windows: Sequence[FaultWindow]) -> FaultWindow | None:
-    """Return the fault that stands at a moment and began last, else the one healed last; None before any fault."""
+    """Return the fault that is active at a moment and began last, else the one healed last; None before any fault."""
     begun = [window for window in windows if window.state != "skipped" and window.started <= seconds]
     standing = [window for window in begun if window.healed is None or window.healed >= seconds]
     if standing:

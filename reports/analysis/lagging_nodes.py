@@ -12,7 +12,7 @@ from history import node_logs
 from history.columns.operations import Floats, Ints
 from reports.analysis.faults import FaultWindow, about_to_strike, when
 from reports.analysis.node_timeline import SILENT, NodeTimeline, late_nodes, left_at, logs
-from reports.load.run import Run
+from reports.load.run import LoadedRun
 from reports.style.format import number
 
 #: A node is behind if it has not applied, or no longer holds, what some node had committed this many seconds ago.

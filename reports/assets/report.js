@@ -364,16 +364,16 @@ seconds&&seconds<=f.end),lacking=lackingOf(data),behind=(lacking?.rows??[]).map(
 ["at",`${seconds.toFixed(1)} s`],...rates?OUTCOMES.map((name,row)=>[`${name}, per second`,figure(rates.rows[row][bin],0)]):[],...data.roles?[["leader",led?`${led.
 node}${termText(led.term)}`:"none"]]:[],...lacking?[["lacking",behind.map(([name,value])=>`${name} ${figure(value,0)}`).join(", ")||"none"]]:[],["fault",faults.
 map(f=>`#${f.id} ${f.fault}`).join(", ")||"none"]]}function drawOverview(data,host,canvas){let width=host.clientWidth,toX=scaleX({left:GUTTER,right:width-MARGIN},
-0,data.end),moments=placeMoments(host,width,toX),faults=layFaults(data,canvas.getContext("2d"),width,width<NARROW?2*MOST_FAULT_ROWS:MOST_FAULT_ROWS),lacking=lackingOf(
-data),top=moments*MOMENT,panels=top+faults.length*FAULT_ROW+2,bottom=panels+(data.rates?CAPTION+RATE:0)+(leadersOf(data).length?CAPTION+LEADERS:0)+(lacking?CAPTION+
-LACKING:0),area={...prepareCanvas(canvas,bottom+AXIS+4),captions:[]},{context}=area;faults.forEach((row,place)=>{drawFaultRow(data,area,toX,row,top+place*FAULT_ROW)}),
-drawBands(context,data,toX,area.left,area.right,panels,bottom-panels),drawPhases(context,data,toX,area.left,area.right,panels,bottom-panels,1);let y=panels;data.
-rates&&(y=drawRates(data,area,toX,y)),leadersOf(data).length&&(y=drawLeaders(data,area,toX,y)),lacking&&(y=drawLacking(data,lacking,area,toX,y)),drawAxis(area,toX,
-bottom,data.end),context.strokeStyle=Ink.mark;for(let mark2 of host.querySelectorAll(".moment")){let x=Math.round(toX(Number(mark2.dataset.at)))+.5;line2(context,
-x,mark2.offsetTop+mark2.offsetHeight,x,bottom)}writeCaptions(area)}function line2(context,fromX,fromY,toX,toY){context.beginPath(),context.moveTo(fromX,fromY),context.
-lineTo(toX,toY),context.stroke()}function placeMoments(host,width,toX){let ends=[],marks=[...host.querySelectorAll(".moment")].sort((a,b)=>a.dataset.at-b.dataset.
-at);for(let mark2 of marks){let wide=mark2.offsetWidth,x=toX(Number(mark2.dataset.at)),left=x+wide<=width?x:Math.max(x-wide,0),row=ends.findIndex(end=>end<=left);
-row<0&&(row=ends.length),ends[row]=left+wide+4,Object.assign(mark2.style,{left:`${left}px`,top:`${row*MOMENT}px`})}return ends.length}function caption(area,text,y){
+0,data.end),faults=layFaults(data,canvas.getContext("2d"),width,width<NARROW?2*MOST_FAULT_ROWS:MOST_FAULT_ROWS),lacking=lackingOf(data),top=faults.length*FAULT_ROW+
+2,panels=top+placeMoments(host,width,toX,top)*MOMENT,bottom=panels+(data.rates?CAPTION+RATE:0)+(leadersOf(data).length?CAPTION+LEADERS:0)+(lacking?CAPTION+LACKING:
+0),area={...prepareCanvas(canvas,bottom+AXIS+4),captions:[]},{context}=area;faults.forEach((row,place)=>{drawFaultRow(data,area,toX,row,place*FAULT_ROW)}),drawBands(
+context,data,toX,area.left,area.right,panels,bottom-panels),drawPhases(context,data,toX,area.left,area.right,panels,bottom-panels,1);let y=panels;data.rates&&(y=
+drawRates(data,area,toX,y)),leadersOf(data).length&&(y=drawLeaders(data,area,toX,y)),lacking&&(y=drawLacking(data,lacking,area,toX,y)),drawAxis(area,toX,bottom,
+data.end),context.strokeStyle=Ink.mark;for(let mark2 of host.querySelectorAll(".moment")){let x=Math.round(toX(Number(mark2.dataset.at)))+.5;line2(context,x,mark2.
+offsetTop+mark2.offsetHeight,x,bottom)}writeCaptions(area)}function line2(context,fromX,fromY,toX,toY){context.beginPath(),context.moveTo(fromX,fromY),context.lineTo(
+toX,toY),context.stroke()}function placeMoments(host,width,toX,top){let ends=[],marks=[...host.querySelectorAll(".moment")].sort((a,b)=>a.dataset.at-b.dataset.at);
+for(let mark2 of marks){let wide=mark2.offsetWidth,x=toX(Number(mark2.dataset.at)),left=x+wide<=width?x:Math.max(x-wide,0),row=ends.findIndex(end=>end<=left);row<
+0&&(row=ends.length),ends[row]=left+wide+4,Object.assign(mark2.style,{left:`${left}px`,top:`${top+row*MOMENT}px`})}return ends.length}function caption(area,text,y){
 area.captions.push([text,y+CAPTION/2])}function writeCaptions({context,captions,left,right}){context.textAlign="left",context.textBaseline="middle",context.strokeStyle=
 Ink.paper,context.lineWidth=3,context.fillStyle=Ink.quiet;for(let[text,y]of captions){let shown=clip(context,text,right-left);context.strokeText(shown,left,y),context.
 fillText(shown,left,y)}context.lineWidth=1}function axisOf(area,most,y,height){let{context}=area;rowLabel(area,figure(most,0),y+5),rowLabel(area,"0",y+height-5),

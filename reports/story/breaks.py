@@ -64,8 +64,8 @@ class Break:
     generic: bool = False
     #: Whether it follows from the last break before it that is not itself below another.
     below: bool = False
-    #: Where the lasting damage shows, if not in ``place``; see :class:`Evidence`.
-    evidence: Evidence | None = None
+    #: Where the lasting damage shows, if not in ``place``; see :class:`Clue`.
+    evidence: Clue | None = None
     clauses: tuple[Clause, ...] = ()
     #: Whether a check that looks for the planted bug found it; the page then begins with a word that says so.
     intended: bool = False

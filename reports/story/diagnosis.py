@@ -48,7 +48,7 @@ from reports.analysis.log_falls import LogFall, leading_since, lost_for_good, sh
 from reports.analysis.node_timeline import last_statuses
 from reports.load.check_rows import checks_of
 from reports.story.aftermath import after_onset
-from reports.story.breaks import Break, Clause, Evidence
+from reports.story.breaks import Break, Clause, Clue
 from reports.story.events import together
 from reports.story.headline import headline_of
 from reports.story.lost_elements import alarm_before, history_of, lost_elements

@@ -11,7 +11,7 @@ from history.records.text import and_listed
 from history.records.verdicts import WITHOUT_KIND
 from reports.analysis.counterexample import label_of
 from reports.analysis.faults import FaultWindow, fault_of, since_fault
-from reports.analysis.findings import Drawn, Violation
+from reports.analysis.findings import Drawn, ViolationContext
 from reports.analysis.responder import missed_write
 from reports.story.breaks import Clause
 from reports.style.format import one_line
@@ -22,7 +22,7 @@ _ANSWER: Final = 8
 _COMMA: Final = re.compile(r", (?![^\[(]*[\])])")
 
 
-def headline_of(drawn: Drawn, violation: Violation, earlier: str) -> tuple[str, tuple[Clause, ...]]:
+def headline_of(drawn: Drawn, violation: ViolationContext, earlier: str) -> tuple[str, tuple[Clause, ...]]:
     """Say what kind of violation it is, on which object, and which answer shows it; then what that contradicts.
 
     ``earlier`` says that other violations were answered before.
@@ -62,7 +62,7 @@ def headline_of(drawn: Drawn, violation: Violation, earlier: str) -> tuple[str, 
     return f"{kind}{on}: {role}{whole} {at}", (*order, *more)
 
 
-def _answers(violation: Violation) -> list[tuple[str | None, str]]:
+def _answers(violation: ViolationContext) -> list[tuple[str | None, str]]:
     """Return node and answer of each operation, at least one of which must be wrong; empty if unknown."""
     boxes = [box for box in violation.picture.boxes if box.culprit] if violation.picture else []
     by_index = {one.invoke_index: one for one in violation.example.operations}
@@ -70,7 +70,7 @@ def _answers(violation: Violation) -> list[tuple[str | None, str]]:
     return [(None if one is None else one.node, _few(_role(violation, one) or whole)) for one, whole in found]
 
 
-def _role(violation: Violation, operation: Operation | None) -> str:
+def _role(violation: ViolationContext, operation: Operation | None) -> str:
     """Return the part that an operation plays in a broken promise; empty if the violation is of another kind."""
     roles = zip(violation.example.operations, violation.example.roles, strict=False)
     return next((role.says for one, role in roles if one is operation), "")
@@ -83,7 +83,7 @@ def _few(answer: str) -> str:
     return text if len(text.split()) <= _ANSWER else " ".join(text.split()[:_ANSWER]) + " …"
 
 
-def _contradicted(violation: Violation) -> Operation | None:
+def _contradicted(violation: ViolationContext) -> Operation | None:
     """Return the one acknowledged operation that a single wrong answer contradicts; None if it is not known."""
     operations, suspects = violation.example.operations, violation.example.suspects
     if len(suspects) != 1:
@@ -94,7 +94,7 @@ def _contradicted(violation: Violation) -> Operation | None:
     return before[0] if len(operations) == 2 and before else None
 
 
-def _though(drawn: Drawn, before: Operation, violation: Violation, struck: FaultWindow | None) -> Clause:
+def _though(drawn: Drawn, before: Operation, violation: ViolationContext, struck: FaultWindow | None) -> Clause:
     """Say what was acknowledged before, when, and under which fault, in as many words as there is room for."""
     label = _few(_role(violation, before) or label_of(before, wording=drawn.run.wording))
     did = "acknowledged" if before.f in ("write", "cas", "add", "append") else "answered"
@@ -104,7 +104,7 @@ def _though(drawn: Drawn, before: Operation, violation: Violation, struck: Fault
     return Clause((*during, f"{said} {at}", said, f", after {node}'s “{label}”"))
 
 
-def _in_doubt(violation: Violation, windows: Sequence[FaultWindow]) -> list[Clause]:
+def _in_doubt(violation: ViolationContext, windows: Sequence[FaultWindow]) -> list[Clause]:
     """Say how many requests in doubt were sent under one fault; nothing if it was not one fault for all of them."""
     doubtful = [one for one in violation.example.operations if one.outcome == "info"]
     names = {
@@ -118,5 +118,5 @@ def _in_doubt(violation: Violation, windows: Sequence[FaultWindow]) -> list[Clau
 
 
 def _standing(start: int, end: int, windows: Sequence[FaultWindow]) -> FaultWindow | None:
-    """Return the last fault that stood at any moment from ``start`` to ``end`` (ns)."""
+    """Return the last fault that was active at any moment from ``start`` to ``end`` (ns)."""
     return next((one for one in reversed(windows) if one.stands(start / 1e9, end / 1e9)), None)

@@ -167,7 +167,7 @@ def _why_stopped(drawn: Drawn, nodes: Sequence[Behind]) -> list[Clause]:
         then = f", behind since {first.fell:.1f} s"
         during = fault is not None and fault.stands(first.fell, first.fell)
         same = during and fault == fault_of(since, drawn.windows)
-        said = [f"{then}, while it stood"] if same else [f"{then}{since_fault(first.fell, drawn.windows)[-1]}"]
+        said = [f"{then}, while it was active"] if same else [f"{then}{since_fault(first.fell, drawn.windows)[-1]}"]
         said.append(then)
     return [Clause(tuple(said)), *_led(drawn, since)]
 

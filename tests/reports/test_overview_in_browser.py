@@ -77,3 +77,28 @@ def test_checks_that_passed_are_folded_and_those_that_failed_are_open(tmp_path: 
         chip = found.page.locator(".folded .chip.valid").first
         chip.locator("summary").first.click()
         assert chip.locator("dt").all_inner_texts()[:2] == ["asked", "seen"]
+
+
+# Rows of pixels above the first mark in which the line of a mark would be drawn in its colour.
+CROSSED = """(() => { const c = document.getElementById("c-overview"), context = c.getContext("2d");
+    const dpr = c.width / c.clientWidth, marks = [...document.querySelectorAll("#overview .moment")];
+    const red = page.Ink.mark.match(/[0-9a-f]{2}/gi).map((one) => parseInt(one, 16));
+    const above = Math.floor(Math.min(...marks.map((one) => one.offsetTop)) * dpr);
+    const like = (x, y, h) => { const d = context.getImageData(x, y, 1, h).data; let n = 0;
+        for (let i = 0; i < d.length; i += 4) n += red.every((v, k) => Math.abs(d[i + k] - v) < 2); return n; };
+    const toX = (at) => page.GUTTER + (c.clientWidth - page.GUTTER - page.MARGIN) * at / page.View.end;
+    return marks.map((one) => { const x = Math.round(toX(Number(one.dataset.at))) * dpr;
+        return [above, like(x, 0, above), like(x, above, c.height - above)]; }); })()"""
+
+
+@pytest.mark.parametrize("name", ["data-lost", "element-lost", "logs-cut", "replica-behind", "three-losses"])
+def test_the_line_of_a_break_crosses_no_name_of_a_fault(name: str, tmp_path: Path, browser: Any) -> None:
+    files = RunFiles(recorded_run(name, tmp_path))
+    reports.write_report(files)
+    for width in (1440, 768, 390):
+        with tab(browser, files.report.as_uri(), width=width) as found:
+            found.settle()
+            for above, crossing, below in found.js(CROSSED):
+                assert above > 0, "the faults stand above the marks"
+                assert crossing == 0
+                assert below > 40, "the line is drawn"

@@ -93,7 +93,6 @@ function describeMoment(data, seconds) {
 function drawOverview(data, host, canvas) {
   const width = host.clientWidth;
   const toX = scaleX({ left: GUTTER, right: width - MARGIN }, 0, data.end);
-  const moments = placeMoments(host, width, toX);
   const faults = layFaults(
     data,
     canvas.getContext("2d"),
@@ -101,8 +100,9 @@ function drawOverview(data, host, canvas) {
     width < NARROW ? 2 * MOST_FAULT_ROWS : MOST_FAULT_ROWS,
   );
   const lacking = lackingOf(data);
-  const top = moments * MOMENT;
-  const panels = top + faults.length * FAULT_ROW + 2;
+  // Moments stand below the faults, so that their lines never cross a fault's name.
+  const top = faults.length * FAULT_ROW + 2;
+  const panels = top + placeMoments(host, width, toX, top) * MOMENT;
   const bottom =
     panels +
     (data.rates ? CAPTION + RATE : 0) +
@@ -111,7 +111,7 @@ function drawOverview(data, host, canvas) {
   const area = { ...prepareCanvas(canvas, bottom + AXIS + 4), captions: [] };
   const { context } = area;
   faults.forEach((row, place) => {
-    drawFaultRow(data, area, toX, row, top + place * FAULT_ROW);
+    drawFaultRow(data, area, toX, row, place * FAULT_ROW);
   });
   drawBands(context, data, toX, area.left, area.right, panels, bottom - panels);
   drawPhases(context, data, toX, area.left, area.right, panels, bottom - panels, 1);
@@ -136,7 +136,7 @@ function line(context, fromX, fromY, toX, toY) {
 }
 
 // Puts the button of each moment beside its line, one below the other where they would meet; returns how many rows.
-function placeMoments(host, width, toX) {
+function placeMoments(host, width, toX, top) {
   const ends = [];
   const marks = [...host.querySelectorAll(".moment")].sort((a, b) => a.dataset.at - b.dataset.at);
   for (const mark of marks) {
@@ -146,7 +146,7 @@ function placeMoments(host, width, toX) {
     let row = ends.findIndex((end) => end <= left);
     if (row < 0) row = ends.length;
     ends[row] = left + wide + 4;
-    Object.assign(mark.style, { left: `${left}px`, top: `${row * MOMENT}px` });
+    Object.assign(mark.style, { left: `${left}px`, top: `${top + row * MOMENT}px` });
   }
   return ends.length;
 }
