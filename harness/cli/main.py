@@ -45,12 +45,10 @@ SECTIONS: Final[dict[str, dict[str, tuple[str, str]]]] = {
         "ingest": ("ingest", "Add runs and histories to the warehouse."),
         "ask": ("ask", "Find events in all runs by what came before or after."),
     },
-    "Machines": {
+    "Machines and setup": {
         "cluster": ("cluster", "Start, stop and inspect nodes."),
         "heal": ("heal", "Remove every fault from the nodes of a cluster."),
         "doctor": ("doctor", "Show what this machine can do and what it lacks."),
-    },
-    "Set up": {
         "list": ("lists", "List systems, faults, workloads, models or suites."),
         "system": ("system", "Create a system of your own, or check one."),
         "completion": ("completion", "Print the completion script of a shell."),
@@ -75,8 +73,11 @@ class Verbs(click.Group):
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+        # Without blank lines between the sections, so that the help fits a screen of 40 lines.
+        formatter.write_paragraph()
         for title, verbs in SECTIONS.items():
-            with formatter.section(title):
+            formatter.write_heading(title)
+            with formatter.indentation():
                 formatter.write_dl(
                     [(verb.ljust(max(map(len, VERBS))), summary) for verb, (_, summary) in verbs.items()]
                 )
@@ -84,7 +85,7 @@ class Verbs(click.Group):
 
 @click.group(cls=Verbs, context_settings={"help_option_names": ["-h", "--help"], "show_default": True})
 @click.version_option(package_name="dledger-harness", prog_name="harness")
-@click.option("--no-defaults", is_flag=True, help="Ignore defaults from harness.toml and HARNESS_*.")
+@click.option("--no-defaults", is_flag=True, help="Ignore defaults from harness.toml and HARNESS_RUN_RATE=9.")
 @click.option(
     "--defaults", type=click.Path(path_type=Path, dir_okay=False),
     help="Take defaults from FILE, even if other users can write it.",
@@ -92,13 +93,11 @@ class Verbs(click.Group):
 )  # fmt: skip
 @click.pass_context
 def harness(ctx: click.Context, *, no_defaults: bool, defaults: Path | None) -> None:
-    """Test whether a replicated system loses data, with real nodes, real faults and a proven verdict.
+    """Test with real nodes and real faults whether a replicated system loses data.
 
-    Put your own defaults into ./harness.toml ([run] rate = 100) or into the environment (HARNESS_RUN_RATE=100). The
-    environment wins.
-
-    Exit codes: 0 valid, 1 violation (or no recovery), 2 unknown, 254 usage error, 255 harness failure,
-    130 interrupted.
+    \b
+    Exit codes: 0 valid, 1 violation (or no recovery), 2 unknown, 254 usage error,
+    255 harness failure, 130 interrupted.
     """
     if not no_defaults:
         ctx.auto_envvar_prefix = "HARNESS"

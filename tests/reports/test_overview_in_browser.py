@@ -82,7 +82,8 @@ def test_checks_that_passed_are_folded_and_those_that_failed_are_open(tmp_path: 
 # Rows of pixels above the first mark in which the line of a mark would be drawn in its colour.
 CROSSED = """(() => { const c = document.getElementById("c-overview"), context = c.getContext("2d");
     const dpr = c.width / c.clientWidth, marks = [...document.querySelectorAll("#overview .moment")];
-    const red = page.Ink.mark.match(/[0-9a-f]{2}/gi).map((one) => parseInt(one, 16));
+    const red = getComputedStyle(document.documentElement).getPropertyValue("--mark").match(/[0-9a-f]{2}/gi)
+        .map((one) => parseInt(one, 16));
     const above = Math.floor(Math.min(...marks.map((one) => one.offsetTop)) * dpr);
     const like = (x, y, h) => { const d = context.getImageData(x, y, 1, h).data; let n = 0;
         for (let i = 0; i < d.length; i += 4) n += red.every((v, k) => Math.abs(d[i + k] - v) < 2); return n; };

@@ -13,7 +13,7 @@ import click
 import pytest
 
 from harness.cli import main as main_module
-from harness.cli.main import VERBS, run_command
+from harness.cli.main import SECTIONS, VERBS, run_command
 from harness.clusters import ClusterStatus, NodeStatus
 from harness.errors import CheckError, ClusterBusyError, RemoteTimeout, UsageError
 
@@ -137,6 +137,16 @@ def test_nothing_asked_shows_what_there_is(
 def test_every_verb_has_its_help(verb_name: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert run_command([verb_name, "--help"]) == 0
     assert f"Usage: harness {verb_name}" in capsys.readouterr().out
+
+
+def test_the_help_fits_one_screen_with_a_whole_summary_for_each_verb(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_command(["--help"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) <= 40
+    assert max(map(len, lines)) <= 80
+    for verbs in SECTIONS.values():
+        for verb, (_, summary) in verbs.items():
+            assert any(line.split() == [verb, *summary.split()] for line in lines)
 
 
 def test_help_names_the_exit_codes_and_version_works(capsys: pytest.CaptureFixture[str]) -> None:
