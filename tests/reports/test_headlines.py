@@ -11,7 +11,7 @@ import pytest
 import reports
 from harness.files import wording_of
 from history import RunFiles
-from history.records.finding import SEVERITIES
+from history.records.finding import SEVERITIES, Severity
 from reports.story.breaks import Break, Clause, fitted
 from reports.story.diagnosis import diagnosis_of
 from reports.style.format import HEADLINE
@@ -39,12 +39,12 @@ def test_the_first_sentence_of_a_recorded_run_is_short_with_its_label(name: str,
 
 @pytest.mark.parametrize("severity", SEVERITIES)
 @pytest.mark.parametrize("words", [1, 10, 24, 25, 26, 90])
-def test_whatever_a_break_says_its_first_sentence_is_short(severity: str, words: int) -> None:
+def test_whatever_a_break_says_its_first_sentence_is_short(severity: Severity, words: int) -> None:
     clauses = (Clause((f", {'long ' * 30}end", ", short"), "alone"), Clause((f"; {'word ' * words}end",), "below"))
     for nodes in ((), ("n1", "n2", "n3"), tuple(f"n{number}" for number in range(1, 10))):
         one = Break(
             severity, f"{'word ' * words}x", 1.0, "recovery", ("a",), lost_on=nodes, clauses=clauses, intended=True
-        )  # type: ignore[arg-type]
+        )
         assert len(f"Intended: {one.title}: {one.headline}".split()) <= HEADLINE
         assert one.headline.endswith((".", "…"))
 
