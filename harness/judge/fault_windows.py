@@ -65,10 +65,6 @@ class Window:
     def asked(self) -> bool:
         return not self.exempt
 
-    def describe(self) -> str:
-        """Return text such as "#3 kill-leader (active 20.0 to 30.0 s)"."""
-        return f"#{self.id} {self.fault} (active {self.begin / 1e9:.1f} to {self.end / 1e9:.1f} s)"
-
 
 def windows_of(recorded: Recorded) -> list[Window]:
     """Return the windows of all installed faults that were in effect at some time in the main phase."""

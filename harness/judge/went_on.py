@@ -12,18 +12,18 @@ from typing import Final
 from harness.judge.fault_windows import stops
 from harness.judge.recorded import Recorded
 from history import Probe
+from history.records.finding import Unfelt
 from history.records.operations import NEVER_MADE
-from history.records.text import counted
 
 _FAMILIES: Final = frozenset({"kill", "pause"})
 
 
-def went_on(recorded: Recorded) -> dict[int, str]:
-    """Map the id of an installed fault to what its victims answered while they should have been stopped, in words."""
+def went_on(recorded: Recorded) -> dict[int, Unfelt]:
+    """Map the id of an installed fault to what its victims answered while they should have been stopped."""
     roles = recorded.roles or {}
     running = {node for node, names in roles.items() if names}
     alone = {node for node, names in roles.items() if len(names) == 1}
-    found: dict[int, str] = {}
+    found: dict[int, Unfelt] = {}
     for receipt in recorded.receipts:
         if receipt.state != "installed" or receipt.family not in _FAMILIES or not stops(receipt.fault):
             continue
@@ -31,11 +31,10 @@ def went_on(recorded: Recorded) -> dict[int, str]:
         if begin is None or end is None:
             continue
         nodes = alone.intersection(receipt.nodes)
-        answers = [f"the probe of {node}" for node in sorted(nodes) if _answered(recorded.probes, node, begin, end)]
-        if running and nodes == running and (number := _operations(recorded, begin, end)):
-            answers.insert(0, counted(number, "operation"))
-        if answers:
-            found[receipt.id] = f"#{receipt.id} {receipt.fault}: {', '.join(answers)} answered while it was active"
+        answered = tuple(node for node in sorted(nodes) if _answered(recorded.probes, node, begin, end))
+        number = _operations(recorded, begin, end) if running and nodes == running else 0
+        if answered or number:
+            found[receipt.id] = Unfelt(receipt.id, receipt.fault, number, answered)
     return found
 
 

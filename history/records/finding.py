@@ -387,20 +387,30 @@ class Skipped(Finding, frozen=True, kw_only=True):
 
 
 class OkCounts(Finding, frozen=True, kw_only=True):
-    """Number of ok operations of each kind in the main phase; the run needs at least ``least`` of each."""
+    """Number of ok operations of each kind in the main phase; the run needs at least ``least`` of each.
+
+    ``beside`` counts those of the kinds that are not required.  ``unapplied`` more were acknowledged but not applied,
+    and ``refused`` more were refused; neither count.  Of the ``keys`` in use throughout, ``silent`` had nothing ok.
+    """
 
     check: str = "operations"
     kind: str = "ok-counts"
     verdict: Verdict = "valid"
     least: int
     ok: dict[str, int]
+    beside: dict[str, int] = {}
+    unapplied: int = 0
+    refused: int = 0
+    keys: int = 0
+    silent: int = 0
 
 
 class WindowCount(Struct, frozen=True):
     """Number of ``ok`` operations under one fault, which must be at least ``least``.
 
-    ``exempt`` says why no minimum applies; it is empty if one does.  If the fault was active long enough to be judged
-    in thirds, ``thirds`` holds such a text for each third.
+    The fault was active from ``begin`` to ``end`` (ns since the run's start).  ``exempt`` says why no minimum applies;
+    it is empty if one does.  If the fault was active long enough to be judged in thirds, ``thirds`` holds such a text
+    for each third.  With ``together``, it was too short to count alone, and counts together with others like it.
     """
 
     id: int
@@ -409,25 +419,142 @@ class WindowCount(Struct, frozen=True):
     least: int
     exempt: str
     thirds: tuple[str, ...] = ()
+    begin: int = 0
+    end: int = 0
+    together: bool = False
+
+
+class ShortKind(Struct, frozen=True):
+    """Fewer operations of one ``name`` than ``least`` were ok under the fault with this ``id``."""
+
+    id: int
+    name: str
+    ok: int
+    least: int
+
+
+class EmptyThird(Struct, frozen=True):
+    """No operation, or none of ``kinds`` if there are any, was ok in one third of the fault with this ``id``.
+
+    ``place`` is 0, 1 or 2.  If ``idle``, no operation was even under way.
+    """
+
+    id: int
+    place: int
+    kinds: tuple[str, ...] = ()
+    idle: bool = False
 
 
 class UnderFault(Finding, frozen=True, kw_only=True):
-    """Operations under each fault; ``before`` counts writes acknowledged before faults that left no quorum."""
+    """Operations under each fault: ``total`` ok ones, and what is missing under single faults.
+
+    ``together`` and ``together_least`` are the ok and the required operations under faults that were too short to be
+    judged one by one.  ``before`` counts writes acknowledged before faults that left no quorum, ``before_least`` those
+    required.  ``unapplied`` is as in :class:`OkCounts`.
+    """
 
     check: str = "under-fault"
     kind: str = "under-fault"
     verdict: Verdict = "valid"
     faults: tuple[WindowCount, ...]
+    total: int = 0
+    short_kinds: tuple[ShortKind, ...] = ()
+    empty_thirds: tuple[EmptyThird, ...] = ()
+    together: int = 0
+    together_least: int = 0
+    unapplied: int = 0
     before: dict[int, int] = {}
+    before_least: dict[int, int] = {}
+
+
+class ReadBack(Finding, frozen=True, kw_only=True):
+    """Writes ``acknowledged`` under faults, at least ``least``, on ``keys`` keys, of which ``unread`` were not read."""
+
+    check: str = "read-back"
+    kind: str = "read-back"
+    acknowledged: int
+    least: int
+    keys: int
+    unread: tuple[str, ...]
+
+
+class Unfelt(Struct, frozen=True):
+    """A fault whose victims answered while they should have been stopped.
+
+    They served ``operations``, and ``nodes`` answered probes.
+    """
+
+    id: int
+    fault: str
+    operations: int
+    nodes: tuple[str, ...]
+
+
+class FaultStates(Finding, frozen=True, kw_only=True):
+    """How often each fault got into each state: that of its receipt, *late* (after the load) or *unfelt*.
+
+    ``bare`` are the faults that were never installed as required, and ``reasons`` say why.
+    """
+
+    check: str = "faults"
+    kind: str = "fault-states"
+    states: dict[str, dict[str, int]]
+    bare: tuple[str, ...]
+    reasons: dict[str, tuple[str, ...]]
+    unfelt: tuple[Unfelt, ...]
+
+
+class ReadSpan(Struct, frozen=True):
+    """Final reads at the end, or after the restart: of ``read`` keys, not of the keys ``missing``.
+
+    ``unserved`` maps nodes to the keys that their own clients asked for without success.
+    """
+
+    restarted: bool
+    read: int
+    missing: tuple[str, ...]
+    unserved: dict[str, tuple[str, ...]]
+
+
+class FinalReads(Finding, frozen=True, kw_only=True):
+    """The final reads of all ``keys``; with ``by_each``, each node's own clients must read them."""
+
+    check: str = "final-reads"
+    kind: str = "final-reads"
+    keys: int
+    by_each: bool
+    spans: tuple[ReadSpan, ...]
+
+
+#: The highest 99th percentile (ms) of how late operations may be issued by the harness.
+LATE_MS: Final = 1000.0
+#: The share of the main phase in which the harness may have stood still.
+STILL_SHARE: Final = 0.1
 
 
 class Pace(Finding, frozen=True, kw_only=True):
-    """Figures that show whether the harness kept pace, by name (ms, operations per second or shares)."""
+    """Figures that show whether the harness kept pace, by name (ms, operations per second or shares).
+
+    ``late_ms`` is how late 99 of 100 operations were at most, and ``still`` the share of the main phase in which the
+    harness stood still.  ``queued`` operations of an ``open_loop`` found no client.
+    """
 
     check: str = "kept-pace"
     kind: str = "pace"
     verdict: Verdict = "valid"
     figures: dict[str, float]
+    late_ms: float
+    still: float
+    queued: int
+    open_loop: bool
+
+
+class RunEnd(Finding, frozen=True, kw_only=True):
+    """How the run ended."""
+
+    check: str = "whole"
+    kind: str = "run-end"
+    how: Literal["reached", "interrupted", "failed", "stopped", "killed"]
 
 
 class KnownDefect(Struct, frozen=True, kw_only=True):

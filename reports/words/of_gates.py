@@ -1,0 +1,248 @@
+"""Gates in words: what each required, and what was seen.
+
+The head of a page shows only the text of what was seen, so if that is too little, the text also says what was required.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Final
+
+from history.records.finding import (
+    LATE_MS,
+    STILL_SHARE,
+    EmptyThird,
+    FaultStates,
+    FinalReads,
+    Finding,
+    OkCounts,
+    Pace,
+    ReadBack,
+    RunEnd,
+    ShortKind,
+    Skipped,
+    UnderFault,
+    Unfelt,
+    WindowCount,
+)
+from history.records.text import counted
+
+#: The reasons why a gate had nothing to judge.
+NO_FAULT: Final = "no fault was requested"
+NO_WRITE: Final = "no fault allowed a write to be acknowledged"
+NOT_RECORDED: Final = "not recorded"
+#: The reason to require nothing in a third, which is not worth a word.
+TOO_FEW: Final = "too few operations were due"
+
+#: What the gates require whose requirement does not depend on the run.
+_REQUIRED: Final[Mapping[str, str]] = {
+    "under-fault": "under every fault that left a quorum, between its last command and its healing, operations of "
+    "every kind begin and succeed, also in each third of that time",
+    "read-back": "writes acknowledged under a fault, and their keys read afterwards",
+    "faults": "every fault in the plan was installed at least once under load, with a witness",
+    "kept-pace": "the harness issued operations when they were due and a client was free",
+    "whole": "the run reached its end",
+}
+_THIRDS: Final = ("first", "second", "last")
+_STATES: Final[Mapping[str, str]] = {"late": "installed after the load", "unfelt": "not felt"}
+_ENDS: Final[Mapping[str, str]] = {
+    "reached": "yes",
+    "interrupted": "interrupted",
+    "failed": "the harness failed",
+    "stopped": "stopped at the first violation, as asked",
+    "killed": "the harness was killed",
+}
+_LISTED: Final = 4
+
+
+def gate_text(finding: Finding) -> tuple[str, str]:
+    """Return what the gate with this finding required, and what was seen."""
+    required = _required(finding)
+    if isinstance(finding, Skipped):
+        return required, finding.why
+    return required, _SEEN[type(finding)](finding)
+
+
+def _required(finding: Finding) -> str:
+    if isinstance(finding, OkCounts):
+        of = f"of each kind that counts ({', '.join(finding.ok)})" if finding.beside else "of every kind"
+        return f"at least {counted(finding.least, 'ok operation')} {of} in the main phase"
+    if isinstance(finding, FinalReads):
+        by_each = ", by the clients of each node" if finding.by_each else ""
+        again = ", and after the restart" if len(finding.spans) > 1 else ""
+        return f"every key was read at the end{by_each}{again}"
+    return _REQUIRED[finding.check]
+
+
+def _ok_counts(found: OkCounts) -> str:
+    short = f" of at least {found.least} required"
+    kinds = (f"{_of_kind(ok, kind)}{short if ok < found.least else ''}" for kind, ok in found.ok.items())
+    parts = [", ".join(kinds)]
+    if found.beside:
+        parts.append("not required: " + ", ".join(_of_kind(number, kind) for kind, number in found.beside.items()))
+    parts += _unapplied(found)
+    if found.refused:
+        parts.append(f"{found.refused} more refused by the register")
+    if found.silent:
+        parts.append(f"no operation was ok on {found.silent} of {counted(found.keys, 'key')} that were used throughout")
+    return "; ".join(parts)
+
+
+def _of_kind(number: int, kind: str) -> str:
+    return counted(number, kind, kind if kind.endswith("s") else "")
+
+
+def _unapplied(found: OkCounts | UnderFault, when: str = "") -> list[str]:
+    """Say how many operations were answered ok but do not count; tables of what clients were answered include them."""
+    return [f"{found.unapplied} more acknowledged{when} without having been applied"] if found.unapplied else []
+
+
+def _under_fault(found: UnderFault) -> str:
+    windows = {one.id: one for one in found.faults}
+    parts = [counted(found.total, "ok operation") if found.total else "no operation was ok"]
+    if not windows:
+        parts[0] += ": no fault was active"
+    alone = [one for one in found.faults if not one.exempt and not one.together]
+    if bare := [one for one in alone if one.ok < one.least]:
+        few = _listed(bare, lambda one: f"{_active(one)}: {one.ok} of at least {one.least} required")
+        parts.append(f"too few ok operations under {few}")
+    parts += _few([_short_kind(one, windows[one.id]) for one in found.short_kinds])
+    parts += _few([_empty_third(one, windows[one.id]) for one in found.empty_thirds])
+    parts += _exempt_thirds(alone)
+    if brief := [one for one in found.faults if one.together]:
+        less = f" of at least {found.together_least} required" if found.together < found.together_least else ""
+        names = _listed(brief, _active)
+        parts.append(f"{found.together}{less} under those that were too short to be judged one by one: {names}")
+    parts += _unapplied(found, " while these faults were active" if len(windows) > 1 else " while it was active")
+    if exempt := [one for one in found.faults if one.exempt]:
+        parts.append("exempt: " + _listed(exempt, lambda one: f"{_active(one)}: {one.exempt}"))
+    if found.before:
+        best = max(found.before, key=lambda fault: found.before[fault] - found.before_least[fault])
+        number, needed = found.before[best], found.before_least[best]
+        less = f" (at least {needed} required), so this proves nothing" if number < needed else ""
+        parts.append(f"{counted(number, 'write')} acknowledged before #{best}{less}")
+    return "; ".join(parts)
+
+
+def _active(window: WindowCount) -> str:
+    """Return text such as "#3 kill-leader (active 20.0 to 30.0 s)"."""
+    return f"#{window.id} {window.fault} (active {window.begin / 1e9:.1f} to {window.end / 1e9:.1f} s)"
+
+
+def _short_kind(one: ShortKind, window: WindowCount) -> str:
+    return f"{_of_kind(one.ok, one.name)} of at least {one.least} required under {_active(window)}"
+
+
+def _empty_third(one: EmptyThird, window: WindowCount) -> str:
+    of = f"in the {_THIRDS[one.place]} third of {_active(window)}"
+    if one.idle:
+        return f"no operation was under way {of}"
+    return f"no {' and no '.join(one.kinds or ('operation',))} was ok {of}"
+
+
+def _exempt_thirds(windows: Iterable[WindowCount]) -> list[str]:
+    """Name the thirds in which no operation had to be ok, and why, except where too few operations were due anyway."""
+    found = defaultdict[tuple[str, tuple[str, ...]], list[str]](list)
+    for window in windows:
+        why = defaultdict[str, list[str]](list)
+        for name, reason in zip(_THIRDS, window.thirds, strict=False):
+            if reason not in ("", TOO_FEW):
+                why[reason].append(name)
+        for reason, names in why.items():
+            found[reason, tuple(names)].append(f"#{window.id}")
+    return [
+        f"exempt: the {' and '.join(names)} third of {_listed(ids, str)}: {why}" for (why, names), ids in found.items()
+    ]
+
+
+def _few(parts: list[str]) -> list[str]:
+    return parts if len(parts) <= _LISTED else [*parts[:_LISTED], f"and {len(parts) - _LISTED} more such"]
+
+
+def _listed(items: Sequence[Any], word: Callable[[Any], str]) -> str:
+    more = f" and {len(items) - _LISTED} more" if len(items) > _LISTED else ""
+    return ", ".join(map(word, items[:_LISTED])) + more
+
+
+def _read_back(found: ReadBack) -> str:
+    if not found.keys:
+        return "no write was acknowledged and applied under a fault"
+    if found.acknowledged < found.least:
+        return f"{counted(found.acknowledged, 'write')} acknowledged under faults (at least {found.least} required)"
+    missing = f", not on {', '.join(found.unread)}; a read of each is required" if found.unread else ""
+    return f"on {counted(found.keys, 'key')}, read on {found.keys - len(found.unread)}{missing}"
+
+
+def _fault_states(found: FaultStates) -> str:
+    seen = "; ".join(
+        f"{name}: {_states_text(states)}"
+        + (", at least 1 required" if name in found.bare else "")
+        + (f" ({'; '.join(found.reasons[name])})" if name in found.bare and name in found.reasons else "")
+        for name, states in found.states.items()
+    )
+    return "; ".join([seen or "no fault was started", *map(unfelt_text, found.unfelt)])
+
+
+def _states_text(states: Mapping[str, int]) -> str:
+    named = sorted((_STATES.get(state, state), number) for state, number in states.items())
+    return ", ".join(f"{number} {state}" for state, number in named) or "never tried"
+
+
+def unfelt_text(one: Unfelt) -> str:
+    """Return text such as "#3 kill-leader: 5 operations, the probe of n1 answered while it was active"."""
+    answers = [counted(one.operations, "operation")] if one.operations else []
+    answers += [f"the probe of {node}" for node in one.nodes]
+    return f"#{one.id} {one.fault}: {', '.join(answers)} answered while it was active"
+
+
+def _final_reads(found: FinalReads) -> str:
+    parts = []
+    for span in found.spans:
+        when = (" after the restart" if span.restarted else " at the end") if len(found.spans) > 1 else ""
+        missing = f", not {', '.join(span.missing)}" if span.missing and span.read else ""
+        parts.append(f"{span.read} of {counted(found.keys, 'key')}{when}{missing}")
+        parts += [f"{node} answered its own clients on none of {', '.join(of)}" for node, of in span.unserved.items()]
+    if found.verdict != "valid":
+        parts.append("each key needs a read that was answered by a node that had applied it")
+    return "; ".join(parts)
+
+
+def _pace(found: Pace) -> str:
+    figures, parts = found.figures, []
+    if "invoked_per_s" in figures and "asked_per_s" in figures:
+        rates = f"{figures['invoked_per_s']:.0f} of {figures['asked_per_s']:.0f}"
+        parts.append(f"{rates} operations a second in the main phase")
+    if found.queued:
+        late = f"{found.queued} operations were due while no client was free"
+        parts.append(f"{late}: an open loop needs more clients (--concurrency)")
+    if found.open_loop and "response_p99_ms" in figures:
+        parts.append(
+            f"99 of 100 answered within {figures['response_p99_ms']:.0f} ms of when they were due, "
+            f"{figures['service_p99_ms']:.0f} ms of when they were sent"
+        )
+    if figures.get("waited_share"):
+        parts.append(f"all clients were busy for {100 * figures['waited_share']:.0f} % of the time")
+    tardy = f" (at most {LATE_MS:.0f} are allowed)" if found.late_ms > LATE_MS else ""
+    # Rounded up, so that a value above the limit does not read like the limit.
+    parts.append(f"99 of 100 at most {math.ceil(found.late_ms)} ms late{tardy}")
+    if found.still:
+        long = f" (at most {100 * STILL_SHARE:.0f} % are allowed)" if found.still > STILL_SHARE else ""
+        parts.append(f"the harness was stalled for {math.ceil(100 * found.still)} % of the main phase{long}")
+    return ", ".join(parts)
+
+
+def _run_end(found: RunEnd) -> str:
+    return _ENDS[found.how]
+
+
+_SEEN: Final[Mapping[type, Callable[[Any], str]]] = {
+    OkCounts: _ok_counts,
+    UnderFault: _under_fault,
+    ReadBack: _read_back,
+    FaultStates: _fault_states,
+    FinalReads: _final_reads,
+    Pace: _pace,
+    RunEnd: _run_end,
+}
