@@ -1,4 +1,4 @@
-"""Examine what this machine supports, by trying things out where that is harmless."""
+"""Examine what this machine supports, by trying things out if that is harmless."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ JAVA_MAJOR: Final = 17
 
 @dataclass(frozen=True, slots=True)
 class Examined:
-    """One line of doctor's table.  ``value`` is what was found; ``mend`` is the remedy, empty if all is well."""
+    """One row of the table. ``value`` is what was found; ``mend`` is the remedy, empty if none is needed."""
 
     name: str
     good: bool
@@ -73,7 +73,7 @@ def java(run: Callable[..., subprocess.CompletedProcess[str]] = subprocess.run) 
 
 
 def faketime(directory: Path = Path("/usr/lib")) -> Examined:
-    """Look for the library that fakes clocks, in the place where nodes look for it."""
+    """Look for the library that fakes clocks where nodes look for it."""
     found = next(directory.glob("*/faketime/libfaketimeMT.so.1"), None)
     mend = "apt-get install libfaketime, or run scripts/bootstrap"
     return _finding("faketime", found is not None, "wanted", str(found or "not found"), mend)
@@ -125,7 +125,7 @@ def _available_memory() -> int:
 
 @dataclass(frozen=True, slots=True)
 class FaultFinding:
-    """A fault, and the reason why it cannot be used on the examined nodes, if there is one."""
+    """A fault, and why it cannot be used on the examined nodes, if it cannot."""
 
     name: str
     family: str
@@ -139,7 +139,7 @@ class FaultFinding:
 
 @dataclass(frozen=True, slots=True)
 class FaultTable:
-    """All faults of a cluster; ``untried`` is the reason why none was tried."""
+    """All faults of a cluster; ``untried`` says why none was tried, if none was."""
 
     cluster: str
     faults: tuple[FaultFinding, ...] = ()
@@ -150,7 +150,7 @@ def examine_faults(spec: str) -> FaultTable:
     """Run the precheck of every fault on the nodes of a cluster.
 
     A cluster that is down is brought up for this and taken down again.  Snapshots and libfaketime count as available,
-    because a run provides them on request.  Never raises because the machine lacks something.
+    because a run provides them on request.  Never raises just because the machine lacks something.
     """
     from harness.clusters import open_cluster
     from harness.plan import Plan

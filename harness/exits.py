@@ -13,7 +13,7 @@ _ORDER: Final = (0, 2, EXIT_USAGE, EXIT_FAILURE, 1, EXIT_INTERRUPTED)
 
 
 def exit_code(verdict: str, harness_failure: str | None) -> int:
-    """Return the exit code of one run, by the same rule as the verdict that is displayed."""
+    """Return the exit code of one run, by the rule that also determines the displayed verdict."""
     from history.records.verdicts import verdict_of
 
     return EXIT_OF_VERDICT.get(verdict_of({"verdict": verdict}, harness_failure), EXIT_FAILURE)

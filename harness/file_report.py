@@ -1,4 +1,4 @@
-"""Draw the page of a history file: the same page as that of a run, from the data in the file."""
+"""Draw the page of a history file, which is like the page of a run."""
 
 from __future__ import annotations
 

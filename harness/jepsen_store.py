@@ -52,7 +52,7 @@ def client_files(directory: Path) -> list[Path]:
 
 
 def notes_on(directory: Path, chosen: Path, report: Report) -> Iterator[str]:
-    """Say which file was read, and how Jepsen's own results compare with the report."""
+    """Say which file was read, and compare Jepsen's own results with the report."""
     others = [name for name in HISTORIES if name != chosen.name and _has(directory, directory / name)]
     also = f", and not {and_listed(others)}" if others else ""
     yield f"{chosen.name} was read{also}"

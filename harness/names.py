@@ -1,4 +1,4 @@
-"""Names of tests: each becomes a folder of the store, so it is short, plain and unique to the test."""
+"""Names of tests: each becomes a folder of the store, so it is short, plain and different for every test."""
 
 from __future__ import annotations
 

@@ -71,5 +71,5 @@ def plan_file() -> type[Struct]:
 
 
 def turns(text: str) -> tuple[str, ...]:
-    """Split a string that was already checked into turns, at its commas."""
+    """Split a valid string into turns, at its commas."""
     return tuple(part.strip() for part in text.split(",")) if text.strip() else ()

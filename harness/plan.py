@@ -1,4 +1,4 @@
-"""The plan: what to run, frozen before anything starts, and complete enough to run it again."""
+"""The plan: what to run, fixed before anything starts, and enough to run it again."""
 
 # ruff: noqa: RUF009 (an option is a field of a dataclass)
 from __future__ import annotations
@@ -219,7 +219,7 @@ class Plan:
         return self.declared_planted_bug.found_by if self.declared_planted_bug is not None else ()
 
     def rng(self, purpose: str) -> random.Random:
-        """Return a separate random generator for a purpose, so that one consumer's draws never shift another's."""
+        """Return a separate random generator for a purpose, so that draws for one never shift those for another."""
         return random.Random(f"{self.seed}:{purpose}")
 
     def to_json(self) -> dict[str, Any]:
@@ -254,8 +254,8 @@ class Plan:
     def command(self, written: str = "plan.json") -> str:
         """Return the command line that runs this plan again.
 
-        It names the system and its version even if they are defaults, so that it means the same tomorrow.  ``written``
-        is the file that holds this plan; the command refers to it for a schedule.
+        It names the system and its version even if they are defaults, because defaults may change.  ``written`` is the
+        file that holds this plan; the command refers to it for a schedule.
         """
         words = ["harness", "run"]
         for one in fields(self):

@@ -1,4 +1,4 @@
-"""``run.json``: times and failures of a run, written as they happen, so that a killed run shows how far it got."""
+"""``run.json``: times and failures of a run, written as they happen, so that even a killed run shows how far it got."""
 
 from __future__ import annotations
 

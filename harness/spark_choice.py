@@ -1,4 +1,4 @@
-"""Decide by the size of a piece of work whether it goes through Spark or stays in this process.
+"""Decide by the amount of work whether to use Spark or this process.
 
 Nothing here imports the pipeline until a session is needed: planning a suite needs only the rule.
 """
@@ -21,7 +21,7 @@ MANY: Final = 200
 
 @dataclass(frozen=True, slots=True)
 class SparkChoice:
-    """The decision whether Spark does a piece of work, and the reason for it."""
+    """The decision whether to use Spark, and the reason."""
 
     spark: bool
     why: str

@@ -16,7 +16,7 @@ class LoadingClock:
         self.reset()
 
     def reset(self) -> None:
-        """Let the clock run, whatever stopped or locked it."""
+        """Let the clock run again, even if a stop or a lock is still held."""
         self._lock = Lock()
         self._depth = 0
         self._since = 0.0

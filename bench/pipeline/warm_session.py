@@ -1,4 +1,4 @@
-"""Measure what an idle warm Spark session costs a run: pairs of runs, with and without it, in turn.
+"""Measure what an idle warm Spark session costs a run: pairs of runs, one with it and one without.
 
     sudo python bench/pipeline/warm_session.py [--pairs 5] [--store DIRECTORY] [words of `harness run`]
 

@@ -139,7 +139,7 @@ class _Arrays:
         return True
 
     def advance(self, event: int) -> int:
-        """Continue from ``event``; return the next event."""
+        """Process events from ``event`` on; return the first one not processed."""
         return int(self.kernel.advance(self.automaton, event, BUDGET))
 
     def status(self) -> int:

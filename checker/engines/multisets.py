@@ -44,7 +44,7 @@ _ByItem: TypeAlias = Mapping[Any, list[Call]]
 
 
 def decide_bag(calls: Sequence[Call], model: Model, limits: Limits) -> EngineResult:
-    """Decide whether one queue without an order is linearizable; a ``TotalQueue`` may deliver a value again."""
+    """Decide whether one unordered queue is linearizable; a ``TotalQueue`` may deliver a value again."""
     enqueues: defaultdict[Any, list[Call]] = defaultdict(list)
     taken: defaultdict[Any, list[Call]] = defaultdict(list)
     for call in limits.paced(calls, BAG):
@@ -73,7 +73,7 @@ def decide_bag(calls: Sequence[Call], model: Model, limits: Limits) -> EngineRes
 
 
 def is_bag(model: Model) -> bool:
-    """Return whether the model is a queue without an order; a derived class, which may do anything, is not."""
+    """Return whether the model is one of our unordered queues; a derived class, which may do anything, is not."""
     return type(model) in (UnorderedQueue, TotalQueue)
 
 
@@ -156,7 +156,7 @@ def _fits(calls: Sequence[Call], drain: Call, missed: Sequence[Call]) -> bool:
 
 
 def explain_bag(core: Sequence[Call], scene: Scene, result: EngineResult) -> Counterexample:  # noqa: ARG001
-    """Explain a violation of a queue without an order, given as a minimal core."""
+    """Explain a violation of an unordered queue, given as a minimal core."""
     words = CoreWords(core, scene)
     enqueues = [call for call in words.core if call.f == "enqueue"]
     takers = [call for call in words.core if call.f != "enqueue"]

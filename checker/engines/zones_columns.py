@@ -54,7 +54,7 @@ def contiguous(fields: Iterable[NDArray[Any]]) -> list[NDArray[Any]]:
 
 @dataclass(frozen=True, slots=True)
 class ValueNames:
-    """Values in words, by their ids."""
+    """Names of values, looked up by id."""
 
     names: IntArray
 

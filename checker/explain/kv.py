@@ -55,7 +55,7 @@ class _Sentences(CoreWords):
         return kind or "not-linearizable", (
             f"{elided(puts[0])} was put, which replaces the whole string, so nothing can come before it"
             if puts
-            else f"{elided(string)} was never put, and the string at the start was empty"
+            else f"{elided(string)} was never put, and the initial string was empty"
         )
 
     def _out_of_nowhere(self, rest: str, parts: Sequence[str]) -> tuple[str, str]:

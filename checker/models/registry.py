@@ -103,7 +103,7 @@ def model_named(model: str | Model) -> Model:
 
 
 def model_names() -> tuple[str, ...]:
-    """Return the names of all models: these, and those that installed packages announce."""
+    """Return the names of all models, including those that installed packages announce."""
     return (*MODELS, *(name for name in announced_models() if name not in MODELS))
 
 

@@ -28,7 +28,7 @@ ABORTED: Final = "either it was aborted, and T1 read a value that never existed,
 
 @dataclass(frozen=True, slots=True)
 class Refutation:
-    """Transactions that contradict each other in any order: their rows, and a sentence about T1, T2, …"""
+    """Rows of transactions that contradict each other in any order, and a sentence about them as T1, T2, …"""
 
     name: str
     rows: tuple[int, ...]

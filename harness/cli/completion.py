@@ -35,7 +35,7 @@ def completion(ctx: click.Context, shell: str) -> int:
 
 
 def complete_faults(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Complete the last name in a list of faults such as ``bridge,kill-leader+packet``, with each fault's summary."""
+    """Complete the last fault in a list such as ``bridge,kill-leader+packet``, showing each fault's summary."""
     from nemesis.faults.registry import FAULTS
 
     start = re.split("[,+]", incomplete)[-1]
@@ -45,7 +45,7 @@ def complete_faults(_ctx: click.Context, _param: click.Parameter, incomplete: st
 
 
 def complete_systems(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Complete the name of a system, its version after ``@``, or else any file."""
+    """Complete a system's name, its version after ``@``, or a file."""
     from harness.systems import find_system, system_names
 
     name, at, _ = incomplete.partition("@")
@@ -57,7 +57,7 @@ def complete_systems(_ctx: click.Context, _param: click.Parameter, incomplete: s
 
 
 def complete_workloads(ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Complete a workload of the system on the command line, or of any system if it names none."""
+    """Complete a workload of the command line's system, or of any system if it names none."""
     from harness.systems import usable_systems
 
     named = ctx.params.get("system")
@@ -67,7 +67,7 @@ def complete_workloads(ctx: click.Context, _param: click.Parameter, incomplete: 
 
 
 def complete_options(ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Complete an option of the system on the command line, first its name with ``=`` and then its value."""
+    """Complete an option of the command line's system: first its name with ``=``, then its value."""
     from harness.systems import DEFAULT
 
     name, sign, _ = incomplete.partition("=")
@@ -108,21 +108,21 @@ def complete_levels(_ctx: click.Context, _param: click.Parameter, incomplete: st
 
 
 def complete_suites(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Complete the name of a suite, or else any file."""
+    """Complete the name of a suite, or a file."""
     from harness.suite.packaged import suites
 
     return _or_files(incomplete, suites())
 
 
 def complete_scenarios(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Complete the name of a script of faults, or else any file."""
+    """Complete the name of a fault script, or a file."""
     from harness.suite.packaged import scenarios
 
     return _or_files(incomplete, scenarios())
 
 
 def complete_runs(ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Complete ``latest`` or a run of the store, or else any file."""
+    """Complete ``latest``, a run of the store, or a file."""
     store = Path(ctx.params.get("store") or "store")
     runs = sorted(plan.parent.relative_to(store).as_posix() for plan in store.glob("*/*/plan.json"))
     return _or_files(incomplete, ["latest", *runs])

@@ -31,12 +31,12 @@ def progress_of(*, as_json: bool) -> Progress:
 
 
 def json_line(document: Mapping[str, Any]) -> str:
-    """Return a document as one line of plain ASCII, which fits every terminal and cannot control one."""
+    """Return a document as one line of plain ASCII, which every terminal can show and none obeys."""
     return json.dumps(document)
 
 
 def run_document(files: RunFiles, code: int | None = None, judged: Results | None = None) -> dict[str, Any]:
-    """Return the essentials of one run, whether it was judged or broke off.
+    """Return the essentials of one run, judged or not.
 
     ``code`` is the exit code; None derives it from the results.  ``judged`` are the results, which may not have been
     written; None reads those in the run's directory.

@@ -1,4 +1,4 @@
-"""The ``harness`` command: its verbs, and the only place where errors become exit codes."""
+"""The ``harness`` command: its verbs, and the only place that turns errors into exit codes."""
 
 from __future__ import annotations
 
@@ -123,11 +123,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 class Interrupt:
-    """Ctrl-C in this process: once received, the exit code is 130, whatever happens to the exception.
+    """Handling of Ctrl-C: once it is pressed, the exit code is 130, whatever happens to the exception.
 
-    A library may turn a KeyboardInterrupt into an exception of its own.  In a destructor or a C callback, the exception
-    is lost, and is raised again.  After the block there is nothing left to clean up, so an interrupt ends the process
-    at once.
+    A library may turn a KeyboardInterrupt into its own exception.  In a destructor or a C callback, the exception is
+    lost, and is raised again.  After the block there is nothing left to clean up, so an interrupt ends the process at
+    once.
     """
 
     heard = False

@@ -46,7 +46,7 @@ from history.extras import require
 )
 @click.option(
     "--open", "open_pages", is_flag=True,
-    help="Show the run in a browser while it goes on, and its page when it ends.",
+    help="Show the run in a browser while it is under way, and its page when it ends.",
 )  # fmt: skip
 @json_option
 @help_all

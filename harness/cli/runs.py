@@ -36,7 +36,7 @@ _VERDICTS: Final = ("valid", "invalid", "as-intended", "missed", "unknown", "har
 
 
 class Since(Moment):
-    """The parameter type of a moment, in UTC: an age (``90m``, ``12h``, ``3d``, ``2w``), or an ISO date or time."""
+    """The parameter type for a time in UTC: an age (``90m``, ``12h``, ``3d``, ``2w``), or an ISO date or time."""
 
     name = "3d|2026-11-20"
 

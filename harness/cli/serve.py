@@ -38,7 +38,7 @@ def serve(store: Path, host: str, port: int) -> int:
 
 
 def watch_of(root: Path) -> Callable[[Event], str | None] | None:
-    """Return a monitor for the run in a directory; None if it cannot follow the run's workload."""
+    """Return a monitor for the run in a directory, or None if no monitor can follow its workload."""
     from checker.monitor import Monitor
     from harness.judge.recorded import plan_of
     from harness.plan import watchable
@@ -84,6 +84,6 @@ def live_page(store: Path, say: Callable[[str], None]) -> Iterator[None]:
 
 
 def open_in_browser(address: str) -> None:
-    """Open an address in the browser of a desktop; without one do nothing, as text browsers would take the terminal."""
+    """Open an address in a desktop browser; without a desktop do nothing, as text browsers would take the terminal."""
     if os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"):
         webbrowser.open(address)

@@ -15,7 +15,7 @@ from harness.spark_settings import CONF_HELP, MASTER_HELP, require_settings
 
 
 class Directory(click.Path):
-    """The parameter type of a directory, which need not exist.
+    """The parameter type for a directory, which need not exist.
 
     An empty name is refused, because it would mean the working directory.
     """

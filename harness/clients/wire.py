@@ -1,6 +1,6 @@
-"""Connections to servers, made when first needed, and newline-delimited JSON with answers matched by id.
+"""Connections to servers, opened when first needed, and newline-delimited JSON whose answers are matched by id.
 
-The errors say what is known about a request that got no answer.
+The errors distinguish what is known about a request that got no answer.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class LostError(NoAnswerError):
 
 
 class Link:
-    """A connection that is made when first needed.  One exchange at a time; different links are independent."""
+    """A connection that is opened when first needed, for one exchange at a time; different links are independent."""
 
     def __init__(self, host: str, port: int) -> None:
         self._host = host

@@ -40,12 +40,12 @@ _log = logging.getLogger(__name__)
 
 
 def is_netns(spec: str) -> bool:
-    """Return whether ``--cluster`` means namespaces of this machine, whose node names are known in advance."""
+    """Return whether ``--cluster`` means namespaces of this machine, whose node names are known before it is up."""
     return spec.partition(":")[0] == "netns"
 
 
 def require_usable(spec: str) -> None:
-    """Check, before anything is written, that this user may use such a cluster.  Raises UsageError."""
+    """Check that this user may use such a cluster, before anything is written.  Raises UsageError."""
     from harness.clusters.capabilities import require_root
 
     if is_netns(spec):

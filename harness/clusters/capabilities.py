@@ -29,7 +29,7 @@ FREE_DISK_PER_NODE: Final = 256 << 20
 
 @dataclass(frozen=True, slots=True)
 class Provision:
-    """The parts that the nodes will be built from.  ``notes`` name each substitute, and how to get the original."""
+    """The parts that nodes are built from. ``notes`` name each substitute, and how to get the real thing."""
 
     root: RootKind
     data: DataKind

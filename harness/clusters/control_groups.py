@@ -32,7 +32,7 @@ def remove_orphans(
     """Remove and return the groups of PID namespaces that are gone or ``dying``.
 
     Groups of live nodes, and groups that still hold a process, are left alone.  The kernel takes a moment to release a
-    namespace's last process, so this retries for ``patience_s`` seconds.  Our own namespace never counts as dying.
+    namespace's last process, so this retries for ``patience_s`` seconds.  Our own namespace is never considered dying.
     """
     dying = set(dying) - {namespace_of(os.getpid())}
     removed, deadline = list[Path](), time.monotonic() + patience_s

@@ -19,7 +19,7 @@ _PREFIX = "hns"
 
 
 def stem(cluster: str) -> str:
-    """Return the prefix of all link names of a cluster: 9 of the 15 characters that a link's name may have."""
+    """Return the prefix of a cluster's link names: 9 of the 15 characters that a name may have."""
     return _PREFIX + hashlib.sha256(cluster.encode()).hexdigest()[:6]
 
 
@@ -29,7 +29,7 @@ def bridge(cluster: str) -> str:
 
 
 def cable(cluster: str, number: int) -> str:
-    """Return the name of the host's end of the cable to a node.  Nodes are counted from 1."""
+    """Return the name of the host's end of a node's cable. Nodes are numbered from 1."""
     return f"{stem(cluster)}v{number}"
 
 
@@ -106,7 +106,7 @@ def hardware_address(cluster: str, number: int) -> str:
 
 
 def remove(names: Iterable[str]) -> None:
-    """Remove links.  Ignores those that are gone, because a cable may vanish with its other end."""
+    """Remove links.  Ignores missing ones, because a cable may vanish with its other end."""
     for name in names:
         subprocess.run(["ip", "link", "delete", name], check=False, capture_output=True)
 

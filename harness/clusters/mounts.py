@@ -25,7 +25,7 @@ def mount_tmpfs(point: Path, tag: str, size: str) -> None:
 
 
 def unmount_below(directory: Path) -> None:
-    """Unmount everything at or below a directory.  A busy mount disappears with its last user."""
+    """Unmount everything at or below a directory. A busy mount disappears when its last user ends."""
     for point in mounted_below(directory):
         if subprocess.run(["umount", str(point)], check=False, capture_output=True).returncode != 0:
             subprocess.run(["umount", "-l", str(point)], check=False, capture_output=True)
@@ -34,8 +34,8 @@ def unmount_below(directory: Path) -> None:
 def loops_below(directory: Path, node: str = "*") -> list[str]:
     """Return the loop devices on the images of a cluster's nodes, or of one node.
 
-    They are matched by the file's device and inode, because the kernel shows the path in the mount namespace of the
-    process that created the device.
+    They are matched by device and inode, because the kernel shows a file's path in the mount namespace of whoever
+    created the loop device.
     """
     images = [path.stat() for path in directory.glob(f"nodes/{node}/*.img")] if directory.is_dir() else []
     wanted = {(f"{os.major(image.st_dev)}:{os.minor(image.st_dev)}", image.st_ino) for image in images}

@@ -1,4 +1,4 @@
-"""Starting one node: its files, namespaces, network card and sshd."""
+"""Start one node: its files, namespaces, network card and sshd."""
 
 from __future__ import annotations
 
@@ -186,7 +186,7 @@ class NodeStart:
 
 
 def inherited() -> list[int]:
-    """Return the descriptors that a child would inherit, beyond the four that a node is given.
+    """Return the descriptors that a child would inherit, except the four that a node gets.
 
     A node outlives us: without closing these, a reader of our pipe, or a process waiting for our caller's lock, would
     have to wait for the node's end.
@@ -221,7 +221,7 @@ def sshd_version() -> tuple[int, int]:
 
 
 def edit_root(source: Path, target: Path, fields: dict[int, str], mode: int) -> None:
-    """Copy a file of colon-separated records, replacing some fields of root's record."""
+    """Copy a file of colon-separated records with some fields of root's record replaced."""
     rows = [row.split(":") for row in source.read_text().splitlines()]
     for row in rows:
         if row[0] == "root":

@@ -64,7 +64,7 @@ def started_at(pid: int) -> int | None:
 
 
 def identify(pid: int) -> Process | None:
-    """Return the process that has this pid now, or None."""
+    """Return the process that currently has this pid, or None."""
     started = started_at(pid)
     return None if started is None else Process(pid, started)
 
@@ -80,7 +80,7 @@ def descends_from(pid: int, above: int) -> bool:
 
 
 def is_node(process: Process, cluster: str, node: str) -> bool:
-    """Return whether this very process is still running and belongs to the node."""
+    """Return whether this process, and not a later one with its pid, is running and belongs to the node."""
     return started_at(process.pid) == process.started and _node_of_pid(process.pid, cluster) == node
 
 

@@ -34,7 +34,7 @@ def provision_command(node: Node) -> Command:
 def package_versions(remote: Remote) -> dict[str, str]:
     """Return the versions of the packages that provide the nodes' programs.
 
-    Where nodes differ, the text has all versions, each with its nodes.  Empty without dpkg.  Raises RemoteError.
+    If nodes differ, the text lists every version with its nodes. Empty without dpkg.  Raises RemoteError.
     """
     ask = Command(("sh", "-s", "--", "--versions"), stdin=SCRIPT.read_text())
     found: dict[str, dict[str, list[str]]] = {}

@@ -1,4 +1,4 @@
-"""Records of a cluster of namespaces, each written before the thing it describes is created.
+"""Records of a cluster of namespaces, each written before what it describes is created.
 
 ::
 

@@ -1,6 +1,6 @@
 """The machines of a Vagrantfile, read through ``vagrant ssh-config``.
 
-Vagrant turns the check of host keys off.  Here, the key that a machine shows at its first ``up`` is recorded next to
+Vagrant disables the check of host keys.  Here, the key that a machine shows at its first ``up`` is recorded next to
 Vagrant's own files, and required from then on.
 """
 

@@ -1,4 +1,4 @@
-"""Conduct one run: load, faults and probes in parallel, in three phases, all recorded as it happens.
+"""Conduct one run: load, faults and probes in parallel, in three phases, recording everything as it happens.
 
 warm-up
     the load runs, without faults
@@ -9,7 +9,7 @@ final
 
 Clients and probes are tasks of one event loop.  The nemesis is a thread, because its commands block.  Syncs to disk
 also block and run in threads, so the loop waits for nothing but the network.  Whatever fails, the run ends the same
-way: no new operations, heal, close the files.
+way: stop new operations, heal, close the files.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The state that the parts of one run share: plan, system, files, clock, and the signal to stop."""
+"""The state shared by the parts of one run: plan, system, files, clock, and the signal to stop."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Driven(Protocol):
 
     @property
     def members(self) -> tuple[str, ...]:
-        """The nodes that store data or vote; recovery checks ask these."""
+        """The nodes that store data or vote, which recovery checks look at."""
 
     def clients(self, number: int) -> Sequence[Client]:
         """Make ``number`` clients for the run's event loop."""
@@ -46,7 +46,7 @@ class Driven(Protocol):
         """Start the system on these nodes.  Raises NotReadyError if a node does not come up."""
 
     def await_leader(self) -> str:
-        """Wait for a leader and return it.  Raises NotReadyError if there is none in time."""
+        """Wait for a leader and return it. Raises NotReadyError after the timeout."""
 
 
 @dataclass(frozen=True, slots=True)

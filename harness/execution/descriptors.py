@@ -1,4 +1,4 @@
-"""Ensure that this process may open enough files for a run's clients."""
+"""Ensure that this process may open enough files for all clients of a run."""
 
 from __future__ import annotations
 

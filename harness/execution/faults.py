@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 
 class LeasedRunner(Runner):
-    """A runner for machines that outlive the harness: if the harness dies, they lift the faults themselves."""
+    """A runner for machines that outlive the harness: if it dies, the machines lift the faults themselves."""
 
     def __init__(
         self, ctx: Context, schedule: Sequence[Step], record: RecordFault, rng: random.Random, timer: DeadMansTimer
@@ -97,7 +97,7 @@ class Faults:
 
     @property
     def faketime(self) -> bool:
-        """Whether the system must be started under libfaketime, which is needed only for a clock fault."""
+        """Whether the system must run under libfaketime, which only clock faults need."""
         return any(isinstance(find(name), clocks.ClockFault) for name in self.names)
 
     def _schedule(self) -> list[Step]:
@@ -163,7 +163,7 @@ class Faults:
             raise UsageError(f"--nemesis: {error}") from None
 
     def prepare(self, nodes: Nodes, system: Target) -> None:
-        """Prepare the nodes before the system starts: for clock faults, it will start under libfaketime."""
+        """Prepare the nodes for a system that starts under libfaketime, if there are clock faults."""
         if not self.faketime:
             return
         facts, file = self._survey(nodes), Settings().clock_file
@@ -171,7 +171,7 @@ class Faults:
         system.set_environments({node: clocks.environment(facts, node, file) for node in nodes.names})
 
     def describe(self) -> dict[str, Any]:
-        """Return facts about the faults that the results record in addition to the plan."""
+        """Return facts about the faults that are not in the plan, for the results."""
         record: dict[str, Any] = dict(self.notes)
         if self.faketime:
             record["clocks"] = "the servers run under libfaketime, because the plan has a clock fault"

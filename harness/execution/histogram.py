@@ -1,4 +1,4 @@
-"""Quantiles of many times in little memory: counts in buckets, 128 of them for each power of two."""
+"""Quantiles of many times in little memory, from counts in 128 buckets for each power of two."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Histogram:
         self.count += 1
 
     def quantile_ms(self, share: float) -> float:
-        """Return the smallest time, in ms, that at least this share of all times do not exceed; 0 if there are none."""
+        """Return the smallest time (ms) that at least this share of all times does not exceed; 0 without any times."""
         left = max(1, math.ceil(share * self.count))
         for bucket, count in enumerate(self._counts):
             left -= count

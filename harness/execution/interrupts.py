@@ -1,4 +1,4 @@
-"""Handle Ctrl-C, SIGTERM and SIGHUP: the run ends in an orderly way, healed and collected."""
+"""Handle Ctrl-C, SIGTERM and SIGHUP, so that a run ends in an orderly way: healed, with its files collected."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ SIGNALS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class Interrupts:
-    """Handling of the signals that end a run: while entered, they call the registered reaction.
+    """Handler of the signals that end a run: inside this context, they call the registered reaction.
 
     Without a reaction they raise KeyboardInterrupt.  Inside :meth:`held` they are only noted, so that healing and
     collecting are not cut short.  A SIGHUP that was ignored at the start (``nohup``) stays ignored.
@@ -55,7 +55,7 @@ class Interrupts:
             self._held -= 1
 
     def go_on_unwatched(self) -> None:
-        """Ignore SIGHUP from now on: the nodes are no longer in use, and the verdict goes to the disk."""
+        """Ignore SIGHUP from now on: the nodes are no longer in use, and the verdict is written to disk anyway."""
         self._unwatched = True
 
     def _handle(self, number: int, _frame: FrameType | None) -> None:

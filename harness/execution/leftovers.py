@@ -11,7 +11,7 @@ from nemesis.sweep import heal_everything
 
 @dataclass(frozen=True, slots=True)
 class Healed:
-    """The result of a sweep: a line for each thing undone, and one for each node on which it failed."""
+    """The result of a sweep: a line for each thing undone, and a line for each node on which it failed."""
 
     undone: list[str]
     failed: list[str]

@@ -1,4 +1,4 @@
-"""The load while a cluster recovers: each node's own clients alternate between reads and changes.
+"""The load while a cluster recovers: the clients of each node alternate between reads and changes.
 
 Availability is judged for each node's own clients, and separately for reads and changes.  The few clients of a node
 that does not answer wait most of the time, so by chance they might issue only one of the two kinds.
@@ -79,7 +79,7 @@ def _with(values: tuple[T, ...], place: int, value: T) -> tuple[T, ...]:
 
 
 class AsFinal(Around, frozen=True):
-    """The child generator's operations, marked as final because the cluster is whole again."""
+    """The child generator's operations, marked as final because no fault is active any longer."""
 
     def op(self, ctx: GeneratorContext) -> tuple[Op, Generator]:
         op, child = self.child.op(ctx)

@@ -54,7 +54,7 @@ class Worker:
 
 @dataclass(slots=True)
 class Tally:
-    """The figures that the progress display shows."""
+    """The figures on the progress display."""
 
     completions: Counter[tuple[str, str, str]] = field(default_factory=Counter)  # (phase, f, type)
     fault: str = ""
@@ -126,7 +126,7 @@ class Load:
             raise HarnessError(f"a client did not {what} within {OPENING_S:g} s") from None
 
     def context(self, free: tuple[int, ...]) -> GeneratorContext:
-        """Return the context that generators get now."""
+        """Return the current context for generators."""
         now = self._standstills.active_ns()
         return GeneratorContext(now, free, self._numbers, self._processes, self._plan.seed, self.issued)
 

@@ -1,4 +1,4 @@
-"""The online monitor of a run: the first violation ends the run in an orderly way.
+"""The online monitor of a run, which ends the run in an orderly way at the first violation.
 
 The monitor gives a reason to stop, not a verdict.  The check after the run decides.
 """
@@ -18,10 +18,7 @@ log = logging.getLogger("harness.execution.monitor")
 
 
 class Watch:
-    """The online watch over the events of one run.
-
-    At the first violation it calls ``stop`` once, with a description.
-    """
+    """A watch over the events of a run. At the first violation it calls ``stop`` once, with a description."""
 
     def __init__(self, state: RunState, stop: Callable[[str], None]) -> None:
         from checker.monitor import Monitor  # imports numpy, which reading a plan does not need

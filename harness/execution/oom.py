@@ -1,4 +1,4 @@
-"""Processes that the kernel killed for lack of memory, which is a failure of the machine and not of the system."""
+"""Count processes that the kernel killed for lack of memory, which is the machine's failure and not the system's."""
 
 from __future__ import annotations
 
@@ -41,8 +41,8 @@ def count_kills(nodes: Nodes) -> dict[str, Count]:
 def describe(before: Mapping[str, Count], after: Mapping[str, Count], faults: Iterable[str]) -> tuple[str, bool] | None:
     """Describe the kills between two counts and say whether an injected fault may explain them; None without kills.
 
-    ``faults`` are those that were tried, because a fault that was only planned cannot have taken memory.  A machine
-    that was restarted in between counts from 0.
+    ``faults`` are those that were tried, because a fault that was only planned cannot have taken memory.  For a machine
+    that was restarted in between, kills are counted from 0.
     """
     places = []
     for boot, count in after.items():

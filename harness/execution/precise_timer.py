@@ -24,10 +24,7 @@ _LIBC: Final = ctypes.CDLL(None, use_errno=True)
 
 
 class PreciseTimer:
-    """A timer that calls ``ring`` in its event loop once after each :meth:`set`.
-
-    Setting it again replaces the earlier setting.
-    """
+    """A timer that calls ``ring`` in its event loop once after each :meth:`set`, which replaces any earlier setting."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop, ring: Callable[[], None]) -> None:
         """Open the timer and add it to the loop.  Raises OSError."""
@@ -39,7 +36,7 @@ class PreciseTimer:
         loop.add_reader(self._fd, self._read)
 
     def set(self, after_ns: int) -> None:
-        """Ring after this many nanoseconds, or at once for zero or less.  Raises OSError."""
+        """Ring after the given number of nanoseconds, or at once if that is not positive. Raises OSError."""
         seconds, rest = divmod(max(1, after_ns), 1_000_000_000)
         if _LIBC.timerfd_settime(self._fd, 0, ctypes.byref(_Time(0, 0, seconds, rest)), None):
             raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()), "timerfd_settime")

@@ -38,8 +38,8 @@ _LONGEST: Final = 200
 def probe_of(figures: Mapping[str, Any], node: str, time_ns: int) -> Probe:
     """Return a probe with a node's figures.
 
-    Figures that are not in FIGURES or COUNTS go to ``own``; None means unknown.  Raises ValueError for a figure of the
-    wrong type, which would later break comparisons.
+    Figures that are not in FIGURES or COUNTS go into ``own``; None means unknown.  Raises ValueError for a figure of
+    the wrong type, which would later break comparisons.
     """
     said = {name: value for name, value in figures.items() if value is not None}
     known = {name: value for name, value in said.items() if name in _FIELDS}
@@ -81,7 +81,7 @@ class ProbeLog:
         return sorted({probe.node for probe in self.all if probe.answered} - self.applying)
 
     def append(self, probe: Probe) -> None:
-        """Write a probe to the file.  Raises OSError if the disk refuses it, or refused an earlier one."""
+        """Write a probe to the file. Raises OSError if this or an earlier write fails."""
         self._write(json.dumps(probe.to_json(), separators=(",", ":")))
         self.latest = {**self.latest, probe.node: probe}
         self.all.append(probe)

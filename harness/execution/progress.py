@@ -1,4 +1,4 @@
-"""Show a run: progress on standard error, the result on standard output.
+"""Show a run's progress on standard error and its result on standard output.
 
 Progress is one line that is redrawn on a terminal, and plain lines elsewhere.  Nothing here raises if the reader goes
 away.
@@ -47,11 +47,11 @@ class Progress:
         self._counted = ""
 
     def expect(self, warm_up_s: float, main_s: float) -> None:
-        """Set the lengths of the phases, so that progress shows the time left."""
+        """Set the lengths of the phases, from which the time left is computed."""
         self._lengths = {"warm-up": warm_up_s + main_s, "main": main_s}
 
     def say(self, text: str) -> None:
-        """Print a line that stays."""
+        """Print a line above the progress line."""
         self._screen.say(text)
 
     def warn(self, warnings: Iterable[str]) -> None:
@@ -70,7 +70,7 @@ class Progress:
 
     @property
     def columns(self) -> int | None:
-        """The width of a result; None for a file or a pipe, which take any width."""
+        """The width for a result; None for a file or a pipe, where any width will do."""
         return self._results.room
 
     @property
@@ -94,7 +94,7 @@ class Progress:
             self._screen.say(self.line(tally, probes, seconds))
 
     def show_step(self, name: str, seconds: float) -> None:
-        """Show that a step without figures has been under way for this long."""
+        """Show how long a step without figures has been under way."""
         if self._screen.living:
             self._screen.draw(f"{name}  {seconds:.0f} s")
         elif name != self._phase or self._clock() >= self._next_plain:

@@ -1,6 +1,6 @@
 """Write progress from a thread, so that a terminal that is stopped (Ctrl-S) or gone never delays the run.
 
-Lines that stay are queued until they can be written.  Of the lines that are redrawn, only the newest is kept.
+Permanent lines are queued until they can be written. Of the lines that are redrawn, only the newest is kept.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ AGAIN_S: Final = 0.5
 
 
 class ProgressThread:
-    """A display of progress from a thread, while entered.
+    """A progress display that writes from a thread.
 
-    Its methods never block and never raise, so signal handlers may call them.
+    Its methods never block or raise, so signal handlers may call them.
     """
 
     def __init__(self, progress: Progress) -> None:

@@ -1,4 +1,4 @@
-"""Find nodes that were rebooted or disappeared during the run, neither of which is the system's doing."""
+"""Find nodes that rebooted or disappeared during the run, which is not the system's doing."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _LOOK: Final = Command(
 
 
 def boots(nodes: Nodes) -> dict[str, str]:
-    """Return a string for each node that identifies its current boot and changes with the next one.
+    """Return a string for each node that identifies its current boot.
 
     Leaves out nodes that did not answer completely.
     """

@@ -1,4 +1,4 @@
-"""Schedules from a script, from the plan of a scripted run or from a recorded run, and the nodes that they may name."""
+"""Make schedules from a script, a scripted run's plan or a recorded run, and find the nodes that they may name."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def node_names(plan: Plan) -> tuple[str, ...]:
 def planned_setup(plan: Plan) -> Setup:
     """Return the setup of the plan's nodes, at made-up addresses.
 
-    It has no nodes if only the running cluster shows them.
+    It has no nodes if only the running cluster can show them.
     """
     try:
         names = node_names(plan)
@@ -44,7 +44,7 @@ def planned_setup(plan: Plan) -> Setup:
 
 
 def member_names(plan: Plan) -> tuple[str, ...]:
-    """Return the members of the plan's system by its roles; empty if only the running cluster shows them."""
+    """Return the members of the plan's system by its roles; empty if only the running cluster can show them."""
     try:
         return members_of(plan.under_test, planned_setup(plan))
     except HarnessError:

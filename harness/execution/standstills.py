@@ -1,4 +1,4 @@
-"""Detect when this process itself was stalled: stopped by a signal, frozen with its machine, or unable to act.
+"""Detect when this process itself was stalled: stopped by a signal, frozen with its machine, or not scheduled.
 
 During a standstill the system was neither observed nor asked anything, so the time does not count towards any deadline
 for the system.  A thread keeps reading the clock; a gap between two readings is a standstill.
@@ -76,7 +76,7 @@ class Standstills:
             return self._last - self._stood
 
     def on_clock(self, active_ns: int) -> int:
-        """Convert an active time to the clock's time, given the standstills known so far."""
+        """Convert a time without standstills to the clock's time, given the standstills known so far."""
         with self._lock:
             return active_ns + self._stood
 
@@ -85,7 +85,7 @@ class Standstills:
         return self.active_ns() / 1e9
 
     def deadline(self, seconds: float) -> Callable[[], bool]:
-        """Return a function that says whether this many seconds, not counting standstills, have passed from now on."""
+        """Return a function that says whether a number of seconds, not counting standstills, has passed since now."""
         began = self.active_s()
         return lambda: self.active_s() - began >= seconds
 

@@ -1,4 +1,4 @@
-"""Generators decide which operation is issued when.
+"""Generators decide which operation is issued, and when.
 
 They are immutable values, so they also run in virtual time.
 

@@ -1,4 +1,4 @@
-"""The protocol of generators: immutable values that say which operation comes next.
+"""The protocol of generators: immutable values that decide which operation comes next.
 
 ``op(ctx)``
     returns the next operation and the generator that follows it.  An :class:`Invocation` is due now: issue it, or throw
@@ -53,7 +53,7 @@ class Pending(Struct, frozen=True):
 
 
 class Message(Struct, frozen=True):
-    """A line for the log of the run; the generator is asked again right after it."""
+    """A line for the run's log; the generator is asked again right after it."""
 
     text: str
 
@@ -86,7 +86,7 @@ class GeneratorContext(Struct, frozen=True):
 
     @property
     def random(self) -> Stream:
-        """Random numbers for the next operation, the same however often the generator is asked for it."""
+        """Random numbers for the next operation, which do not change if the generator is asked again."""
         # Derived from the place in the run instead of drawn from shared state, so that asking twice changes nothing.
         return Stream(random.Random(f"{self.seed}:{self.issued}"))
 

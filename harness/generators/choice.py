@@ -92,5 +92,5 @@ def mix(stream: Stream, *weighted: tuple[float, Generator]) -> Generator:
 
 
 def soonest(*generators: Generator) -> Generator:
-    """Run all generators at the same time: whichever has an operation gives it."""
+    """Run all generators at the same time, issuing whichever operation is due."""
     return Soonest(generators)

@@ -23,7 +23,7 @@ from history import Event
 
 
 class Chain(Around, frozen=True):
-    """The first generator, then the others as each one is exhausted."""
+    """The first generator, then each of the others when the one before is exhausted."""
 
     rest: Lazy[Generator]
 
@@ -111,7 +111,7 @@ def chain(generators: Iterable[Generator]) -> Generator:
 
 
 def then(first: Generator, second: Generator) -> Generator:
-    """Run the second generator after the first, whose last operations may still be open by then."""
+    """Run the second generator after the first, whose last operations may still be open."""
     return chain((first, second))
 
 

@@ -4,8 +4,8 @@ An open loop keeps its arrival times whatever the system does.  If no worker is 
 outage is therefore followed by the operations that it held up, and their latency counts from the time at which they
 were due.
 
-A closed loop has no arrival times of its own: a worker asks for the next operation once it has its answer.  After an
-outage, the ordinary load simply continues.
+A closed loop has no fixed arrival times: a worker asks for the next operation once it has its answer.  After an outage,
+the ordinary load simply continues.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from harness.generators.streams import Stream
 
 
 class Paced(Around, frozen=True):
-    """The child generator's operations, ``interval`` ns apart: exactly, or (with a ``stream``) as a Poisson process.
+    """The child generator's operations, ``interval`` ns apart: exactly, or (with a ``stream``) on average.
 
     ``due`` is the time of the next operation.  ``blocked`` says that it was due but there was no operation, or no
     worker for it.

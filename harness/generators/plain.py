@@ -86,7 +86,7 @@ class LogText(Plain, frozen=True):
 
 
 class Deferred(Plain, frozen=True):
-    """A generator that is made from the first context, when the seed and the workers are known."""
+    """A generator that is created from the first context, when the seed and the workers are known."""
 
     make: Callable[[GeneratorContext], Generator]
 
@@ -95,7 +95,7 @@ class Deferred(Plain, frozen=True):
 
 
 def seeded(purpose: str, make: Callable[[random.Random], Generator]) -> Generator:
-    """Return a generator made with its own random numbers, which depend only on the run's seed and ``purpose``."""
+    """Return a generator with its own random numbers, which depend only on the run's seed and ``purpose``."""
     return Deferred(lambda ctx: make(random.Random(f"{ctx.seed}:{purpose}")))
 
 
@@ -105,7 +105,7 @@ def operations(items: Iterable[Invocation]) -> Generator:
 
 
 def once(operation: Invocation) -> Generator:
-    """Issue one operation, once."""
+    """Issue a single operation."""
     return operations((operation,))
 
 

@@ -31,8 +31,8 @@ Answers = Callable[[Invocation, Stream], tuple[Completion, Stream]]
 class Simulated(Struct, frozen=True):
     """The record of a simulation: events in order of time, invocations and messages.
 
-    ``exhausted`` says whether the generator ended.  Otherwise it waits for something that never happens, or was cut
-    off.
+    ``exhausted`` says whether the generator ended.  Otherwise it was cut off, or waits for something that never
+    happens.
     """
 
     events: list[Event]

@@ -1,4 +1,4 @@
-"""Lazy sequences and random numbers as immutable values: positions in a source that is read once.
+"""Lazy sequences and random numbers as immutable values: positions in a source that is read only once.
 
 A position never changes: reading it twice gives the same item and the same next position.  The source itself (an
 iterator, a random generator) belongs to the sequence and must not be read by anything else.

@@ -87,7 +87,7 @@ def _grouped(children: Iterable[Generator], groups: Iterable[Iterable[int]], spa
 
 
 def on(workers: Iterable[int], generator: Generator) -> Generator:
-    """Restrict a generator to these workers.  Raises ValueError when asked in a run that has none of them."""
+    """Restrict a generator to these workers. Raises ValueError, when first used, if the run has none of them."""
     return On(generator, frozenset(workers))
 
 

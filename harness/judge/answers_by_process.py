@@ -1,7 +1,7 @@
-"""The answers of a node that certainly come from one process, and the figures that nodes report.
+"""Find answers of a node that certainly come from one process, and which figures nodes report.
 
-A figure that a system's probes lack has its default value, as if it were not known yet.  A node therefore counts as
-reporting a figure if any of its answers has it.
+A figure that a system's probes lack looks like one that is not known yet. So a node counts as reporting a figure if any
+of its answers has it.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def says(probe: Probe, figure: str) -> bool:
 
 
 def reporting(probes: Iterable[Probe], figure: str) -> frozenset[str]:
-    """Return the nodes that report a figure; checks that rely on it cannot judge the others."""
+    """Return the nodes that report a figure; checks that rely on it cannot judge other nodes."""
     return frozenset(probe.node for probe in probes if says(probe, figure))
 
 

@@ -1,7 +1,7 @@
 """Judge a run directory and write its tables, ``results.json``, ``summary.txt`` and page.
 
-New and old runs are treated alike; raw data is read, never changed.  A verdict does not depend on whether it can be
-written down.
+New and old runs are treated alike, and raw data is never changed. A verdict does not depend on whether it can be
+written.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ FILE_COLUMNS: Final = 120
 
 @dataclass(frozen=True, slots=True)
 class Conclusion:
-    """The results of a run and how they were obtained.
+    """The results of a run, and how they were obtained.
 
     ``unwritten`` is why not everything could be written into the run's directory.  ``spark`` says that Spark made the
     tables; if Spark failed on the way, this process made them.  ``drawn`` is the input of the texts, for :func:`draw`;
@@ -179,7 +179,7 @@ def draw(run: Recording, drawn: Drawn | None = None, *, plots: bool = False) -> 
 
 
 def add_to_index(run: Recording, store: Path) -> None:
-    """Add a judged and drawn run to the index of its store, so that lists need not read the run's files."""
+    """Add a judged and drawn run to the index of its store, so that lists need not read its files."""
     from reports.load.store_index import remember
 
     _try("the index of the store", lambda: remember(run, store), [])

@@ -1,8 +1,8 @@
 """Files that our faults destroyed, and what that excuses.
 
 A server may refuse to start on a damaged file of the classes that its system names (``System.may_refuse``).  A log that
-we cut lacks what we cut off, and a term whose file we destroyed is forgotten.  Neither is the system's fault.  Nothing
-else is excused: if only a minority of the nodes was damaged, the cluster must keep its data.
+we cut lacks what we cut off, and a node forgets a term whose file we destroyed. None of this is the system's fault.
+Nothing else is excused: if only a minority of the nodes was damaged, the cluster must keep its data.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Damage:
     end: int
 
     def may_be(self, *kinds: FileClass) -> bool:
-        """Return whether the file is, or may be, of one of these classes."""
+        """Return whether the file belongs, or may belong, to one of these classes."""
         return self.kind == "unknown" or self.kind in kinds
 
     def describe(self) -> str:
@@ -63,7 +63,7 @@ class Excused:
         return any(begin <= time < end for begin, end in self.spans.get(node, ()))
 
     def describe(self, number: int) -> str:
-        """Return the remark for a check with ``number`` excused findings."""
+        """Return a remark for a check about its ``number`` of excused findings."""
         if not number:
             return ""
         names = ", ".join(sorted(self.spans))
@@ -91,7 +91,7 @@ class Voided:
 
 @dataclass(frozen=True, slots=True)
 class Damages:
-    """All damage of a run; ``may_refuse`` holds the classes of files on whose damage a node may refuse to start."""
+    """All damage of a run; ``may_refuse`` holds the classes of files whose damage lets a node refuse to start."""
 
     all: tuple[Damage, ...] = ()
     may_refuse: frozenset[str] = frozenset()
@@ -114,12 +114,12 @@ class Damages:
 
     @property
     def refusable(self) -> tuple[Damage, ...]:
-        """The damage on which a node may refuse to start."""
+        """The damage that lets a node refuse to start."""
         kinds = cast(Iterable[FileClass], self.may_refuse)
         return tuple(damage for damage in self.all if self.may_refuse and damage.may_be(*kinds))
 
     def refused(self, probes: Sequence[Probe], gone_at: int = -1) -> dict[str, Damage]:
-        """Return the nodes that never answered after damage on which they may refuse to start, with that damage.
+        """Return the nodes that never answered after damage that lets them refuse to start, with that damage.
 
         If ``gone_at`` (ns) is given, all processes were ended at that time, and the nodes must not have answered after
         it.  Until then, and a little longer, the old process may answer.  If no node ever answered, nothing is known
@@ -145,7 +145,7 @@ class Damages:
 
         A replicated log keeps an entry that a majority of disks holds.  A log that we cut does not count: what had been
         committed by then is safe only if a majority of the members held all of it on uncut logs.  If nodes do not
-        report what is committed, nothing can be shown.
+        report what is committed, this cannot be shown.
         """
         everyone = list(members)
         logs = sorted((damage for damage in self.all if damage.may_be(*LOG)), key=lambda damage: damage.begin)

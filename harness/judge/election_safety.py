@@ -83,7 +83,7 @@ def check_terms(probes: Sequence[Probe], damages: Damages = NONE) -> Check:
             moments.append(StepBack(probe.node, probe.time, probe.term, before.term, before.time))
         newest[probe.node] = probe
     if max(answers.values(), default=0) < 2:
-        return Check("terms-kept", "check", "unknown", asked, "no node reported its term twice")
+        return Check("terms-kept", "check", "unknown", asked, "no node reported its term more than once")
     if not moments:
         seen = f"{counted(len(newest), 'node')} followed"
         if excused:

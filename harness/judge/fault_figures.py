@@ -1,4 +1,4 @@
-"""The cost of each fault: by kind of operation, by node, and summed up over a run by fault.
+"""The cost of each fault, by kind of operation and by node, and of all faults of one name in a run.
 
 The figures of a window are those of ``history.metrics.recovery``, computed there over all operations and here for one
 kind at a time.  A node has *caught up* when a probe between the heal and the next fault shows that it applied what the

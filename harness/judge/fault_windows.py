@@ -1,4 +1,4 @@
-"""The windows in which each fault was certainly in effect, and whether it left a quorum able to answer."""
+"""The windows in which each fault was certainly in effect, and whether a quorum could answer in them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ FRESH_S: Final = 2.0
 
 @dataclass(frozen=True, slots=True)
 class Third:
-    """A third of the time (ns) during which a fault was in effect, and its length without standstills (s).
+    """One third of the time in which a fault was in effect (ns), and its length without standstills (s).
 
     ``quorum_s`` is how much of it had a quorum, and ``ready_s`` how much of that the system can be expected to serve.
     That begins when clients have had time to notice the last start or end of a fault, and the last change of leader
@@ -46,10 +46,10 @@ class Window:
 
     A fault that passes by itself, such as a rolling restart, lasts from its first command to its last.
 
-    ``exempt`` is the reason why no operation needs to have ended in the window; empty if some must.  ``answerable_s``
-    is the longest uninterrupted time, in seconds, for which a quorum was left.  ``together`` says that the window was
-    too short by itself.  Such windows count jointly if they add up to enough time, or if nothing else can be required.
-    ``thirds`` is empty for a short fault.
+    ``exempt`` says why no operation has to succeed in the window; empty if some must.  ``answerable_s`` is the longest
+    uninterrupted time, in seconds, for which a quorum was left.  ``together``: the window is too short to be judged
+    alone.  Such windows count jointly if they add up to enough time, or if nothing else can be required. ``thirds`` is
+    empty for a short fault.
     """
 
     id: int

@@ -1,9 +1,9 @@
-"""The gates: conditions without which a run proves nothing.  A failed gate makes a run unknown, never invalid.
+"""The gates: conditions that a run must meet to prove anything. A failed gate makes a run unknown, never invalid.
 
 The required amount is a share of the load: :data:`MIN_SHARE` of the plan's rate, but at least :data:`MIN_OPERATIONS`.
 That is far below what any healthy system serves beside a fault (an election costs a few seconds out of ten), and far
-above a single stray answer.  Only operations that were applied count: acknowledging an entry that was never applied
-says nothing about the cluster's health.
+above a single stray answer.  Only applied operations count: acknowledging an entry that was never applied says nothing
+about the cluster's health.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ QUEUED_SHARE: Final = 0.1
 def gates(recorded: Recorded, refused: Collection[str] = ()) -> tuple[Check, ...]:
     """Return all gates in the order of the report.
 
-    ``refused`` are nodes that may stay away because faults damaged their files.
+    ``refused`` are nodes that may stay down because faults damaged their files.
     """
     windows = windows_of(recorded)
     return (
@@ -83,7 +83,7 @@ def _nothing_to_judge(name: str, why: str) -> Check:
 
 
 def required_count(recorded: Recorded, seconds: float, share: float = 1.0) -> int:
-    """Return how many ok operations are required in this time at the plan's rate, given their ``share`` of all."""
+    """Return how many ok operations this much time requires at the plan's rate, given their ``share`` of all."""
     asked = min(recorded.plan.rate * seconds * share, sys.float_info.max)  # a foreign plan may have any rate
     return max(1, math.floor(MIN_SHARE * asked), min(MIN_OPERATIONS, math.ceil(asked / MIN_OPERATIONS)))
 

@@ -131,8 +131,8 @@ def linearizability(keys: Sequence[KeyVerdict], recorded: int, when: ViolationTi
     """Return the check of linearizability, with the worst verdict over all keys.
 
     ``recorded`` counts all operations, including those without any effect, which need no place in the order.  ``when``
-    holds the times of the violations (``harness.judge.violation_times``).  ``unread`` says since when nothing was read
-    and therefore nothing tested.
+    holds the times of the violations (``harness.judge.violation_times``).  ``unread`` says since when nothing was read,
+    and so nothing was tested.
     """
     verdict = worst(key.verdict for key in keys)
     checked = sum(key.operations for key in keys)
@@ -228,7 +228,7 @@ def _unconfirmed(state: RunState, of_clients: Check) -> list[str]:
 
 
 def settled(checks: Sequence[Check]) -> list[Check]:
-    """Mark each lost element with the severity that the last reads of its set show.
+    """Give each lost element the severity that the last reads of its set show.
 
     An element that the last read of every node holds is not lost; one that only some nodes hold is missing on nodes.
     """
@@ -245,7 +245,7 @@ def settled(checks: Sequence[Check]) -> list[Check]:
 def excused(check: Check, voided: Voided | None) -> Check:
     """Make a check undecided if its violations may follow from entries that our own damage lost (``voided``).
 
-    This considers every violation that the check found, not only those that are shown.
+    This depends on all violations that the check found, not only on those that are shown.
     """
     if voided is None or check.verdict != "invalid" or check.kind == "gate" or check.name in _NEVER_BY_LOSS:
         return check

@@ -36,8 +36,7 @@ Hits = Mapping[str, Mapping[str, int]]
 def node_alarms(recorded: Recorded, damages: Damages) -> tuple[Check, ...]:
     """Check that the nodes report nothing that must never happen.
 
-    Returns no check if nothing was found and the system names no alarms, because then nothing was searched for in its
-    logs.
+    Returns no check if nothing was found and the system defines no alarms, because then its logs were not searched.
     """
     found = _node_alarms(recorded, damages)
     return (found,) if recorded.alarms or found.verdict != "valid" or found.findings else ()
@@ -119,7 +118,7 @@ def _patterns(alarms: Sequence[Alarm], hits: Hits) -> tuple[AlarmPattern, ...]:
 
 
 def ends_unexplained(recorded: Recorded) -> list[str]:
-    """Return a sentence for each process that ended although no fault that may end processes was aimed at it.
+    """Return a sentence for each process that ended although no fault on its node ends processes.
 
     The cause is unknown: the server itself, the kernel for lack of memory, or a person.  So this makes the check
     unknown, not invalid.

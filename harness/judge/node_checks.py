@@ -1,4 +1,4 @@
-"""The checks of what nodes report about themselves, each made only if nodes report the figures that it needs.
+"""The checks of what nodes report about themselves, each only if nodes report the figures that it needs.
 
 A check whose figures a system's nodes do not report is left out, and the results say so.  If the nodes would report
 them but never answered, the check is unknown.

@@ -1,4 +1,4 @@
-"""The recorded data of a run, as input for the judge."""
+"""The recorded data of a run: the input of the judge."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class Recorded:
 
     @property
     def serving(self) -> tuple[str, ...]:
-        """The nodes on which some role ran; all nodes if the run did not record roles."""
+        """The nodes on which any role ran; all nodes if the run did not record roles."""
         roles = self.roles
         return tuple(node for node in self.nodes if roles is None or roles.get(node, True))
 
@@ -85,7 +85,7 @@ class Recorded:
 
     @property
     def keepers(self) -> tuple[str, ...]:
-        """The members on which some role ran, which recovery checks ask.
+        """The members on which any role ran, which recovery checks look at.
 
         A proxy or a metadata server is not one of them.
         """
@@ -170,8 +170,8 @@ def _state_of(run: Recording) -> RunState:
 def log_hits(run: Recording, nodes: tuple[str, ...], alarms: Iterable[Alarm]) -> dict[str, dict[str, int]]:
     """Count the alarms in the collected logs of every node.
 
-    Logs are capped and lose their oldest lines, so the server counts alarms too (``alarms-<pid>.json``).  But a process
-    that was killed may not have written its last counts.  The higher of the two counts is used.
+    Logs are limited in size and lose their oldest lines, so the server also counts alarms (``alarms-<pid>.json``).  But
+    a process that was killed may not have written its last counts.  The higher of the two counts is used.
     """
     hits, known = dict[str, dict[str, int]](), tuple(alarms)
     for node in nodes:

@@ -1,4 +1,4 @@
-"""Assess recovery, both while the run waits and when it is judged.
+"""Assess recovery, while a run waits for it and when the run is judged.
 
 Whatever the system, clients must be served again with every kind of operation (``harness.judge.service``).  One of
 three rules decides whether the nodes are back: the system's own rule (``System.recovered``), else the nodes' commit and
@@ -103,12 +103,12 @@ class Recovery:
 
     @property
     def behind(self) -> tuple[str, ...]:
-        """The nodes that never passed the target, or never served their own clients again."""
+        """The nodes that never passed the target or never again served their own clients."""
         return tuple(dict.fromkeys([*self.late_nodes, *(node for _, node in self.unserved if node is not None)]))
 
     @property
     def unserved(self) -> tuple[Want, ...]:
-        """Kinds of requests that never succeeded although clients tried."""
+        """The kinds of requests that never succeeded although clients tried."""
         return tuple(want for want, service in self.services.items() if service.granted is None)
 
     @property
@@ -128,12 +128,12 @@ class Recovery:
 
     @property
     def failed(self) -> bool:
-        """Whether something that could be observed did not come back."""
+        """Whether anything that could be observed did not recover."""
         return bool(self.unserved) or not (self.nodes_back or self.undecidable)
 
     @property
     def open(self) -> list[str]:
-        """The reasons why not everything could be observed."""
+        """Why not everything could be observed."""
         return [why for why in (self.undecidable, self.unproven) if why]
 
     @property

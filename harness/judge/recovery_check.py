@@ -1,8 +1,8 @@
 """The ``recovery`` check: whether the cluster recovered in time, and if not, whether the harness is to blame.
 
-Only the system's own failure to recover makes it invalid.  The check is unknown because of anything that we could not
-heal, did not observe or did not ask for.  Times when the harness was stalled do not count.  A server that refuses to
-start on a file that we damaged is excused.
+Only the system's own failure to recover makes it invalid.  It is unknown if there is anything that we could not heal,
+did not observe or did not request.  Times when the harness was stalled do not count.  A server that refuses to start on
+a file that we damaged is excused.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ _STANDS_NS: Final = 1_500_000_000
 
 @dataclass(frozen=True, slots=True)
 class RecoveryFindings:
-    """Findings of the probes since the last heal and since the load, in awake time (``history.metrics.awake_clock``).
+    """Findings since the last heal and since the load, in awake time (``history.metrics.awake_clock``).
 
     The clients' load continues after the last heal, and a node may fall behind during it.  So what was committed when
     the load ended must be reached as well.  ``unseen`` holds times without any probe, if the system has probes.

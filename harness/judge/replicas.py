@@ -50,7 +50,7 @@ class DigestMismatch:
 
     @property
     def tied(self) -> bool:
-        """Whether two digests are equally common, so that this index alone does not show which one is wrong."""
+        """Whether two digests are equally common, so that this index does not show which one is wrong."""
         numbers = sorted(map(len, self.digests.values()))
         return numbers[-1] == numbers[-2]
 
@@ -69,7 +69,7 @@ class DigestMismatch:
 
     @property
     def time(self) -> int:
-        """The time at which the difference was seen: the latest of the digests' first reports."""
+        """When the difference was seen: the time of the last digest's first report."""
         return max(min(nodes.values()) for nodes in self.digests.values())
 
     def sentence(self, suspects: Collection[str] = ()) -> str:
@@ -104,7 +104,7 @@ class DigestMismatch:
 class End:
     """A point of the run at which the contents of the nodes that had caught up (``recovered``) must be compared.
 
-    It is named by ``after``, begins at ``since`` and came to rest at ``quiet`` (ns; None: never).
+    ``after`` names it. It begins at ``since``, and the nodes came to rest at ``quiet`` (ns; None: never).
     """
 
     after: str

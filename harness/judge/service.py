@@ -1,4 +1,4 @@
-"""Decide whether clients are served: which requests must succeed, and since when they do.
+"""Decide whether clients are served: which requests must succeed, and when each of them did.
 
 Availability is judged for each kind of operation, because a server that answers reads but refuses every write has not
 come back.  Three conditions are added to the workload's kinds.  Some change of any kind must succeed, because if
@@ -38,7 +38,7 @@ _UNCHANGED: Final[Mapping[str, tuple[str, ...]]] = {"acquire": ("held",), "relea
 
 @dataclass(frozen=True, slots=True)
 class Service:
-    """How one kind of request fared from a given moment.
+    """How one kind of request fared after a given moment.
 
     ``waited`` is how long clients tried until one succeeded, and ``granted`` when that was (ns).  If ``granted`` is
     None, none succeeded in that time.
@@ -76,7 +76,7 @@ def met_by(workload: Workload, call: Call) -> tuple[Want, ...]:
 
 
 def on_key(workload: Workload, f: str, value: Any, key: str | int | None) -> KeyWant | None:
-    """Return what an operation on a register asks for: reads or changes, and its key; None for any other operation."""
+    """Return whether an operation on a register reads or changes, and its key; None for any other operation."""
     return (_side(workload, called(f, value)), key) if key is not None and workload.name in LASTING else None
 
 

@@ -1,4 +1,4 @@
-"""The checks that a system brings with it: its invariants, and the check of a workload that no model judges.
+"""The checks that a system provides: its invariants, and checks for workloads that no model judges.
 
 They are third-party functions.  One that fails or returns no check becomes an unknown check that names it: it never
 crashes the judge, and never makes a run valid.
@@ -18,7 +18,7 @@ from history.records.finding import Finding
 def own_checks(functions: Iterable[Invariant], evidence: Evidence, others: Iterable[Check]) -> list[Check]:
     """Return the checks that these functions make from the evidence.
 
-    Each name stands for one check, so a name that ``others`` already use gets a number.
+    Names of checks are unique, so a name that ``others`` already use gets a number.
     """
     names, found = {check.name for check in others}, []
     for check in (_made(one, evidence) for one in functions):

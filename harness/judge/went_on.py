@@ -1,4 +1,4 @@
-"""Find victims that kept answering: a kill or a pause that they did not feel does not count.
+"""Find victims that kept answering, because a kill or a pause without effect does not count.
 
 This is decided only if nothing else can have answered, so only on nodes that run a single process of the system.  If a
 node has other processes (a gateway, a metadata server), an answer does not show which one gave it.

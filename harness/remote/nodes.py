@@ -173,7 +173,8 @@ class Remote:
         """Download everything below a node's directory into the directory ``local``.  Sparse files stay sparse.
 
         Only plain files and directories are downloaded, and none that would land outside ``local``.  Files that change
-        meanwhile arrive as they were read.  Raises RemoteError, or StoreError if ``local`` cannot be written.
+        in the meantime arrive as they were when read.  Raises RemoteError, or StoreError if ``local`` cannot be
+        written.
         """
         with _storing(local):
             local.mkdir(parents=True, exist_ok=True)

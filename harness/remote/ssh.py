@@ -1,9 +1,9 @@
-"""One SSH connection to one node, made when it is first needed and made again after it dropped.
+"""One SSH connection to one node, opened when first needed and reopened after it broke.
 
 This module does three things that paramiko leaves to its users.  The socket gets TCP_NODELAY (a command takes 2 ms
 instead of 45).  The ``exec`` request is sent without asking for a reply: waiting for one has no timeout in paramiko,
 and hangs forever if the connection dies at that moment.  A refused request shows as a missing exit status instead. Both
-outputs are drained while the input is fed, so that no window fills up.
+outputs are read while the input is written, so that no window fills up.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class Output:
 
 @dataclass(slots=True)
 class Sink:
-    """A collector of bytes up to a limit, which passes them to ``write`` instead if there is one."""
+    """A collector of bytes up to a limit; it passes them to ``write`` instead, if there is one."""
 
     node: str
     what: str

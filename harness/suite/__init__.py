@@ -1,4 +1,4 @@
-"""Suites: matrices of runs (cells), an expectation for each cell, and one verdict for the whole suite.
+"""Suites: matrices of runs (cells) with an expectation for each cell, and one verdict for all of them.
 
 =================  =========================================================================
 module             subject

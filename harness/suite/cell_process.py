@@ -1,4 +1,4 @@
-"""Run one cell in its own process, by the command that its plan prints.
+"""Run one cell in its own process, with the command that its plan prints.
 
 It is a process rather than a function call for three reasons.  A run that is killed, runs out of memory or hangs must
 not take the suite with it.  No run inherits what an earlier one left in the process (a JVM, compiled kernels, signal
@@ -50,8 +50,8 @@ class Attempt:
     """One run of a cell.
 
     ``verdict`` is empty if there is none; ``run`` is the run's path below the store, or empty.  ``environment`` holds
-    those facts about system and machines in the results that are text.  ``proven`` means that the run found an expected
-    violation but also suffered a harness failure, so the cell is run again.
+    the facts about system and machines in the results, if they are text.  ``proven`` means that the run found an
+    expected violation but also suffered a harness failure, so the cell is run again.
     """
 
     cell: str
@@ -74,7 +74,7 @@ class Attempt:
 
     @property
     def settled_by_proof(self) -> bool:
-        """Whether a violation, expected or not, settles the cell."""
+        """Whether a violation, expected or not, settles the outcome of the cell without another attempt."""
         return self.verdict == "invalid" and self.outcome in ("violation", "passed")
 
     @property
@@ -89,7 +89,7 @@ def words_of(cell: Cell, store: Path) -> list[str]:
 
 
 def longest_s(plan: Plan) -> float:
-    """Return a limit in seconds that no healthy run exceeds: the sum of all the plan's own deadlines."""
+    """Return a time in seconds that no healthy run exceeds: the sum of all deadlines in the plan."""
     starting = plan.ready_timeout * (2 if plan.restart_at_end else 1)
     return starting + plan.warm_up + plan.time_limit + 2 * plan.recovery_time + _checking_s(plan) + GRACE_S
 
@@ -118,7 +118,7 @@ def run_cell(cell: Cell, store: Path, log: Path, look: Callable[[], bool], comma
 def proof_of_cut_run(
     cell: Cell, store: Path, since: str, attempts: Iterable[Attempt], log: Path, look: Callable[[], bool]
 ) -> Attempt | None:
-    """Return the run of a cell that was under way when its suite was killed, if that run found a violation.
+    """Return the run of a cell that was under way when its suite was killed, if it found a violation.
 
     The violation may be expected or not.  The run belongs to none of the ``attempts`` and began at or after ``since``,
     which has the form of a run's name.
@@ -151,7 +151,7 @@ def _process(words: Sequence[str], output: BinaryIO, deadline: float, look: Call
 
 
 def end_with_parent() -> None:
-    """Let the kernel send SIGTERM to this process when its parent dies; for ``preexec_fn``."""
+    """Make the kernel send SIGTERM to this process when its parent dies; for ``preexec_fn``."""
     _LIBC.prctl(ctypes.c_int(_PR_SET_PDEATHSIG), ctypes.c_ulong(signal.SIGTERM))
 
 

@@ -1,4 +1,4 @@
-"""Cells: one run each, with its plan and its expectation, and their distribution over shards."""
+"""Cells, each of which is one run with a plan and an expectation, and how they are divided into shards."""
 
 from __future__ import annotations
 
@@ -93,12 +93,12 @@ class Shard:
 
 
 def seed_of(suite_seed: int, cell: str) -> int:
-    """Return a cell's seed, made from the suite's seed and the cell's name, so that adding a cell changes no other."""
+    """Return a cell's seed, derived from the suite's seed and its own name, so that adding a cell changes no other."""
     return int.from_bytes(hashlib.sha256(f"{suite_seed}:{cell}".encode()).digest()[:4], "big")
 
 
 def likely_bytes(plan: Plan) -> int:
-    """Return the expected size of a run's history if every operation of its load is issued."""
+    """Return the expected size in bytes of a run's history, if every operation of its load is issued."""
     return int(_BYTES * plan.rate * (plan.warm_up + plan.time_limit))
 
 

@@ -1,4 +1,4 @@
-"""The verdicts that a cell may end with, and the outcome that follows.
+"""The verdicts that a cell may end with, and the outcome of comparing them with a run.
 
 A *planted bug* is expected by the kinds of violation that it causes.  A *known defect* of a release is expected by its
 fingerprint (``harness.judge.known_defects``): a violation of the same kind without those marks is a new one.  If a
@@ -69,14 +69,14 @@ def compare(
     """Return the outcome of a judged run, with a short explanation where needed.
 
     ``violations`` holds every violation of the run, and each one must be expected.  ``undecided`` names the checks and
-    gates that decided nothing, which is acceptable only if the verdict unknown is expected.
+    gates that decided nothing, which is acceptable only if an unknown verdict is expected.
     """
     if verdict == "invalid" and "invalid" in expected.verdicts:
         others = [one for one in violations if one.kind not in expected.kinds]
         if strange := unexplained(others, expected.known) if expected.known else others:
             return "violation", f"{', '.join(map(str, strange))} {_beside(expected, strange)}"
         if undecided and "unknown" not in expected.verdicts:
-            return "unknown", f"undecided besides what is expected: {', '.join(undecided)}"
+            return "unknown", f"undecided, unexpectedly: {', '.join(undecided)}"
         return "passed", "as expected"
     if verdict == "invalid":
         return "violation", ""
@@ -95,4 +95,4 @@ def _beside(expected: Expectation, strange: Sequence[Violation]) -> str:
     alike = [d.name for d in expected.known if any(one.kind in d.kinds for one in strange)]
     if alike:
         return f"without the marks of {' or '.join(alike)}: a new defect, or one that has changed"
-    return f"besides what is expected, {expected.words()}"
+    return f"in addition to the expected {expected.words()}"

@@ -1,9 +1,9 @@
 """The journal of a suite: ``store/suites/<suite>/<UTC start>/``.
 
-``suite.json`` holds the cells as they were drawn at the start.  ``attempts.jsonl`` holds a line for each run, written
-and synced when the run ended.  If a suite is killed, the finished cells need not run again, and the remaining ones keep
-their plans and seeds even if the suite file has changed.  An interrupted attempt is not recorded but repeated, unless
-it found a violation.  That also holds if the suite was killed before the attempt ended.
+``suite.json`` holds the cells as drawn at the start.  ``attempts.jsonl`` holds a line for each run, written and synced
+when the run ended.  If a suite is killed, the finished cells need not run again, and the remaining ones keep their
+plans and seeds even if the suite file has changed.  An interrupted attempt is not recorded but repeated, unless it
+found a violation. That is also true if the suite was killed before the attempt ended.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ class Journal:
     attempts: list[Attempt] = field(default_factory=list)
 
     def add(self, attempt: Attempt) -> None:
-        """Record an attempt.  Raises StoreError if that fails, which ends the suite rather than lose the attempt."""
+        """Record an attempt. Raises StoreError if that fails: the suite then ends rather than lose the attempt."""
         try:
             with (self.root / "attempts.jsonl").open("ab") as file:
                 file.write(json.dumps(record_of(attempt)).encode() + b"\n")
@@ -124,10 +124,9 @@ def begin(store: Path, begun: Begun, started: datetime) -> Journal:
 
 
 def alone(root: Path) -> AbstractContextManager[None]:
-    """Lock one run of a suite against a second session.
+    """Lock one run of a suite against a second session, which would mistake the running cell for an interrupted one.
 
-    The second one would take the cell that is running for an interrupted one.  Entering raises ClusterBusyError that
-    names the other session.
+    Entering raises ClusterBusyError that names the other session.
     """
     return FileLock(root / "lock", f"the suite's run {root}").held()
 

@@ -1,6 +1,6 @@
 """The nightly job: suite, warehouse, trends, retention, site.
 
-A failed step does not prevent the others, but it shows in the exit code.  The site comes last, so that it links only to
+A failed step does not prevent the others, but the exit code shows it.  The site comes last, so that it links only to
 runs that remain.
 """
 
@@ -87,10 +87,7 @@ def plan_night(night: Night) -> Iterator[str]:
 
 
 def into_warehouse(night: Night) -> Iterator[str]:
-    """Add every judged run of the store to the warehouse.
-
-    A run that cannot be read is named, and does not fail the step.
-    """
+    """Add every judged run of the store to the warehouse; report those that cannot be read."""
     from pipeline import ingest
     from pipeline.warehouse.staging import staged_size
 

@@ -60,7 +60,7 @@ class SuiteResults:
 
     @property
     def code(self) -> int:
-        """The worst exit code of all cells.  A proven violation stands even if the suite itself failed."""
+        """The worst exit code of all cells. A proven violation counts even if the suite itself failed."""
         codes = [CODE_OF[result.outcome] for result in self.cells]
         codes += [EXIT_FAILURE] if self.failure else []
         return worst_code([*codes, EXIT_INTERRUPTED] if self.why_ended == "interrupted" else codes)
@@ -98,7 +98,7 @@ def conclude(
 
 
 def retried(cells: Sequence[CellResult]) -> int:
-    """Count the attempts beyond each cell's first one."""
+    """Count the retries of all cells."""
     return sum(max(len(result.attempts) - 1, 0) for result in cells)
 
 

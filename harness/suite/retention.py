@@ -1,4 +1,4 @@
-"""Retention: which old runs may be removed, first by age, then by size, oldest first.
+"""Retention: which old runs may be removed, first by age, then by total size, oldest first.
 
 A failed run stays until someone acknowledges it (``harness ack``).  A run failed if it was not judged valid, was never
 judged, or was cut short by a harness failure.  An expected violation, such as that of a planted bug, is not a failure.
@@ -34,7 +34,7 @@ Standing: TypeAlias = Literal["passed", "acknowledged", "failed"]
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """One run of a store: its start, its size on disk in bytes, and its standing."""
+    """One run of a store: its start, its size on disk in bytes, and whether it failed."""
 
     root: Path
     started: datetime
@@ -102,7 +102,7 @@ def removals(runs: Sequence[Stored], limits: RetentionLimits, now: datetime) -> 
 
 
 def remove(removal: Removal, store: Path) -> None:
-    """Remove a run and its pages on the site: rename it at once, then delete it.  Raises StoreError.
+    """Remove a run and its pages on the site: rename it first, then delete it.  Raises StoreError.
 
     A run that counts as failed by now is kept.
     """
@@ -142,7 +142,7 @@ def remove_suite(path: Path) -> None:
 
 
 def sweep(store: Path) -> None:
-    """Finish the removals of a retention that was killed.  Raises StoreError."""
+    """Finish removals that were interrupted when a retention was killed.  Raises StoreError."""
     try:
         for path in store.glob(f"*/{_GOING}*"):
             shutil.rmtree(path)

@@ -1,4 +1,4 @@
-"""The suite file: matrices in TOML, read strictly.
+"""The suite file: matrices in TOML, checked strictly.
 
 ::
 

@@ -1,4 +1,4 @@
-"""One cluster for all cells: its nodes stay up between cells, and are checked.
+"""One cluster for all cells: its nodes stay up between cells, and are checked after each.
 
 Before the first cell and after every cell, leftovers of the last run are removed.  Then everything that a run can
 change is read from each node: firewall and queueing rules, addresses and routes, the data disk's mount, files, and our
@@ -60,7 +60,7 @@ true
 
 
 class WarmCluster:
-    """A cluster that is brought up on entering unless it is up, and taken down on leaving if it is ours.
+    """A context in which a cluster is up: it is brought up on entry if necessary, and taken down on exit if it is ours.
 
     ``ours`` says that this suite brought it up before it was killed and resumed.
     """
@@ -112,7 +112,7 @@ class WarmCluster:
         return differences(self._fresh, self.look(), what)
 
     def look(self) -> Look:
-        """Remove what the last run left on purpose, then read the state of the nodes.  Raises HarnessError."""
+        """Remove what the last run deliberately left, then read the state of the nodes.  Raises HarnessError."""
         with self._cluster.lock(), Remote(self._cluster.nodes) as remote:
             setup = self._plan.setup(machines(self._cluster.nodes))
             system = Deployment(self._plan.under_test, setup, remote, time.monotonic)

@@ -1,4 +1,4 @@
-"""Systems under test.  Nothing outside this package knows one of them by its name.
+"""Systems under test. Nothing outside this package knows any of them by name.
 
 ==============  ========================================================================================================
 ``api``         what a system is: declarations, roles, clients, workloads, probes, promises

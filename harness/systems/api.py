@@ -1,7 +1,7 @@
 """The interface between the harness and what it tests: a :class:`System`, defined in one place and found by its name.
 
 A system is a value: declarations (versions, options, planted bugs, workloads, promises, alarms) and a few functions of
-a :class:`Setup`, which has the plan's choices and the machines to run on::
+a :class:`Setup`, which holds the plan's choices and the machines::
 
     SYSTEM = System(
         name="toy", summary="a register that one node holds", versions=("1",),
@@ -119,7 +119,7 @@ class Machine:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Setup:
-    """The choices for a run: version, all options, planted bug (empty for none), machines and workload name.
+    """The choices for a run: version, all options, planted bug (empty if none), machines and workload name.
 
     ``nodes`` is empty if a plan is only read or validated.  ``client_timeout`` is in seconds, for one operation.
     """
@@ -145,7 +145,7 @@ class Setup:
 class Artifact(Protocol):
     """Files that a version needs on every node; see ``harness.systems.artifacts`` for local files and Maven.
 
-    They are fetched when first needed and kept by ``key``: the same key means the same bytes.
+    They are fetched when first needed and kept under ``key``, so the same key must mean the same bytes.
     """
 
     @property
@@ -162,7 +162,7 @@ class Artifact(Protocol):
 
 
 class Shell(Protocol):
-    """A way to run commands on one machine, for readiness checks and probes, which may block."""
+    """A way to run commands on one machine, for readiness checks and probes; calls may block."""
 
     @property
     def machine(self) -> Machine: ...
@@ -358,7 +358,7 @@ COUNTS: Final[Mapping[str, str]] = {
 
 
 class Prober(Protocol):
-    """A source of one node's figures, which is asked about four times a second."""
+    """A source of one node's figures, queried about four times a second."""
 
     async def ask(self, timeout: float) -> Mapping[str, Any]:
         """Return the node's figures by name.  Raises OSError or ValueError, with the reason, if there are none."""

@@ -1,4 +1,4 @@
-"""Files that systems run from: fetched when first needed, and kept by the identity of their content.
+"""Files that systems run from, fetched when first needed and kept by their content.
 
 They are kept in ``$XDG_CACHE_HOME/harness`` (``~/.cache/harness``), each artifact in its own folder, which appears when
 it is complete.  Nodes use the same folder name, so that files of different versions never mix.
@@ -54,7 +54,7 @@ class LocalFiles:
 
 @dataclass(frozen=True, slots=True)
 class MavenJars:
-    """The jars with these coordinates (``group:artifact:version``), and the jars that they need to run.
+    """Jars with these coordinates (``group:artifact:version``), and all jars that they need to run.
 
     ``sha256`` is the digest of them all (:func:`digest_of`).  Other content from a repository is refused.
     """

@@ -1,4 +1,4 @@
-"""The options of a system as types, which check files and command lines, and from which schemas are made."""
+"""The options of a system as types, which check files and command lines and generate schemas."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Judge a system's own code by its runs: ``harness system check`` looks at each part and says what is missing.
+"""Judge a system's code by its runs: ``harness system check`` examines each part and reports what is missing.
 
-It looks at three short runs: one with a network cut, a kill and a pause; a calm one on the same nodes, which must find
+It examines three short runs: one with a network cut, a kill and a pause; a calm one on the same nodes, which must find
 no leftovers; and one with a planted bug.  A part that is wrong is invalid.  A part that the system lacks, or that the
 runs did not show, is unknown.
 """

@@ -1,4 +1,4 @@
-"""Checks of what a system declares, made when it is loaded, so that mistakes are reported in one line."""
+"""Check a system's declarations when it is loaded, so that mistakes are reported in one line."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def _check_names(place: str, names: Iterable[Any], allowed: re.Pattern[str] = _N
         if not isinstance(name, str) or not allowed.fullmatch(name):
             letters = "lowercase letters, digits, _ and -, beginning with a letter"
             kind = letters if allowed is _NAME else "characters other than blanks"
-            raise ValueError(f"{place} must have names of {kind}, not {name!r}")
+            raise ValueError(f"names in {place} must be {kind}, not {name!r}")
         if name in seen:
             raise ValueError(f"{place}: {name} appears twice")
         seen.add(name)

@@ -102,7 +102,7 @@ class Deployment:
 
     @property
     def stages(self) -> list[list[Role]]:
-        """The roles in the order of their stages, with one list for each stage."""
+        """The roles, as one list for each stage, in order."""
         if self._stages is None:
             roles = sorted(self.system.roles(self.setup), key=lambda role: role.stage)
             self._stages = [list(same) for _, same in groupby(roles, key=lambda role: role.stage)]
@@ -141,7 +141,7 @@ class Deployment:
 
     @property
     def hit(self) -> dict[str, Role]:
-        """The role that faults hit on each node: the one that the surface names, or the first if the node lacks it."""
+        """The role that faults hit on each node: the one that the surface names, or else the node's first."""
         wanted = self.system.surface(self.setup).role
         found = {name: sorted(self._processes(name), key=lambda role: role.name != wanted) for name in self.serving}
         return {name: roles[0] for name, roles in found.items()}
@@ -152,7 +152,7 @@ class Deployment:
     # -- programs --------------------------------------------------------------------------------------------------
 
     def install(self) -> None:
-        """Put the artifacts on every node that lacks them.  Raises HarnessError."""
+        """Copy the artifacts to every node that lacks them. Raises HarnessError."""
         self._run_all({name: _script("mkdir", 'mkdir -p "$1/log"', self._home(name)) for name in self.names})
         for artifact in self.system.artifacts(self.setup):
             self._install(artifact, cached(artifact, self._say))
@@ -237,14 +237,14 @@ class Deployment:
         self._run_all({name: _script("kill", KILL, self._home(name), SIGNAL) for name in nodes})
 
     def wipe(self) -> None:
-        """Remove what an earlier run left, of this or another system, except programs.  No process may be running."""
+        """Remove what earlier runs of any system left, except programs.  No process may be running."""
         self._done.clear()
         self._run_all({name: _script("wipe", WIPE, self._home(name)) for name in self.names})
 
     # -- readiness -------------------------------------------------------------------------------------------------
 
     def await_leader(self) -> str:
-        """Wait until the cluster serves, and return the leader.  Raises NotReadyError after the timeout."""
+        """Wait until the cluster serves, then return the leader. Raises NotReadyError after the timeout."""
         leader: list[str] = []
 
         def served() -> bool:

@@ -1,7 +1,7 @@
 """The law of outcomes: a table of what each kind of answer proves about an operation.
 
-Only an answer that proves that the operation had no effect makes it ``fail``; every doubt is ``info``.  A client sorts
-each answer into a *case* and takes the outcome from the table, so the table is what is run, printed and tested::
+Only an answer that proves that the operation had no effect makes it ``fail``; anything doubtful is ``info``.  A client
+sorts each answer into a *case* and takes the outcome from the table, so the table is what is run, printed and tested::
 
     LAW = Law(
         Rule("acknowledged", "acknowledged", "ok"),
@@ -10,9 +10,8 @@ each answer into a *case* and takes the outcome from the table, so the table is 
     )
     LAW.outcome("failed", invocation, node, "disk full")
 
-Every law has two more cases, and one that redefines them is refused: ``NOT_SENT`` (the request never left this machine)
-and ``LOST`` (it was sent, and no answer came).  Operations in ``reads`` have no effect, so without an answer they are
-``fail``.
+Every law has two more cases, which it may not redefine: ``NOT_SENT`` (the request never left this machine) and ``LOST``
+(it was sent, and no answer came).  Operations in ``reads`` have no effect, so they are ``fail`` if there is no answer.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The promises of a system: which operations they cover, which checks show one broken, and where they are stated."""
+"""The promises of a system: which operations they cover, which checks show one broken, where they are stated."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Ways to tell that a process is ready: by its port, by a command on its node, or by a line in its log."""
+"""Ways to tell that a process is ready: its port, a command on its node, or a line in its log."""
 
 from __future__ import annotations
 

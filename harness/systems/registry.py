@@ -1,4 +1,4 @@
-"""The systems that exist: those that packages announce, including this one (``history.system_entry_points``).
+"""Known systems: those that installed packages announce, including this package (``history.system_entry_points``).
 
 A file whose name ends in ``.toml`` is a system as well.
 """
@@ -64,7 +64,7 @@ def _checked(system: System, where: str) -> System:
 
 
 def usable_systems() -> tuple[list[System], dict[str, str]]:
-    """Return the systems that can be loaded, the default one first, and why each of the others (by name) cannot."""
+    """Return the systems that can be loaded, default first, and the reason for each of the others, by name."""
     found, unusable = [], {}
     for name in system_names():
         try:

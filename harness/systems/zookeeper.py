@@ -73,14 +73,14 @@ def session(addresses: str) -> KazooClient:
 
 
 def end(zk: KazooClient) -> None:
-    """Close a session.  This may wait for its server, and fail in many ways."""
+    """Close a session, which may wait for its server and fail in many ways."""
     with suppress(Exception):
         zk.stop()
         zk.close()
 
 
 def leads(setup: Setup) -> str | None:
-    """Return a word once a quorum has created the znodes that contain all others, else None."""
+    """Return a word once a quorum has created the parents of all other znodes, else None."""
     zk = session(",".join(f"{node.address}:{PORT}" for node in setup.nodes))
     try:
         zk.start(3.0)
@@ -135,7 +135,7 @@ class Prober:
 def content(data: bytes) -> Any:
     """Return what a znode holds.
 
-    Data that none of our clients can have written is returned as text, which the judge will find.
+    Data that no client of ours can have written is returned as text, which the judge will find.
     """
     try:
         return json.loads(data)

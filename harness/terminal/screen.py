@@ -15,10 +15,10 @@ _COLUMNS: Final = 80
 
 
 class Screen:
-    """A stream with its width and colours, on which writing never raises.
+    """A stream with its width and colours; writing to it never raises.
 
-    ``living`` says that lines can be redrawn in place, ``coloured`` that they can also have colours.  Neither is true
-    for a file, a pipe or ``TERM=dumb``, and there are no colours if NO_COLOR is set.
+    ``living``: lines can be redrawn in place; ``coloured``: they can also have colours.  Neither is true for a file, a
+    pipe or ``TERM=dumb``, and there are no colours if NO_COLOR is set.
     """
 
     # rich measures and cuts text here, but its Live is not robust enough: it hides the cursor, which a killed run could
@@ -46,7 +46,7 @@ class Screen:
 
     @property
     def room(self) -> int | None:
-        """The width for a table, or None for a file or a pipe, which take any width."""
+        """The width for a table, or None for a file or a pipe, where any width will do."""
         return self.columns if self.is_terminal else None
 
     def cut(self, line: str) -> str:
@@ -68,7 +68,7 @@ class Screen:
         self._erase()
 
     def say(self, text: str) -> None:
-        """Write a line that stays, replacing the lines that were drawn."""
+        """Write a permanent line, replacing the lines that were drawn."""
         self._erase()
         self.write(f"{text}\n")
 

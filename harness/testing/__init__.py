@@ -1,4 +1,4 @@
-"""The testing kit: fakes for testing a fault, a workload or a client, without machines and without waiting.
+"""The testing kit: fakes for testing a fault, a workload or a client without machines and without waiting.
 
 ``clock``      a clock on which waiting takes no real time
 ``nodes``      nodes that keep rules and processes in dictionaries, and a system with a process on each

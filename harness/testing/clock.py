@@ -8,7 +8,7 @@ import threading
 class FakeClock:
     """A clock that jumps ahead when something waits on it.
 
-    A wait that would pass ``stop_at`` (seconds) sets the stop event instead.
+    A wait that would go beyond ``stop_at`` (seconds) sets the stop event instead.
     """
 
     def __init__(self, stop_at: float | None = None) -> None:

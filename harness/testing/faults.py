@@ -1,4 +1,4 @@
-"""Try a fault without machines: a context made of fakes, and a record of its events."""
+"""Test a fault without machines: a context made of fakes, and a record of events."""
 
 from __future__ import annotations
 

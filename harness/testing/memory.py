@@ -1,4 +1,4 @@
-"""In-memory objects, correct or broken, and histories of them, for trying workloads and checkers."""
+"""In-memory objects, correct or broken, and histories of them, for testing workloads and checkers."""
 
 from __future__ import annotations
 

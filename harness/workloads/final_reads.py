@@ -1,4 +1,4 @@
-"""Reads that close a run; each is repeated until a node that has applied it answers."""
+"""Reads at the end of a run, each repeated until a node that has applied it answers."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Locks with fencing tokens.
 
-A worker may hold several locks, each for a while.  The holder releases its lock.  If the holder of a lock is unknown,
-another worker releases the lock by its token.
+A worker may hold several locks at a time.  The holder releases its lock.  If the holder of a lock is unknown, another
+worker releases the lock by its token.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Sets of unique integers, and the fate of every element by the end of the run."""
+"""Sets of unique integers, and what became of every element by the end of the run."""
 
 from __future__ import annotations
 

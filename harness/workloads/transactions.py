@@ -1,7 +1,7 @@
 """Transactions on lists and registers, for any system whose keys are numbers.
 
-Each value of a key is written once in a run.  Keys are replaced after a few writes, so lists stay short and new rows
-keep being created.
+Each value of a key is written once in a run.  Keys are replaced after a few writes, so that lists stay short and new
+rows are created all the time.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ def _generator(invocations: Callable[[random.Random], Iterator[Steps]]) -> Gener
 
 
 class Beside(Struct, frozen=True):
-    """The child's transactions, while ``readers`` (workers of read-only replicas) read the keys that it used last."""
+    """The child's transactions, while ``readers`` (workers of read-only replicas) read the keys it used last."""
 
     child: Generator
     readers: frozenset[int]

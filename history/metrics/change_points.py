@@ -72,7 +72,7 @@ class _Cusum:
         return self.sum > LIMIT
 
     def accept(self) -> None:
-        """Add the pending figures to those before, as part of the same level."""
+        """Add the pending figures to the earlier ones, as part of the same level."""
         for value in self.pending:
             insort(self.before, value)
         self.pending, self.sum = [], 0.0

@@ -114,7 +114,7 @@ class _File:
     def items(self, number: int) -> list[Any]:
         """Read the items of a vector, which may span many blocks."""
         if number in self._read:
-            raise self.wrong(self.offsets[number], "this block is part of itself, or of two vectors")
+            raise self.wrong(self.offsets[number], "this block contains itself, or is in two vectors")
         self._read.add(number)
         start, end, kind = self._at(number)
         if kind == _STREAM:

@@ -7,7 +7,7 @@
      └─ NotYetError       … but it may be possible a moment later (no leader is known just now)
     UnknownFaultError     no fault has this name                                (a KeyError)
     ScheduleError         a schedule that is impossible                         (a ValueError)
-    OptionError           an unknown option, or a value out of its bounds       (a ValueError)
+    OptionError           an unknown option, or a value out of bounds (a ValueError)
 
 Every other exception (a node that cannot be reached, a full disk) is a harness failure, and is raised unchanged
 after an attempt to heal.
@@ -48,4 +48,4 @@ class ScheduleError(ValueError):
 
 
 class OptionError(ValueError):
-    """An unknown option of a fault, or a value out of its bounds."""
+    """An unknown option of a fault, or a value out of bounds."""

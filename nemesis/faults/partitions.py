@@ -183,7 +183,9 @@ def links_witness(
     open_links = [link for link in links if tried.get(link, expected if packets[link] else None) != expected]
     if open_links or not packets.total():
         names = ", ".join(f"{a} still hears {b} ({tried.get((a, b), 'not tried')})" for a, b in sorted(open_links))
-        raise FaultError(f"{packets.total()} packets counted; {names or 'all links silent, but no rule counted'}")
+        raise FaultError(
+            f"{packets.total()} packets counted; {names or 'all links are silent, but no rule counted a packet'}"
+        )
     return {**felt, **_as_witness(packets, tried, expected)}
 
 

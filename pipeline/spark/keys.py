@@ -92,7 +92,7 @@ def judge_keys(
 
 
 def groups_of(keys: pa.Table, tasks: int, most: int) -> list[dict[str, int]]:
-    """Return the keys of each task, in ascending order, with their numbers of operations; a large key comes alone."""
+    """Return the keys of each task, in ascending order, with their numbers of operations; a large key gets a task."""
     names, counts = keys["key"].to_pylist(), keys["count"].to_numpy()
     size = max(1, min(_AT_ONCE, -(-int(counts.sum()) // tasks)))
     alone = counts > min(size // 2, most)

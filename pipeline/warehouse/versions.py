@@ -51,7 +51,7 @@ _TABLES: Final = ("runs", *ALL_TABLES)
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A file of a table, and the runs whose rows in it count (None: all)."""
+    """A file of a table, and the runs whose rows are taken from it (None: all)."""
 
     path: Path
     runs: frozenset[str] | None

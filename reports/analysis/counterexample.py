@@ -47,7 +47,7 @@ class Box:
     """One operation, from ``x`` to ``x + width`` in row ``y``.
 
     ``open_end``: it may take effect at any later time.  ``contradicted``: the culprit contradicts what it says.
-    ``beside``: it is not part of the counterexample.  ``aside``: the counterexample does not rest on its answer.
+    ``beside``: it is not part of the counterexample.  ``aside``: the counterexample does not need its answer.
     """
 
     label: str

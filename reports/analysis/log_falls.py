@@ -27,10 +27,10 @@ class LogFall:
 
 
 def lost_for_good(timelines: Sequence[NodeTimeline], index: int, until: float) -> list[LogFall]:
-    """Return the fall of each log below an index after which it did not reach it again, earliest first.
+    """Return when each log fell below an index and never reached it again, earliest first.
 
-    Only answers until the moment ``until`` (s) count.  Nodes that never held the entry, or do not report where
-    their logs end, have no such fall.
+    Only answers until the moment ``until`` (s) count.  Nodes that never held the entry, or do not report where their
+    logs end, are left out.
     """
     found = []
     for one in timelines:

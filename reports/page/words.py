@@ -41,7 +41,7 @@ KINDS: Final[Mapping[str, str]] = {
     "log-hole": "there is an entry at an index, but the entries before it cannot all exist",
     "log-order": "an append that began after another had ended comes before it",
     "log-overwrite": "one index held two values",
-    "lost-append": "an acknowledged append is in no later answer",
+    "lost-append": "an acknowledged append is missing from all later answers",
     "lost-element": "an element was added and acknowledged, but a read that began later lacks it; in a queue, an item "
     "that was never dequeued",
     "lost-write": "no read returned an acknowledged write, nor anything written after it",

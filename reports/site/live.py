@@ -79,14 +79,14 @@ class Overview:
 
 
 def first_shown(age_s: float) -> int:
-    """Return the first of the latest seconds that are drawn."""
+    """Return the first second that is drawn, because only the latest ones are."""
     return max(int(age_s) + 1 - SHOWN_S, 0)
 
 
 class LiveRun:
     """The records of one run; each :meth:`look` reads only what was appended since the last one.
 
-    ``watch`` is shown every event, until its first violation.
+    ``watch`` receives every event until it finds a violation.
     """
 
     def __init__(self, root: Path, watch: Watch | None = None) -> None:

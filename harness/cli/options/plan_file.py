@@ -1,7 +1,7 @@
 """Options of ``harness run`` from a file, and tables of numbers on the command line.
 
-A plan file is TOML with option names as keys, or the ``plan.json`` of an earlier run.  A ``plan.json`` gives the
-seed, the faults, the cluster and the load, but not what follows from the seed::
+A plan file is TOML with option names as keys, or the ``plan.json`` of an earlier run.  A ``plan.json`` supplies the
+seed, the faults, the cluster and the load, but nothing that was drawn from the seed.
 
     nemesis = ["kill-leader", "bridge+packet-loss", "hammer-time@all/!leader"]
     interval = 8
@@ -36,7 +36,7 @@ else:  # not generic at run time before click 8.4
 
 
 class Figures(FiguresType):
-    """The parameter type of ``name=number,name=number``, which becomes a mapping."""
+    """The parameter type for ``name=number,name=number``, which is converted to a mapping."""
 
     name = "name=number,…"
 

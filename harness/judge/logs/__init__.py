@@ -1,1 +1,1 @@
-"""Check from the probes that logs keep what was committed, and find out what became of entries that logs lost."""
+"""Check by the probes that logs keep committed entries, and find out what became of entries that logs lost."""

@@ -1,4 +1,4 @@
-"""Check from the probes that no log is ever cut below its node's commit index."""
+"""Check by the probes that no log is ever cut below its node's commit index."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def _fall(node: _Node, probe: Probe, begin_after: int | None) -> Fall | None:
 
 
 def check_committed_prefix(probes: Sequence[Probe], damages: Damages = NONE) -> Check:
-    """Check that no node removes committed entries from its log.  One fall within one process is a violation.
+    """Check that no node removes committed entries from its log. A single fall within one process is a violation.
 
     A log that one of our faults cut is left out until it is whole again.
     """

@@ -51,8 +51,8 @@ SYSTEM: Final = System(
     workloads=(
         Workload(
             name="ledger",
-            summary="several ledgers a second, each with a writer, a reader that follows it, and recoverers that end "
-            "it",
+            summary="several ledgers a second, each with a writer, a reader that follows, and clients that "
+            "recover and end it",
             generator=_ledgers,
             final=lambda scale: last_reads(scale.used),
             model=ledgers_keep_their_promises,

@@ -1,4 +1,4 @@
-"""A worker's connection to its node's gateway: creates, adds to, follows, recovers and reads ledgers."""
+"""A worker's connection to its node's gateway, which creates, extends, follows, recovers and reads ledgers."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _Key: TypeAlias = str | int | None
 
 @dataclass(slots=True)
 class KnownLedgers:
-    """The ids of ledgers and their writers' handles, shared by all workers of a run."""
+    """Ids of ledgers and handles of their writers, shared by all workers of a run."""
 
     ids: dict[_Key, int] = field(default_factory=dict)
     writers: dict[_Key, int] = field(default_factory=dict)

@@ -1,7 +1,7 @@
-"""Ledgers that end by a fence: one writer adds entries, until a recovery or its own close determines the last one.
+"""Ledgers that are fenced: one writer adds entries, until a recovery or its own close fixes the last one.
 
-No search is needed: ids say where an entry is, and each payload is added once.  So checking the promises only compares
-sequences and sets, in time linear in the number of operations.  Operations, by ledger (their ``key``):
+No search is needed, because ids say where an entry is, and each payload is added once.  So checking the promises only
+compares sequences and sets, in time linear in the number of operations.  Operations, by ledger (their ``key``):
 
 ===========  =============================  ==========================================================================
 ``f``        value                          result
@@ -94,7 +94,7 @@ class LedgerReport:
 
 @dataclass(slots=True)
 class LedgerHistory:
-    """One ledger's operations, and what follows from them.
+    """One ledger's operations, and what they imply.
 
     ``acknowledged`` maps an id to the payload and the operation of its window.
     """
@@ -111,7 +111,7 @@ class LedgerHistory:
 
     @property
     def number(self) -> int | None:
-        """The system's own number for the ledger, which the nodes' logs use."""
+        """The system's number for the ledger, which the nodes' logs use."""
         number = next((one.result for one in self.of("create") if one.outcome == "ok"), None)
         return number if isinstance(number, int) else None
 
@@ -121,7 +121,7 @@ class LedgerHistory:
 
 
 def check_fenced_ledgers(operations: Iterable[Operation], size_of: Callable[[int], int]) -> LedgerReport:
-    """Judge every ledger by its own operations; ``size_of`` returns the size of a payload in bytes."""
+    """Judge each ledger by its operations; ``size_of`` returns the size of a payload in bytes."""
     by_key: defaultdict[_Key, list[Operation]] = defaultdict(list)
     for one in operations:
         by_key[one.key].append(one)
@@ -171,7 +171,7 @@ def _judge(ledger: LedgerHistory) -> Iterator[Counterexample]:
         if one.outcome == "ok" and one.f == "read":
             if one.result is None:
                 created = ((made, "creates the ledger") for made in ledger.of("create") if made.outcome == "ok")
-                text = f"created, but gone when {_who(one)} reads it"
+                text = f"it was created, but {_who(one)} could not find it"
                 yield ledger.broken("ledger-gone", text, *created, (one, "finds no such ledger"))
             else:
                 ledger.wholes.append(one)
@@ -344,10 +344,10 @@ def _lengths(ledger: LedgerHistory) -> Iterator[Counterexample]:
     for whole in ledger.wholes:
         result = whole.result
         if result["length"] is not None and None not in result["entries"] and result["length"] != result["bytes"]:
-            text = f"its metadata say {result['length']} bytes, and its entries have {result['bytes']} ({_who(whole)})"
+            text = f"its metadata says {result['length']} bytes, but its entries have {result['bytes']} ({_who(whole)})"
             says = f"length {result['length']}, entries of {result['bytes']} bytes"
             beyond = result["length"] in _lengths_beyond(ledger, whole)
-            text += ": those of adds beyond its end are counted" if beyond else ""
+            text += ", which includes adds beyond its end" if beyond else ""
             yield ledger.broken("length-beyond-end" if beyond else "wrong-length", text, (whole, says))
     complete: dict[int, Operation] = {}
     for whole in ledger.wholes:

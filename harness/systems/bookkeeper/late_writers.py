@@ -1,4 +1,4 @@
-"""Writers that add again long after their ledger was recovered, because they have not noticed.
+"""Writers that have not noticed the recovery of their ledger, and add again long after it.
 
 A client learns that its ledger was fenced when an add is refused.  A writer that had nothing in flight keeps its
 handle, and adds when it next has something to write: every bookie must refuse that, forever.  Meanwhile its worker

@@ -1,7 +1,7 @@
 """The law: what an answer of a gateway proves, and the codes that come with it.
 
 An add that failed is in doubt, whatever the error: recovery has kept entries whose adds had ended with ``LedgerFenced``
-or a quorum timeout.  Only a handle that has already said that it accepts no more adds certainly sends nothing.
+or a quorum timeout.  Only a handle that has already refused further adds certainly sends nothing.
 """
 
 from __future__ import annotations

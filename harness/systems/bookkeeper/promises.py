@@ -63,7 +63,7 @@ _NAMED: Final = 10
 WORDS: Final = {
     "window": "adds that one writer has in flight at once; each is acknowledged separately, with an id",
     "tail": "a read by a follower, without recovery: entries up to LastAddConfirmed",
-    "recover": "fencing a ledger and ending it, as a client that takes over from a writer does",
+    "recover": "fencing and ending a ledger, as done by a client that takes over from its writer",
     "close": "the end that the ledger's own writer gives it",
     "in doubt": "an add whose answer does not prove its outcome: it may or may not be in the ledger",
     "kept": "adds in doubt that a reader found in the ledger once it had ended",
@@ -72,7 +72,7 @@ WORDS: Final = {
 
 
 class Ledgers(Finding, frozen=True, kw_only=True):
-    """The check's counts of ledgers and adds, and some of the ledgers that were not read at the end."""
+    """Counts of ledgers and adds from the check, and some of the ledgers that were not read at the end."""
 
     check: str = "ledgers"
     kind: str = "ledgers"

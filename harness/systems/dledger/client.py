@@ -1,4 +1,4 @@
-"""The register's client: prefers its node, can follow leader hints, and never repeats what may have had an effect."""
+"""The register's client: prefers its node, can follow leader hints, never repeats what may have had an effect."""
 
 from __future__ import annotations
 

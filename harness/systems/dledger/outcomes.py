@@ -43,7 +43,7 @@ _DONE: Final = {"acquire": "acquired", "release": "released"}
 
 @dataclass(frozen=True, slots=True)
 class Reply(Outcome):
-    """An outcome, and where the client may try next.
+    """An outcome, and which node the client may try next.
 
     ``hint`` is the leader that the answer named; ``reached`` says whether the node answered.
     """

@@ -1,4 +1,4 @@
-"""DLedger's own requests that the harness uses, in RocketMQ's frames.
+"""Requests of DLedger's own protocol that the harness uses, in RocketMQ's frames.
 
 The codes are those of ``DLedgerRequestCode``.
 """

@@ -1,4 +1,4 @@
-"""The client: one connection, transactions by hand, nothing sent twice."""
+"""A client with one connection, which begins and commits transactions itself and sends nothing twice."""
 
 from __future__ import annotations
 

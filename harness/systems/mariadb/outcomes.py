@@ -1,8 +1,8 @@
 """The law of outcomes: what an answer proves about a transaction.
 
 Without a COMMIT nothing commits, however the connection ends.  The answer to a COMMIT, or to a single statement, which
-commits itself, leaves the outcome in doubt unless its error code proves a rollback.  On Galera a deadlock proves none,
-because a node that is cut off while it sends a transaction to the others can give the same answer.
+commits itself, leaves the outcome in doubt unless its error code proves a rollback.  On Galera a deadlock proves
+nothing, because a node that is cut off while it sends a transaction to the others can give the same answer.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Statements with a time limit.
 
-If a statement is cancelled, psycopg asks the server to cancel it and waits about ten seconds for an answer.  So the
-connection is cut instead.
+To cancel a statement, psycopg asks the server and waits about ten seconds for its answer. So the connection is cut
+instead.
 """
 
 from __future__ import annotations

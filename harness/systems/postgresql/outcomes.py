@@ -1,8 +1,8 @@
 """The law of outcomes: what an answer proves about a transaction.
 
-A transaction that was not asked to commit cannot have committed, even if its connection was lost.  After it was asked,
-it may have committed unless the answer says otherwise.  A statement outside a transaction block commits by itself.  If
-a transaction failed earlier, ``COMMIT`` is answered with the command tag ``ROLLBACK``, which is not an error.
+Without a COMMIT, a transaction cannot have committed, even if its connection was lost. After a COMMIT, it may have
+committed unless the answer says otherwise.  A statement outside a transaction block commits by itself.  If a
+transaction failed earlier, ``COMMIT`` is answered with the command tag ``ROLLBACK``, which is not an error.
 """
 
 from __future__ import annotations

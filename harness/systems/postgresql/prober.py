@@ -69,8 +69,8 @@ class Prober:
 def figures(*, standby: bool, timeline: int, log_end: int | None, applied: int | None) -> dict[str, Any]:
     """Return the figures of a probe.
 
-    What a server has applied is also committed: of the primary that is what its clients see, and of a standby what it
-    has on disk, which a promotion keeps, because the longest log is promoted.
+    What a server has applied is also committed: on the primary that is what its clients see, and on a standby what it
+    has on disk, which survives a promotion, because the standby with the longest log is promoted.
     """
     known = {} if applied is None else {"applied": applied, "committed": applied}
     role = "follower" if standby else "leader"

@@ -1,4 +1,4 @@
-"""Promotion of a standby when the primary is dead, as an operator does it.
+"""Promote a standby when the primary is dead, the way an operator does.
 
 1. All standbys stop receiving, so that nothing more can arrive. What a socket still holds is lost on all of them.
 2. The standby whose log reaches furthest is promoted.  If commits wait for n standbys, each acknowledged commit is on n

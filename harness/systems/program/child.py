@@ -1,6 +1,6 @@
 """A child process that reads lines of JSON on its standard input, and answers them on its standard output.
 
-It is trusted only as long as its lines are right.  If it dies, answers a request that was not sent, answers twice, or
+It is trusted only as long as its lines are correct.  If it dies, answers a request that was not sent, answers twice, or
 does not answer in time, it is killed with all its children; the next request restarts it.  Its unanswered requests are
 lost: they may have had an effect.  Only a request of which no byte was written certainly had none.
 """
@@ -49,7 +49,7 @@ class Program:
 
 
 class LineProgram:
-    """A program that is started at the first request, and restarted after each of its failures.
+    """A program that is started at the first request, and restarted after each failure.
 
     Requests may overlap; each gets the answer with its own ``id``.  For one event loop.
     """

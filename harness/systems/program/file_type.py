@@ -188,7 +188,9 @@ class FaultsTable(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True)
     clock: Annotated[
         bool, Meta(description="it can run under libfaketime (a static program cannot), and its probes report clock_ms")
     ] = False
-    memory_only: Annotated[str, Meta(description="if its data does not survive the end of all processes, why not")] = ""
+    memory_only: Annotated[
+        str, Meta(description="reason why its data does not survive the end of all processes; by default, it does")
+    ] = ""
     heartbeat: Annotated[str, Meta(description="text that, among a leader's packets, only heartbeats contain")] = ""
     notices_s: Annotated[
         float, Meta(ge=0, description="seconds until a new leader is elected and clients have found it")

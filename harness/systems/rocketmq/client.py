@@ -1,6 +1,6 @@
 """The client of a broker, and the law of outcomes: what an answer of a controller proves.
 
-An elect that finds its broker to be the master already is also ok: it is a read.
+An elect that finds that its broker is already the master is also ok, and counts as a read.
 
 With ``reads=local``, requests that change nothing are answered from one controller's memory, which may be stale and
 does not show that a majority serves.  A read is then a ``peek``, and an elect of the present master counts as refused.

@@ -50,7 +50,7 @@ class Broker:
     def application(self) -> dict[str, object]:
         """Return the fields of an application for the broker's number.
 
-        The application may be repeated, because the check code stays the same.
+        It may be sent repeatedly, because the check code stays the same.
         """
         return {"clusterName": CLUSTER, "brokerName": self.name, "appliedBrokerId": self.number,
                 "registerCheckCode": f"{self.address};0"}  # fmt: skip

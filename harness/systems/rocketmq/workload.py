@@ -1,4 +1,4 @@
-"""Brokers race on one epoch at the controller, each acting on the last answer that it got.
+"""Brokers race on one epoch at the controller, each acting on the last answer it got.
 
 An alter expects the state that its worker read or was granted; one in doubt is often repeated, as a broker would do.
 Besides the model, there are checks in linear time (:func:`epochs_check`).
@@ -127,7 +127,7 @@ def _state_after(operation: Invocation, answer: Any) -> Sequence[Any] | None:
 
 
 def epochs_check(evidence: Evidence) -> Check:
-    """Check the epochs of each broker set: unique, no more than changes requested, of one state, never going back."""
+    """Check each broker set's epochs: unique, no more than requested changes, with one state, never going back."""
     sets: defaultdict[Any, list[Operation]] = defaultdict(list)
     for operation in evidence.operations:
         sets[operation.key].append(operation)

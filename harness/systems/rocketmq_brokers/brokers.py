@@ -1,4 +1,4 @@
-"""One broker on each node, for both systems: files, command lines, readiness, which one takes messages."""
+"""One broker on each node, for both systems: files, command lines, readiness, and which one takes messages."""
 
 from __future__ import annotations
 

@@ -101,7 +101,7 @@ def log_in(path: Path, limit: int) -> bytes | None:
 
 
 def differs_at(one: bytes, other: bytes) -> int | None:
-    """Return the first place at which two texts of one length differ."""
+    """Return the first position at which two byte strings of equal length differ."""
     if one == other:
         return None
     return next(place for place, (mine, its) in enumerate(zip(one, other, strict=True)) if mine != its)

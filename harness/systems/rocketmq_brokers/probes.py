@@ -1,4 +1,4 @@
-"""What brokers and controllers report.  Positions are bytes of the commit log, which are the same on all nodes."""
+"""Reports of brokers and controllers. Positions are bytes of the commit log, which are the same on all nodes."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ _ADDRESSES: Final = re.compile(rb'"syncStateSet":\[((?:"[^"]*",?)+)\],"syncState
 class DLedgerProber:
     """A prober for a broker on DLedger: the leader it knows, the end of its committed log, and the end of its queues.
 
-    The end of the commit log that such a broker reports is the committed one, and queues are built up to it.
+    Such a broker reports the committed end of its commit log, and queues are built up to it.
     """
 
     def __init__(self, node: Machine) -> None:

@@ -1,4 +1,4 @@
-"""Judge queues: logs of unique messages in which every replica can be read, and may be behind.
+"""Judge queues: logs of unique messages whose replicas can all be read, but may be behind.
 
 Operations, by queue (their ``key``):
 
@@ -267,7 +267,7 @@ class Queue:
 
 
 class Lives:
-    """The lifetimes of processes, by the probes of their nodes."""
+    """The lifetimes of processes, from the probes of their nodes."""
 
     def __init__(self, probes: Iterable[Probe]) -> None:
         self._times: defaultdict[str, list[int]] = defaultdict(list)
