@@ -1,6 +1,6 @@
 """Decide whether a recorded history is linearizable, and prove the verdict either way.
 
-Pure functions: no files, no threads, and no clock except one that is passed in.
+Pure functions: no files, no threads, and no clock but one that is passed in.
 
     >>> from history import Event
     >>> from checker import check

@@ -1,4 +1,4 @@
-"""Check histories of millions of register operations in columns, all keys in one pass where possible."""
+"""Check histories of millions of register operations in columns, all keys in one pass if possible."""
 
 from __future__ import annotations
 
@@ -205,7 +205,7 @@ class _Check:
             )
 
     def verdict(self, result: EngineResult, key: int, operations: int, calls: Sequence[Call] = ()) -> KeyVerdict:
-        """Make the verdict for a result, with counterexamples if proofs are wanted."""
+        """Make the verdict for a result, with counterexamples if proofs are requested."""
         explained = unexplained(result)
         if self.proofs:
             scene = ColumnScene(self.columns, self.model, key)
@@ -218,7 +218,7 @@ class _Check:
         return calls_at(self.columns, np.flatnonzero(takes_part(self.columns) & (self.columns.key == key)))
 
     def check_key(self, rows: IntArray, key: int, name: str | None) -> KeyVerdict:
-        """Check one key that no pass has decided."""
+        """Check a key that no pass has decided."""
         columns = self.columns
         engines = [engine for engine in _OF_ONE if name in (None, engine.name)]
         if engines and columns.kind.size > self._too_few and self.model.initial is None:

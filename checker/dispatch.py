@@ -54,17 +54,17 @@ def engine_named(name: str) -> Engine:
 
 
 def engine_titled(title: str) -> Engine | None:
-    """Return the engine with this title in results; None if the title is not that of an engine."""
+    """Return the engine that has this title in results; None if there is none."""
     return next((engine for engine in map(engine_named, NAMES) if engine.title == title), None)
 
 
 def engines_for(model: Model) -> Iterator[Engine]:
-    """Yield the engines made for models like this one, in the order in which they are tried."""
+    """Yield the engines for models like this one, in the order in which they are tried."""
     return (engine_named(name) for name, (_, _, models) in _HOMES.items() if isinstance(model, models))
 
 
 def first_for(model: Model, size: int) -> Engine:
-    """Return the first engine for the model and this number of operations, whatever they are."""
+    """Return the first engine for the model and this number of operations, regardless of what they are."""
     return next(engine for engine in engines_for(model) if size in engine.unasked and engine.applies(model, ()))
 
 

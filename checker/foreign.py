@@ -60,7 +60,7 @@ def take(history: Foreign, model: str | Model, initial: Any = None) -> Taken:
 
 
 def after(made: Sequence[Made], operations: Sequence[Operation]) -> list[Operation]:
-    """Return the operations placed after the ones that make the initial state of each key."""
+    """Return the operations, each key's after those that make its initial state."""
     keys = dict.fromkeys(operation.key for operation in operations)
     first, shift = min(operation.invoked for operation in operations), 2 * len(made) * len(keys)
     place = count()
@@ -182,7 +182,7 @@ _LOOKED_AT: Final = 20
 
 
 def fitting(operations: Sequence[Operation]) -> Iterator[str]:
-    """Yield the names of the models that have operations like these."""
+    """Yield the names of models that have operations like these."""
     examples: dict[tuple[str, str], list[Operation]] = {}
     for operation in operations:
         some = examples.setdefault((operation.f, operation.outcome), [])

@@ -76,11 +76,11 @@ class Monitor:
         return tuple(key for key, register in self._registers.items() if register.retired)
 
     def size(self) -> int:
-        """Return the number of live values and open operations, to which memory is proportional."""
+        """Return the number of live values and open operations, to which memory use is proportional."""
         return len(self._open) + sum(len(register.values) for register in self._registers.values())
 
     def feed(self, event: Event) -> MonitorViolation | None:
-        """Take in one event and return the violation that it completes, if any."""
+        """Process one event and return the violation that it completes, if any."""
         if event.process == NEMESIS or self.violation is not None:
             return None
         assert isinstance(event.process, int)

@@ -34,8 +34,9 @@ def in_turns(
 ) -> dict[int, KeyVerdict]:
     """Decide every key: all with a small budget first, then the undecided ones with what is left.
 
-    One invalid key decides a history, so after it the others need not be known.  With ``every`` they are decided too,
-    and invalid keys that may have more violations come last: each violation of a run has to be explained on its own.
+    One invalid key decides a history, so after that the others need not be decided.  With ``every`` they are decided
+    too, and invalid keys that may have more violations come last: each violation of a run has to be explained on its
+    own.
 
     Every key of at most ``PLAIN_SEARCH_CALLS`` operations, by ``size``, gets its steps even after the deadline: of tens
     of thousands of tiny keys, none may stay unknown only because the machine was busy.

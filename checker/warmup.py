@@ -24,7 +24,7 @@ class _Latch(Model):
 
 
 def warm() -> None:
-    """Compile or load zones, automaton and search: half a minute the very first time, 0.3 s afterwards."""
+    """Compile or load zones, automaton and search, which takes half a minute the first time and 0.3 s afterwards."""
     from checker.engines.automaton import timeline, timeline_columns
     from checker.kernels.cas_chains import judge_chains
     from checker.kernels.encode import gather

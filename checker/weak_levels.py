@@ -1,4 +1,4 @@
-"""Registers by levels below linearizability; only bounded staleness involves real time.
+"""Check registers at levels below linearizability; only bounded staleness involves real time.
 
 ``monotonic-reads``    There is an order of each key's values in which no session's reads go back.
 ``read-your-writes``   There is an order in which no session reads a value before the one that it wrote last.
@@ -385,7 +385,7 @@ def begun_earlier(operations: Sequence[Operation], bound: int) -> list[Operation
 def as_stale(
     verdict: KeyVerdict, model: WeakRegister, shifted: Sequence[Operation], recorded: Sequence[Operation]
 ) -> KeyVerdict:
-    """Translate the verdict on operations whose reads began earlier to the recorded operations."""
+    """Translate a verdict on operations with earlier reads back to the recorded operations."""
     original = {one.invoke_index: other for one, other in zip(shifted, recorded, strict=True)}
     examples = tuple(
         replace(

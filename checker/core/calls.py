@@ -1,4 +1,4 @@
-"""Convert operations to calls: the ones that take part in a check, in exact order, with comparable values.
+"""Convert operations to calls: those that take part in a check, in exact order, with comparable values.
 
 Every engine follows the same conservative rules.  A ``fail`` operation had no effect and is dropped, and so is a read
 that is not ok.  Every other ``info`` operation is *pending*: it may take effect at any moment after its invocation, or
@@ -49,7 +49,7 @@ def made_by(call: Call) -> Any:
 
 
 def asked_by(call: Call) -> Any:
-    """Return the value that a read returned or that a CAS replaced; ``UNKNOWN`` if the call requires none."""
+    """Return the value that the call requires: the one that a read returned or a CAS replaced, or ``UNKNOWN``."""
     return call.result if call.f == "read" else call.value[0] if call.f == "cas" else UNKNOWN
 
 
@@ -136,7 +136,7 @@ def thaw(value: Any) -> Any:
 
 
 def calls_of(operations: Sequence[Operation], model: Model) -> list[Call]:
-    """Convert the operations that take part to calls, in the order of their invocations.
+    """Convert the operations that take part in a check to calls, in the order of their invocations.
 
     Raises ModelError for a cas whose value is not a pair, and for operations that the model does not admit.
     """
@@ -157,7 +157,7 @@ def calls_of(operations: Sequence[Operation], model: Model) -> list[Call]:
 
 
 def call_of(operation: Operation, source: int, model: Model) -> Call | None:
-    """Convert an operation to a call; None if it takes no part."""
+    """Convert an operation to a call; None if it takes no part in a check."""
     if operation.outcome == "ok":
         return _ok(operation, source, model)
     if operation.outcome == "fail" and operation.f == "cas" and "refused" in model.reads:

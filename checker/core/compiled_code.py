@@ -1,4 +1,4 @@
-"""State of the compiled code, for engines that need to know whether it is loaded."""
+"""Whether compiled code is loaded, for engines that choose by that."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Linearizability by its definition (Herlihy and Wing 1990), to verify the results of all engines.
+"""Linearizability by definition (Herlihy and Wing 1990), to verify the results of all engines.
 
 ``is_linearization`` verifies the certificate of a valid verdict in linear time.  ``linearizable`` decides a small
 history by trying every order, which verifies the certificate of an invalid verdict.  Neither shares code with an

@@ -40,14 +40,14 @@ PLAIN_SEARCH_CALLS: Final = 400
 
 @dataclass(frozen=True, slots=True)
 class RankContradiction:
-    """Operations that fit into no order, by the ranks of their invocations; ``kind`` if the engine knows it."""
+    """Operations that fit into no order, by the ranks of their invocations, and the ``kind`` if the engine knows it."""
 
     begun: tuple[int, ...]
     kind: str | None = None
 
 
 class ColumnProof(Protocol):
-    """Evidence for a verdict on columns, computed only on request."""
+    """Evidence for a verdict from columns, computed only on request."""
 
     def certificate(self) -> int | None:
         """Return the length of a verified linearization; None if there is none."""
@@ -61,7 +61,7 @@ class ColumnProof(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ByColumns:
-    """Result of a check that made no call objects, and the number of operations that took part.
+    """Result of a check without call objects, and the number of operations that took part.
 
     Without a ``proof`` the calls provide the evidence.
     """
@@ -73,7 +73,7 @@ class ByColumns:
 
 @dataclass(frozen=True, slots=True)
 class JudgedKeys:
-    """The keys that one pass found ``valid`` or ``invalid``, and the number of operations on each.
+    """Keys that one pass found ``valid`` or ``invalid``, and the number of operations on each.
 
     ``cores`` returns the results of the invalid keys with their counterexamples; without it the per-key engines do.
     """

@@ -68,7 +68,7 @@ Made: TypeAlias = tuple[str, Any, Any]
 class Model:
     """Sequential specification of an object; override ``initial``, ``reads`` and ``step``.
 
-    - ``reads``: functions that never change the state.  The checker drops one that is not ok, and may take one at the
+    - ``reads``: functions that never change the state.  The checker drops one that is not ok, and may place one at the
       first moment at which it is legal.
     - ``noun``: the name of an object without a key in sentences (default: the name).
     - ``only_values``: an operation may be left out if no other operation has ``asked`` for what it ``made``.
@@ -121,7 +121,7 @@ class Model:
         return next(iter(listed)) if listed else UNKNOWN
 
     def wording(self, operation: Operation) -> str:  # noqa: ARG002 (for subclasses)
-        """Describe request and answer in the object's own words; empty if function and values say it all.
+        """Describe request and answer in the object's own words; empty if function and values are enough.
 
         Must accept any recorded operation, including one that this object does not have.
         """
@@ -170,7 +170,7 @@ class Model:
         raise ModelError(f"a {self.name} has no initial value to choose")
 
     def likely_start(self, operations: Sequence[Operation]) -> Any:  # noqa: ARG002 (for subclasses)
-        """Return a value for ``start_with`` that may explain answers that no request explains; None if unknown."""
+        """Return a value for ``start_with`` that may explain answers that no operation explains; None if unknown."""
         return None
 
     def judged_as(self, operations: Sequence[Operation]) -> tuple[Model, Sequence[Operation]] | None:  # noqa: ARG002
@@ -185,14 +185,14 @@ class Model:
         return []
 
     def narrowed(self, shapes: Iterable[Made]) -> Model:  # noqa: ARG002 (for subclasses)
-        """Return a model that allows the same for calls of these ``shapes``, but has fewer states; default: itself.
+        """Return an equivalent model for calls of these ``shapes`` that has fewer states; by default, itself.
 
-        It may refuse a pending call after which no call of these shapes would show its effect.
+        It may reject a pending call whose effect no later call of these shapes would show.
         """
         return self
 
     def from_anywhere(self) -> Model | None:
-        """Return the object with an unknown initial state, if the model supports one.
+        """Return the model with an unknown initial state, if it supports that.
 
         A counterexample can then start partway through the history."""
         return None
@@ -200,7 +200,7 @@ class Model:
     def by_process(self, operations: Sequence[Operation]) -> tuple[Model, Sequence[Operation]] | None:  # noqa: ARG002
         """Return another model and converted operations that have the same linearizations; None if there is none.
 
-        The operations keep their places.  The other model knows more of the state, so counterexamples may start
+        The operations keep their places. The other model knows more about the state, so counterexamples may start
         later.
         """
         return None

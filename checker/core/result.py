@@ -1,4 +1,4 @@
-"""Results of engines: a verdict with its certificate, or how far the engine got."""
+"""Results of engines: a verdict with its certificate, or how far an engine got."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class OutOfTimeError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Limits of an engine: an absolute deadline on ``clock`` (s, None: no deadline) and a memory limit.
+    """Limits of an engine: a deadline on ``clock`` (s; None: no deadline) and a memory limit.
 
     ``memory`` is in bytes; engines convert it to a number of entries by the size of one.
     """

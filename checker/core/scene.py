@@ -1,4 +1,4 @@
-"""All operations on one object, for sentences about a few of them that mention others."""
+"""All operations on one object, for sentences about a few of them that also mention others."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def _is_written(call: Call, operation: Operation) -> bool:
 
 
 def set_aside(core: Sequence[Call], operations: Sequence[Operation]) -> list[Call]:
-    """Find the calls of a core that were answered but that it counts as unanswered.
+    """Find the answered calls that a core counts as unanswered.
 
     Such an answer contradicts an earlier counterexample, or came after the answers that contradict each other here.
     """
@@ -104,7 +104,7 @@ class Scene:
         return value in self._read
 
     def went_on(self, since: Call, besides: Any) -> bool:
-        """Return whether a read shows a write, other than that of ``besides``, that may have come after a call.
+        """Return whether a read shows a write that may have come after a call, other than that of ``besides``.
 
         A failed write counts as well: it was read, so it happened.
         """
@@ -163,7 +163,7 @@ class Scene:
         return self._writers.get(value, ())
 
     def as_known(self, core: Sequence[Call]) -> Scene:
-        """Return the scene with a CAS as a write where the core ignores its old value."""
+        """Return the scene with each CAS whose old value the core ignores shown as a write."""
         known = {call.source: call for call in core if _is_written(call, self.operations[call.source])}
         if not known:
             return self
@@ -178,7 +178,7 @@ class Scene:
         return (operations.operations if isinstance(operations, InPart) else operations)[call.source]
 
     def aside(self, core: Sequence[Call]) -> str:
-        """Describe each CAS shown as a write and each answer set aside; empty if there are none."""
+        """Say which CAS are shown as writes and which answers are set aside; empty if there are none."""
         replaced = [self.recorded(call) for call in core if _is_written(call, self.recorded(call))]
         notes = []
         if replaced:

@@ -22,7 +22,7 @@ class _Perhaps:
 
 
 def doubted(call: Call, model: Model) -> Call:
-    """Return the call as one that may not have taken effect.
+    """Return the call as one that may or may not have taken effect.
 
     Under ``AnyState`` it can take effect only while it was open; under any other model it becomes pending.
     """
@@ -37,7 +37,7 @@ def is_sure(call: Call) -> bool:
 
 
 class AnyState(Model):
-    """Object after unknown calls: its state is the set of all states that it could be in.
+    """An object after unknown calls, whose state is the set of all states that it could be in.
 
     An order is legal here if and only if it is legal from one of the initial states, with or without each of the
     calls that only may have taken effect (``_Perhaps``).  A read may narrow the set, so no read may be linearized
@@ -62,7 +62,7 @@ class AnyState(Model):
 
 
 def from_any_state(model: Model, calls: Sequence[Call]) -> Model | None:
-    """Let the object start in any state that such calls can reach; None if there are too many."""
+    """Let the object start in any state that such calls can reach; None if there are too many states."""
     if (own := model.from_anywhere()) is not None or model.only_values:
         return own
     shapes = {(call.f, call.value, call.result) for call in calls}

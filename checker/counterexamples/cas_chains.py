@@ -30,7 +30,7 @@ def made_pending(call: Call) -> Call:
 
 
 def known_of(kept: Sequence[Call], makers: dict[Any, Call]) -> list[Call]:
-    """Return these calls and the calls that made the values they need.
+    """Return these calls and those that made the values they need.
 
     All other calls are pending and write values that no call needs, so no read would miss them.
     """

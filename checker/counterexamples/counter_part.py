@@ -131,5 +131,5 @@ class _Parts:
 
 
 def part_of(calls: Sequence[Call], last: int | None, limits: Limits) -> Part:
-    """Return the smallest invalid part of an invalid history around the return at ``last`` (None: anywhere)."""
+    """Return a minimal invalid part of an invalid history around the return at ``last`` (None: anywhere)."""
     return _Parts(calls, limits).least(last)

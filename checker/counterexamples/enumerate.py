@@ -62,7 +62,7 @@ class ProvenViolation:
 
 @dataclass(frozen=True, slots=True)
 class Findings:
-    """Violations of one object, earliest first; ``count`` may be greater than the number held.
+    """Violations of one object, earliest first; ``count`` may exceed the number held.
 
     ``beyond`` lists the violations that are not held, as far as they are known, each by its kind and the source of the
     call that completed it.  ``more``: there may be others. ``note`` says what is unknown.
@@ -261,7 +261,7 @@ def _alike(calls: list[Call], due: Call, finding: ProvenViolation, model: Model)
 
 
 def part_of_log(core: Sequence[Call]) -> list[Call]:
-    """Give each unanswered append of a log's core the index and return of the first call that shows it."""
+    """Give each unanswered append in a log's core the index and return of the first call that shows it."""
 
     def placed(call: Call) -> Call:
         said = [(other.ret, index) for other in core if (index := index_said(other, call.value)) is not None]

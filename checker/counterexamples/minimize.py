@@ -1,4 +1,4 @@
-"""Minimize a contradiction: leave out operations until none can be left out.
+"""Minimize a contradiction: leave out operations until every remaining one is needed.
 
 Each attempt is judged by the definition, or by an engine if more than ``MAX_DEFINITION_CALLS`` calls are left.
 """
@@ -33,14 +33,14 @@ _MIN_S: Final = 5.0
 
 @dataclass(frozen=True, slots=True)
 class MinimalCore:
-    """Contradiction from which no call can be left out; ``untried`` calls were not decided."""
+    """Contradiction from which no call can be left out, except perhaps the ``untried`` ones."""
 
     calls: list[Call]
     untried: int = 0
 
     @property
     def note(self) -> str | None:
-        """Remark on calls that may not be needed; None if there are none."""
+        """Remark that some calls may not be needed; None if all are."""
         if not self.untried:
             return None
         return (
@@ -119,7 +119,7 @@ class _Window:
             self.untried += wrong is None
 
     def drop(self, group: Sequence[Call]) -> None:
-        """Leave out doubtful calls while every sure call stays necessary: without any one, the rest has an order."""
+        """Leave out doubtful calls while every sure call stays necessary, that is, without it the rest has an order."""
         rest = without(self.beside, group)
         if all(self._is_wrong(without(self.sure, [call]), [*rest, call]) is False for call in self.sure):
             self.beside = rest

@@ -180,7 +180,7 @@ def _thinned(calls: list[Call], model: Model, invalid: Judge) -> list[Call]:
 
 
 def free_to_go(call: Call, others: Sequence[Call], model: Model) -> bool:
-    """Return whether this one call may be left out: it is a read, or no other call needs it."""
+    """Return whether this call may be left out: it is a read, or no other call needs it."""
     if call.f in model.reads:
         return True
     if model.only_values:

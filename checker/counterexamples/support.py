@@ -21,7 +21,7 @@ def as_write(call: Call) -> Call:
 
 
 def calls_as_recorded(some: Iterable[Call], calls: Iterable[Call]) -> list[Call]:
-    """Replace each call by the recorded one in ``calls``, sorted by invocation and without duplicates.
+    """Replace each call by the one recorded in ``calls``, sorted by invocation, without duplicates.
 
     A call that was turned into a write stays a write.
     """
@@ -57,7 +57,7 @@ def newest_before(calls: Iterable[Call], start: int) -> tuple[dict[Any, Call], d
 def with_later(part: Sequence[Call], calls: Iterable[Call], end: int, model: Model) -> list[Call]:
     """Add, for each value that the part lacks, the first call after ``end`` that made it.
 
-    That call is too late to explain anything, but it shows that the value did not come from nowhere.
+    That call is too late to explain anything, but shows that the value did not come from nowhere.
     """
     values = set(_unexplained(part, model)) if model.one_value and model.initial is not ANY else ()
     later = (call for call in calls if values and call.invoke > end and call.f in ("write", "cas"))

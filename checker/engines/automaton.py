@@ -79,7 +79,7 @@ class TimelineColumns:
 
 @dataclass(frozen=True, slots=True)
 class Timeline:
-    """Unexplained events of a register in order, ``dead``, and the value ids possible before the first of them."""
+    """Events of a register that nothing explains (``dead``), in order, and the value ids possible before the first."""
 
     dead: tuple[int, ...]
     states: tuple[int, ...]
@@ -127,7 +127,7 @@ class _Arrays:
         return self.kernel.Configurations(rows, np.zeros((2, width, wide), np.int32))
 
     def grow(self) -> bool:
-        """Make room for four times as many configurations; return False at the limit."""
+        """Make room for four times as many configurations; return False if the limit is reached."""
         before = self.automaton.configurations
         if before.rows.shape[1] >= WIDEST:
             return False
@@ -154,7 +154,7 @@ class _Arrays:
         return int(self.progress["peak"])
 
     def revive(self, values: int, event: int) -> None:
-        """Continue after a dead end from every value, with all open calls explained.
+        """Continue after a dead end from every value, treating all open calls as explained.
 
         Does nothing if there are too many values.
         """

@@ -31,7 +31,7 @@ ENGINE: Final = "cas chains"
 
 
 def new_values_unique(calls: Sequence[Call], initial: Any) -> bool:
-    """Return whether chains apply: every value is produced at most once, and the initial one never."""
+    """Return whether chains apply: each value is produced at most once, and the initial one never."""
     seen = {initial}
     for call in calls:
         if call.f != "read":
@@ -104,8 +104,7 @@ def decide_by_chains(calls: Sequence[Call], model: Model, limits: Limits, *, pro
 def suspects(calls: Sequence[Call], model: Model, limits: Limits) -> list[Call]:
     """Return the two to four calls of an invalid history whose bounds contradict each other first.
 
-    The list is empty if something else is wrong: a value that was never made, or that was replaced twice.  Raises
-    OutOfTimeError.
+    The list is empty if something else is wrong: a value was never made, or was replaced twice.  Raises OutOfTimeError.
     """
     links = _Links(_collect(calls, limits), model.initial)
     if _bad_value(links) is not None:

@@ -1,4 +1,4 @@
-"""Refute counters by bounds: find reads that no order allows, and the fewest operations that show it.
+"""Refute counters by bounds: find reads that no order allows, and the fewest operations that show this.
 
 Let R be a read, and R0 a read that returned before R began; or let R0 be the start, when the sum was 0 and nothing had
 begun.  In any linearization, the adds that take effect between the two make up the difference of their answers, and
@@ -124,16 +124,16 @@ def out_of_bounds(calls: Sequence[Call]) -> list[tuple[Call, bool]]:
 
 
 def refute(calls: Sequence[Call]) -> EngineResult | None:
-    """Refute a counter by the first read to return out of its bounds.
+    """Refute a counter by the first read to return an answer out of bounds.
 
-    Returns None if there is none, or for numbers that are not integers; None proves nothing.
+    Returns None if there is none, or if numbers are not integers; None proves nothing.
     """
     wrong = out_of_bounds(calls) if are_whole(calls) else []
     return EngineResult("invalid", ENGINE, violations=1, last=wrong[0][0].ret) if wrong else None
 
 
 class ProofSearch:
-    """Search for the adds and reads of a history that show that an answer is wrong."""
+    """Search for the adds and reads in a history that show that an answer is wrong."""
 
     def __init__(self, calls: Sequence[Call]) -> None:
         adds = (call for call in calls if call.f == "add" and call.value)

@@ -120,7 +120,7 @@ class StringChain:
 
 @dataclass(frozen=True, slots=True)
 class Conflict:
-    """Calls that cannot agree on the pieces of a string; those with the same ``about`` are one violation."""
+    """Calls that disagree about the pieces of a string; those with the same ``about`` are one violation."""
 
     kind: str
     about: str
@@ -204,14 +204,14 @@ class Reading:
         return False
 
     def number(self) -> None:
-        """Give every string of the chains its value; the empty string at the start is ``INITIAL``."""
+        """Give every string of the chains its value; the initial empty string is ``INITIAL``."""
         base = INITIAL + 1
         for chain in sorted(self.chains.values(), key=lambda chain: chain.root is not None):
             chain.base = base
             base += len(chain.pieces)
 
     def witness(self, value: int) -> Call:
-        """Return the first get that showed that there was such a string."""
+        """Return the first get that showed this string."""
         chain = next(chain for chain in self.chains.values() if 0 <= value - chain.base < len(chain.pieces))
         return chain.by(value - chain.base)
 

@@ -33,7 +33,7 @@ class Pieces:
         return None
 
     def split(self, string: str, start: int = 0) -> list[str] | None:
-        """Return all pieces from ``start`` on; None if the rest is not made of pieces."""
+        """Return all pieces from ``start`` to the end; None if that does not split into pieces."""
         pieces = []
         while start < len(string):
             piece = self.at(string, start)

@@ -1,8 +1,8 @@
 """Decide columnar logs: the sweep of ``checker.engines.logs`` on arrays, for one object's operations.
 
-It decides everything that the bounds decide.  Some histories are left to the sweep over calls, which names what is
-wrong with them: those whose operations do not agree on the entries, and those whose values, indexes or functions do not
-fit into columns.
+It decides everything that bounds can decide. Some histories are left to the sweep over calls, which says what is wrong
+with them: those whose operations do not agree on the entries, and those whose values, indexes or functions do not fit
+into columns.
 """
 
 from __future__ import annotations

@@ -68,7 +68,7 @@ class _Entries:
             raise _Disagreement("never-written", (call,))
 
     def refuse_left_out(self) -> None:
-        """Refuse lists that skip an index below their end.  Raises _Disagreement."""
+        """Reject lists that skip an index below their end.  Raises _Disagreement."""
         for index, call in self.left_out:
             if index in self.at:
                 raise _Disagreement("log-overwrite", (self.at[index][1], call))
@@ -171,7 +171,7 @@ def _witnessed(before: Call, after: Call, witnesses: dict[int, Call]) -> tuple[C
 
 
 def index_said(call: Call, value: Any) -> int | None:
-    """Return the index at which a call shows this value, or None."""
+    """Return the index at which a call shows a value, or None."""
     return next((index for index, said in _claims(call) if said == value), None)
 
 

@@ -91,7 +91,7 @@ class _Queue:
             self.reported.add(due.result)
 
     def counts(self, answer: Call) -> bool:
-        """Return whether the answer is in no violation so far."""
+        """Return whether the answer is not in any violation so far."""
         return answer.source not in self.reported_empty and answer.result not in self.reported
 
     def asked(self, answer: Call) -> list[Call]:
@@ -222,9 +222,9 @@ class _Cover:
         self.longest = list(accumulate(pairs, partial(max, key=_until)))
 
     def over(self, answer: Call) -> tuple[list[Pair], int]:
-        """Cover the answer's interval by the stays of as few items as possible.
+        """Cover the answer's interval with the stays of as few items as possible.
 
-        Returns the items and the moment up to which they cover it.
+        Returns the items and the time up to which they cover it.
         """
         pairs, moment = [], answer.invoke
         while moment < answer.ret:

@@ -91,7 +91,7 @@ def groups_of(found: Zones) -> Iterator[tuple[int, int]]:
 
 
 class Finder:
-    """Lookup of the rows that show a violation: each cluster's write, its f, and the first contradicting answer."""
+    """Find the rows that show a violation: each cluster's write, its f, and the first contradicting answer."""
 
     def __init__(self, columns: ClusterColumns, found: Zones) -> None:
         self.columns, self.found = columns, found
@@ -120,7 +120,7 @@ class Finder:
         return self._first(self._of(outer if outer >= 0 else inner), after)[0]
 
     def seen(self, group: tuple[int, int]) -> tuple[str, int]:
-        """Return the kind of a violation, as far as it is known without its core, and the row that completed it."""
+        """Return the kind of a violation, if it is known without its core, and the row that completed it."""
         outer, inner = group
         row = self.stale(outer, inner)
         if outer < 0:

@@ -1,7 +1,7 @@
 """Searches as engines, which decide nearly any model.
 
 The compiled search also works on columns, without an object for each call.  It judges operations in columns if no other
-engine applies and only the verdict is wanted.
+engine applies and only the verdict is requested.
 """
 
 from __future__ import annotations

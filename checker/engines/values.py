@@ -1,4 +1,4 @@
-"""Refute registers with a read of a value that was never written; this needs no search."""
+"""Refute registers by a read of a value that was never written, which needs no search."""
 
 from __future__ import annotations
 

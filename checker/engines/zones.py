@@ -127,9 +127,9 @@ def _conflicts(
 def stale(found: Zones) -> tuple[IntArray, IntArray]:
     """Return every value that was current on both sides of another one, and the first such other value.
 
-    The pairs of ``found`` have one outer value for each inner one, so a stale value whose stretch lies within that of
-    another stale value need not be among them.  Without the answers that each value returned after its other one had
-    been seen, no pairs are left.  O(n log n).
+    ``found`` pairs each inner value with one outer value, so a stale value whose stretch lies within that of another
+    stale value need not be among them.  Without the answers that returned a value after its other one had been seen, no
+    pairs are left.  O(n log n).
     """
     first, last = found.first, found.last
     sound = _sound(first, last, found.written)

@@ -25,7 +25,7 @@ from history.readers.columns import OperationColumns
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """Rows that take part, ranked and clustered.
+    """The rows that take part in a check, ranked and clustered.
 
     ``rows`` are rows of the operation columns; ``simple`` marks the keys that the zones can decide.
     """
@@ -48,7 +48,7 @@ def fields_of_keys(columns: OperationColumns) -> list[NDArray[Any]]:
 
 
 def contiguous(fields: Iterable[NDArray[Any]]) -> list[NDArray[Any]]:
-    """Copy arrays that have gaps or are read-only, because the code is compiled for plain ones."""
+    """Copy arrays that have gaps or are read-only, because the code is compiled for plain arrays."""
     return [field if field.flags.carray else np.array(field) for field in fields]
 
 
@@ -147,7 +147,7 @@ def dense_ids(values: IntArray) -> tuple[IntArray, IntArray]:
 
 
 class Rows(Sequence[Operation]):
-    """Operations of some columns, each made when it is needed."""
+    """Operations from columns, each made when needed."""
 
     def __init__(self, columns: OperationColumns) -> None:
         self.columns = columns

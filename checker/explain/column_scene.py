@@ -1,4 +1,4 @@
-"""Scene of one key in columns, for sentences about a few operations that refer to others."""
+"""The scene of one key in columns, for sentences about a few operations that also mention others."""
 
 from __future__ import annotations
 

@@ -113,7 +113,7 @@ class _Sentences(CoreWords):
         self.away, self.towards = _DONE[:: self.sign]
 
     def explain(self) -> tuple[str, str]:
-        """Return the kind of the violation and the sentence."""
+        """Return the violation's kind and the sentence."""
         wrong = self.wrong
         answer = f"{_did(self, wrong.read)}, but"
         if not wrong.adds:

@@ -13,7 +13,7 @@ from history.records.verdicts import MAX_COUNTEREXAMPLES, KindCount, count_kinds
 
 
 class Violations(Protocol):
-    """Number of violations found, those without a core (kind, source), and what is unknown about them."""
+    """The number of violations found, those without a core (kind, source), and what is unknown about them."""
 
     @property
     def count(self) -> int: ...
@@ -42,7 +42,7 @@ class Explanation:
     def of(
         cls, examples: Iterable[Counterexample], found: Violations, result: EngineResult, scene: Scene
     ) -> Explanation:
-        """Keep the earliest examples, and count all violations by kind, including those without an example."""
+        """Keep the earliest examples, and count all violations by kind, with or without an example."""
         explained = tuple(examples)
         dated = [(example.kind, example.completed_at) for example in explained]
         dated += [(kind, scene.operations[source].ended) for kind, source in found.beyond]

@@ -1,4 +1,4 @@
-"""Explain a counterexample of any model: what the object could be, and what was answered instead."""
+"""Explain a counterexample of any model: the states that the object could be in, and the answer instead."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _ANSWERED_WITH_NULL: Final = ("dequeue", "get")
 def explain_generic(
     core: Sequence[Call], scene: Scene, result: EngineResult, under: Model | None = None
 ) -> Counterexample:
-    """Explain a core by its first return that no order of the calls explains.
+    """Explain a core by the first return that no order of its calls explains.
 
     ``under`` is the model that the core contradicts, if it is not the scene's own.
     """

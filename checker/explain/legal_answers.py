@@ -37,7 +37,7 @@ NO_ORDER: Final = "there is no order of the others either"
 
 @dataclass(frozen=True, slots=True)
 class Answers:
-    """All answers that an operation could have had, or ``why`` they are not named."""
+    """All answers that an operation could have had, or ``why`` they are unknown."""
 
     all: tuple[Any, ...] = ()
     why: str = ""

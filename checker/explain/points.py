@@ -1,4 +1,4 @@
-"""Find linearization points of a counterexample: moments at which all calls but the suspects may take effect."""
+"""Find linearization points of a counterexample: times at which all calls but the suspects may take effect."""
 
 from __future__ import annotations
 

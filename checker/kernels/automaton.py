@@ -83,7 +83,7 @@ class Configurations(NamedTuple):
 
 
 class Side(NamedTuple):
-    """One side of ``Configurations``, with one axis less."""
+    """One side of ``Configurations``: the same arrays with one axis less."""
 
     rows: NDArray[np.void]
     pending_spent: NDArray[np.int32]

@@ -1,7 +1,7 @@
 """Compiled chains of CAS operations, which decide registers whose new values are unique.
 
-Each value was made by one call, and a CAS links the value that it replaces to the new one.  So the values form chains
-that begin with plain writes.  A chain is one long zone; ``checker.engines.cas_chains`` has the argument.
+Each value was made by one call, and a CAS links the value it replaces to the new one.  So the values form chains that
+begin with plain writes.  A chain is one long zone; ``checker.engines.cas_chains`` has the argument.
 """
 
 from __future__ import annotations

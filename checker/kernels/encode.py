@@ -43,7 +43,7 @@ class Gathered(NamedTuple):
 
 @step
 def takes_part(kind, outcome):  # type: ignore[no-untyped-def]
-    """Return whether the operation matters: failed operations and reads without an answer do not."""
+    """Return whether the operation takes part: failed operations and reads without an answer do not."""
     return outcome == OK or (outcome != FAIL and kind != READ)
 
 

@@ -1,7 +1,7 @@
 """Compiled loop over many registers whose values repeat: the automaton on one key after the other.
 
-Linearizability is local (Herlihy and Wing 1990), so each key is a history of its own.  Keys that are not valid, or that
-take too much work, are left to the engines for one key, which also find counterexamples.
+Linearizability is local (Herlihy and Wing 1990), so each key is a history of its own.  Keys that are not valid or take
+too much work are left to the engines for one key, which also find counterexamples.
 """
 
 from __future__ import annotations

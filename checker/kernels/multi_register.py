@@ -130,7 +130,7 @@ def _same(made, start, middle, where, what, table):  # type: ignore[no-untyped-d
 
 @step
 def home(hashed, table):  # type: ignore[no-untyped-def]
-    """Return where the search for a hash begins in a table whose size is a power of two."""
+    """Return where to start searching for a hash in a table whose size is a power of two."""
     return np.int64((hashed ^ (hashed >> np.uint64(32))) & np.uint64(table.size - 1))
 
 
@@ -152,7 +152,7 @@ def holds(rows, state, txn):  # type: ignore[no-untyped-def]
 
 @step
 def becomes(rows, state, txn, made):  # type: ignore[no-untyped-def]
-    """Return the state after a transaction; a new state is stored as ``made``, for which there must be room."""
+    """Return the state after a transaction; a new state becomes number ``made``, for which there must be room."""
     cells, hashes, ids = rows.cells, rows.hashes, rows.ids
     hashed = hashes[state]
     for register in range(cells.shape[1]):

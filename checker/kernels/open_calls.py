@@ -11,9 +11,8 @@ from history.compiled import compiled
 def open_calls(owner, is_return, ret, is_read):  # type: ignore[no-untyped-def]
     """Return the open calls at each return.
 
-    The result is (reads, number of reads invoked before each return, open writes at each return, where those
-    begin).  Only calls that return take part; ``ret`` is the rank of their return.  The writes are in the order of
-    their returns.
+    Returns (reads, number of reads invoked before each return, open writes at each return, where those begin).  Only
+    calls that return take part; ``ret`` is the rank of their return.  The writes are in the order of their returns.
     """
     reads, writes, now = np.empty(ret.size, np.int64), np.empty(4 * ret.size, np.int64), np.empty(64, np.int64)
     reads_at, writes_at = np.zeros(ret.size, np.int64), np.zeros(ret.size + 1, np.int64)

@@ -33,7 +33,7 @@ def count_pending(automaton, value):  # type: ignore[no-untyped-def]
 
 @step
 def begun_by(history, value, count, event):  # type: ignore[no-untyped-def]
-    """Return how many of a value's ``count`` pending writes had begun by an event."""
+    """Return how many of a value's ``count`` pending writes were invoked by an event."""
     start = history.pending_from[value]
     while count and history.pending[start + count - 1] > event:
         count -= 1
@@ -42,7 +42,7 @@ def begun_by(history, value, count, event):  # type: ignore[no-untyped-def]
 
 @step
 def compare_pending(automaton, pending_spent, place):  # type: ignore[no-untyped-def]
-    """Return whether the configuration at ``place`` spent at most what ``row`` did, and the other way round."""
+    """Return whether the configuration at ``place`` spent at most what ``row`` did, and vice versa."""
     row, progress = automaton.row, automaton.progress[0]
     less, more, theirs, ours = True, True, 0, 0
     for column in range(row.size):

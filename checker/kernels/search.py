@@ -47,10 +47,9 @@ from history.compiled import compiled_loop, step
 def explore(search, initial, budget):  # type: ignore[no-untyped-def]
     """Expand configurations until one explains everything, none is left, or the budget is spent.
 
-    ``initial`` is the state of the first configuration.  The stack has the steps that are still to be taken, each
-    from a configuration by a call; the next configuration is made only when the step's turn comes.  A step with an
-    unknown transition stays on the stack.  Asking for transitions is expensive, so the table is not consulted
-    before that turn either.
+    ``initial`` is the state of the first configuration.  The stack holds the steps still to be taken, each from a
+    configuration by a call; the next configuration is made only when a step is taken.  A step with an unknown
+    transition stays on the stack.  Requesting transitions is expensive, so the table is not consulted earlier either.
     """
     progress, returns = search.progress[0], search.events.returns
     progress.status = RUNNING

@@ -119,7 +119,7 @@ class Configuration(NamedTuple):
 
 @compiled
 def arrange(invoke, ret):  # type: ignore[no-untyped-def]
-    """Return the events of calls from their dense ranks, and whether the slots suffice."""
+    """Return the events of calls, given their dense ranks, and whether the slots suffice."""
     waits = 0
     for call in range(ret.size):
         waits += ret[call] == NEVER
@@ -146,7 +146,7 @@ def arrange(invoke, ret):  # type: ignore[no-untyped-def]
 
 @step
 def travel(search, event):  # type: ignore[no-untyped-def]
-    """Move the table of open slots to the moment just before a return, backwards or forwards."""
+    """Move the table of open slots, backwards or forwards, to just before a return."""
     events, kinds, progress = search.events, search.calls.kind, search.progress[0]
     if event == events.returns.size:
         return

@@ -1,6 +1,6 @@
-"""Loops of the transactional checker in plain Python, which run as they are on few steps and compiled on many.
+"""Loops of the transactional checker in plain Python, which are compiled only for many steps.
 
-No loop calls another, so that each runs either way (``checker.kernels.transactions`` compiles them).  Node ``v`` of a
+No loop calls another, so that each runs both ways (``checker.kernels.transactions`` compiles them).  Node ``v`` of a
 graph is the transaction in row ``v``; nodes from ``n`` on are helpers, which stand for no transaction.
 """
 
@@ -375,7 +375,7 @@ def adjacency(source: Array, target: Array, kind: Array, nodes: int) -> Any:
 
 
 def components(start: Array, targets: Array, kinds: Array, counts: Array, group: Array, layered: bool) -> Any:
-    """Number the strongly connected components by Tarjan's algorithm; -1 for a node that is in none with others.
+    """Number the strongly connected components with Tarjan's algorithm; -1 for a node that is alone in its component.
 
     Only edges whose kind ``counts`` are followed, and only between nodes of one ``group``; -1 means no group.
 

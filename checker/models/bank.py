@@ -103,7 +103,7 @@ class Bank(Model):
         return (tuple(_in_order(state)),) if f == "read" else None
 
     def respond(self, state: State, f: str, value: Any) -> Any:
-        """Answer with the resulting balances for transfers as well, because they show the order of transfers."""
+        """Answer transfers with the resulting balances, too, because these show the order of transfers."""
         if f != "transfer":
             return super().respond(state, f, value)
         if type(state) is _Open:

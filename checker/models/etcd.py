@@ -59,7 +59,7 @@ class Etcd(Model):
         self.taken = taken
 
     def judged_as(self, operations: Sequence[Operation]) -> tuple[Model, Sequence[Operation]] | None:
-        """Add the revisions that answered requests made, so that no request in doubt can have made one of them.
+        """Add the revisions made by answered requests, so that no request in doubt can have made one of them.
 
         Returns None if they are known already.
         """
@@ -68,7 +68,7 @@ class Etcd(Model):
         return Etcd(frozenset(one.result[0] for one in operations if _has_changed(one))), operations
 
     def witnesses(self, core: Sequence[Operation], operations: Iterable[Operation]) -> list[Operation]:
-        """Return the transactions that made the revisions which a request in doubt could otherwise have made."""
+        """Return the transactions that made the revisions that a request in doubt could otherwise have made."""
         if all(one.outcome == "ok" for one in core):
             return []
         last = max((one.result[0] for one in core if one.outcome == "ok"), default=0)

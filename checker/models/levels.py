@@ -112,6 +112,6 @@ def holding(refuted: Iterable[str]) -> tuple[str, ...]:
 
 
 def strongest(levels: Iterable[str]) -> tuple[str, ...]:
-    """Return the levels that no other of them includes."""
+    """Return the strongest of these levels: those that no other one includes."""
     given = tuple(levels)
     return tuple(level for level in given if not any(other in as_strong(level) for other in given if other != level))

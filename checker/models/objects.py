@@ -312,7 +312,7 @@ class GrowSet(Model):
 
 
 def unasked(operations: Sequence[Operation], f: str) -> list[Any]:
-    """Return the items in answers that no ``f`` put there, each once, in the order of the answers."""
+    """Return the items in answers that no ``f`` added, each once, in the order of the answers."""
     asked = {freeze(one.value) for one in operations if one.f == f}
     answers = [one.result for one in operations if one.outcome == "ok" and one.f != f]
     items = [item for answer in answers for item in (answer if isinstance(answer, list) else [answer])]
@@ -394,7 +394,7 @@ class _ShownStrings(KeyValue):
 
 
 def exact(number: float) -> float:
-    """Return a whole number as an integer: equal numbers must behave alike, and 2^53 + 1 is not 2^53 + 1.0."""
+    """Return a whole number as an integer, because equal numbers must behave alike and 2^53 + 1 is not 2^53 + 1.0."""
     return int(number) if isinstance(number, float) and number.is_integer() else number
 
 

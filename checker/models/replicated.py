@@ -1,4 +1,4 @@
-"""Objects whose replicas may be behind for a while, such as those of Maelstrom's workloads.
+"""Objects whose replicas may lag for a while, such as those of Maelstrom's workloads.
 
 Only reads invoked after all adds had ended are judged: until then a replica may lack any of them.  An element that such
 a read lacks and a later one has was late, not lost.
@@ -17,7 +17,7 @@ from history import Operation
 
 
 def settled(operations: Sequence[Operation]) -> list[Operation]:
-    """Return the operations without the reads that replicas may have answered too early.
+    """Return the operations without reads that replicas may have answered too early.
 
     Raises ModelError if no other answered read is left, because there would be nothing to judge.
     """

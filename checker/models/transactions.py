@@ -31,7 +31,7 @@ class Transactions(Model):
 
     @property
     def exact(self) -> bool:
-        """Whether the check finds every violation of the level, and not only those that reads show."""
+        """Whether the check finds every violation of the level, not only those that reads show."""
         return self.holds == "list-append" and self.level in as_strong("serializable")
 
     def steps(self, f: str, value: Any, result: Any) -> tuple[Any, ...]:
@@ -49,7 +49,7 @@ class Transactions(Model):
         self.steps(f, value, result)
 
     def start_with(self, value: Any) -> Model | Sequence[Made]:
-        """Return the transaction that wrote what was there at the start; no level lets another come before it."""
+        """Return the transaction that wrote the initial values; no level lets another come before it."""
         lists = self.holds == "list-append"
         if not isinstance(value, dict) or (lists and not all(isinstance(item, list) for item in value.values())):
             example = """lists, such as '{"x": [1, 2]}'""" if lists else """values, such as '{"x": 1}'"""

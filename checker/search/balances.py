@@ -1,4 +1,4 @@
-"""A bank as numbers for the compiled search: each state is the weighed sum of its balances.
+"""A bank as numbers for the compiled search: each state is a weighted sum of its balances.
 
 The balances are the sum of what the transfers moved, in any order, so the number of a state can be added up in the same
 way.  Equal balances have equal numbers: a history that the numbers refute is wrong.  Different balances may have equal
@@ -29,7 +29,7 @@ _LISTS: Final = frozenset({list, tuple})
 
 
 class Balances:
-    """Transfers that answer nothing, and reads."""
+    """A bank whose transfers answer nothing."""
 
     def __init__(self, shapes: Shapes, model: Bank) -> None:
         """Raises ValueError, TypeError or OverflowError for calls of another shape."""

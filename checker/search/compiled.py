@@ -73,7 +73,7 @@ class _Run:
         return 0 if self.ahead is None else self.ahead.held
 
     def restart(self, window: int) -> None:
-        """Begin again, with another window for pending calls; the object's states stay known."""
+        """Start over with another window for pending calls; known states of the object are kept."""
         states = self.progress["states"]
         self._progress[:] = 0
         self.progress["deepest"], self.progress["states"] = -1, states
@@ -90,7 +90,7 @@ class _Run:
     def windows(self) -> list[int]:
         """Return the windows to try before a search without one.
 
-        An operation that took effect without an answer mostly did so within the usual time of an answer.
+        An operation that took effect without an answer usually did so within the usual time for an answer.
         """
         if not self.events.waiting.size or not self.events.returns.size:
             return []
@@ -133,7 +133,7 @@ class _Run:
         return True
 
     def answer(self, limits: Limits) -> bool:
-        """Learn the requested transition and likely next ones; True if that explains the whole history.
+        """Learn the requested transition and likely next ones; return True if that explains the whole history.
 
         Raises whatever the model's step raises.
         """
@@ -168,7 +168,7 @@ class _Run:
 
 
 def useful(calls: Sequence[Call], model: Model) -> list[Call]:
-    """Leave out pending calls whose effect no call asks for: they need not have happened.
+    """Leave out pending calls whose effect no call depends on: they need not have happened.
 
     This is exact for a model with ``only_values``. Take a linearization that contains such a call, and delete the
     call.  What follows differs only in the places that it wrote, until each is written again.  An answer that

@@ -44,7 +44,7 @@ def numbers_of(shapes: Shapes, model: Model) -> Numbers:
 
 
 def numbers_of_lists(shapes: Shapes, model: Model) -> Numbers | None:
-    """Convert calls to integers, keeping lists; None where values must be hashable (see ``numbers_of``)."""
+    """Convert calls to integers without making lists hashable; None if values must be hashable (see ``numbers_of``)."""
     encode = _LISTS.get(model.encoding) if model.encoding is not None else None
     return None if encode is None else encode(shapes, model)
 
@@ -80,7 +80,7 @@ class Values:
 
 
 def is_whole(shapes: Shapes) -> bool:
-    """Return whether this is a counter of whole numbers whose sums fit the kernel."""
+    """Return whether this is a counter of whole numbers whose sums fit into the kernel's integers."""
     from checker.kernels.search_state import SUMS
 
     if not set(shapes.f) <= {"add", "read"}:

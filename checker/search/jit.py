@@ -1,13 +1,13 @@
-"""The windowed search in just-in-time order: any model, exponential in concurrency only.
+"""The windowed search in just-in-time order: for any model, exponential only in concurrency.
 
 Source: Lowe, "Testing for linearizability" (2017), with the compiled-model idea of knossos.  In a fixed
 linearization every operation can be pushed to as late a moment as possible; then nothing needs to happen except at
 returns.  A node of the depth-first search is (next return, which open calls are done, state).  A slow call does not
 widen the window, because only open calls are in the mask.
 
-Three reductions that hold for every model: a call that cannot change the state is taken at the first moment at
-which it is legal; of open calls that are alike the one that returns first is used first; of pending calls that are
-alike the earliest is used first.
+Three reductions are sound for every model: a call that cannot change the state is taken at the first moment at which it
+is legal; of open calls that are alike the one that returns first is used first; of pending calls that are alike the
+earliest is used first.
 """
 
 from __future__ import annotations
@@ -192,8 +192,8 @@ class _Search:
 def search(calls: Sequence[Call], model: Model, limits: Limits, *, narrowed: bool = True) -> EngineResult:
     """Decide by the just-in-time search; the calls need not have dense ranks.
 
-    A valid answer contains a linearization, an invalid one the return that cannot be explained and the states
-    before it.  These are all states of the object unless they are those of a ``narrowed`` model.
+    A valid answer contains a linearization, an invalid one the return that cannot be explained and the states before
+    it.  These are all states of the object, unless the model is ``narrowed``.
     """
     work = _Search(calls, model, limits, narrowed=narrowed)
     nodes, most = 0, max(1000, limits.memory // NODE_BYTES)

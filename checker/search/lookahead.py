@@ -1,4 +1,4 @@
-"""Search in Python, a little ahead of the compiled search, to learn the transitions that it will ask for.
+"""Search in Python, a little ahead of the compiled search, to learn the transitions that it will need.
 
 It takes the same steps in the same order.  If every state is new, it reaches the end by itself.  If there is little to
 learn, it stops, because compiled code takes known transitions much faster.
@@ -79,7 +79,7 @@ class LookAhead:
         self._waiting_at: list[int] = np.searchsorted(events.waiting_at, events.returns).tolist()
 
     def learn(self, question: MissingTransition, limits: Limits) -> bool:  # noqa: C901 (one loop, for speed)
-        """Search on while it pays off; return whether the whole history is explained.
+        """Continue while that pays off; return whether the whole history is explained.
 
         Raises whatever the model's step raises.
         """

@@ -45,7 +45,7 @@ def ceilings(numbers: Sums, invoke: IntArray, returns: IntArray) -> IntArray:
 
 
 def refuted(numbers: Sums, invoke: IntArray, ret: IntArray) -> EngineResult | None:
-    """Return the first read to return whose answer is out of bounds; None, which proves nothing, if there is none."""
+    """Return the first read to return with an answer out of bounds; None if there is none, which proves nothing."""
     reads = numbers.kind == READ
     sums = _SumsUntil(~reads, ret != NEVER, invoke, ret, numbers.initial)
     least = sums.least(numbers.value)
@@ -87,7 +87,7 @@ class _SumsUntil:
     def least(self, value: IntArray) -> IntArray:
         """Return the least possible answer of each read: its certain part less what may be subtracted by its end.
 
-        It contains what an earlier read had seen, less what may have been subtracted since that read began.
+        That part contains what an earlier read had seen, less what may have been subtracted since that read began.
         """
         reads, down = ~self.adds, np.minimum(value, 0)
         falls = bool(down[self.adds].any())

@@ -1,6 +1,7 @@
 """Several registers as a row of numbers; a transaction is what it requires of such a row and what it sets in it.
 
-A transaction's step is a list of three items.  Access to lists is slow, so the code touches each as little as possible.
+A transaction's step is a list of three items.  Access to lists is slow, so the code accesses each as rarely as
+possible.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Any model as a table of transitions for the compiled search, filled on demand.
 
-Most models have far too many states for a whole table, so it holds only the transitions that were needed.  A question
-costs more than many steps of a model, so each one is answered together with those that are likely to come next.
+Most models have far too many states for a whole table, so it holds only the transitions that were needed.  A request
+costs more than many steps of a model, so each one is answered together with likely next ones.
 """
 
 from __future__ import annotations

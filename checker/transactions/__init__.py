@@ -9,7 +9,7 @@ After Adya, Liskov and O'Neil (2000), and Elle (Kingsbury and Alvaro 2020).  Som
 ``transaction``  transactions as a caller of the library passes them
 ``list_append``  dependencies of transactions that append to lists: the reads show the order of all appends
 ``rw_register``  dependencies of transactions that write registers: some of the order is known
-``anomalies``    what those two share
+``anomalies``    what these two have in common
 ``graph``        components of the graph, and the names of the cycles in them
 ===============  ======================================================================================
 """

@@ -1,4 +1,4 @@
-"""Results of both analyses: dependencies, and anomalies that need no cycle."""
+"""What both analyses find: dependencies, and anomalies that need no cycle."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ Reason: TypeAlias = tuple[str, Any, str, tuple[int, ...]]
 
 
 class Analysis(Protocol):
-    """Dependencies and contradictions that one kind of object shows.
+    """Dependencies and contradictions between transactions on one kind of object.
 
     ``counts`` has the number of contradictions of each name, ``contradictions`` the first ones of each.
     """
@@ -71,7 +71,7 @@ def loops_for(steps: int) -> ModuleType:
 
 
 class Contradictions:
-    """Counter of contradictions that keeps the first ones of each name."""
+    """Counts contradictions, and keeps the first ones of each name."""
 
     def __init__(self) -> None:
         self.counts: dict[str, int] = {}
@@ -166,7 +166,7 @@ class Steps:
         return [step for step in range(int(c.first[row]), int(c.first[row + 1])) if c.kind[step] == kind]
 
     def in_order(self, source: int, kind: str) -> Reason:
-        """Return the reason for an edge that comes from the start, the order of a process, or real time."""
+        """Return the reason for an edge given by the start, the order of a process, or real time."""
         if self.started and source == 0:
             return "realtime", None, "{0} is what was there at the start, before {1}", ()
         if kind == "process":

@@ -78,7 +78,7 @@ class Graph:
         return Graph(self.loops, start, targets, kinds, self.nodes[kept], real, self.certain[kept])
 
     def components(self, counts: Flags, group: Nodes, *, layered: bool = False) -> Nodes:
-        """Return the component of each node (or layer of a node); -1 for a node that is in none with others."""
+        """Return the component of each node (or layer of a node); -1 for a node that is alone in its component."""
         component: Nodes = self.loops.components(self.start, self.targets, self.kinds, counts, group, layered)[0]
         return component
 

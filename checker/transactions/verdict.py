@@ -58,7 +58,7 @@ class IsolationReport:
 
     @property
     def strongest(self) -> tuple[str, ...]:
-        """Levels that hold and that no other level that holds includes."""
+        """The strongest levels that hold: those that no other level that holds includes."""
         return strongest(self.holds)
 
     @property

@@ -51,7 +51,7 @@ _ENDS: Final[Mapping[str, str]] = {
     "reached": "yes",
     "interrupted": "interrupted",
     "failed": "the harness failed",
-    "stopped": "stopped at the first violation, as asked",
+    "stopped": "stopped at the first violation, as requested",
     "killed": "the harness was killed",
 }
 _LISTED: Final = 4
@@ -139,7 +139,7 @@ def _empty_third(one: EmptyThird, window: WindowCount) -> str:
     of = f"in the {_THIRDS[one.place]} third of {_active(window)}"
     if one.idle:
         return f"no operation was under way {of}"
-    return f"no {' and no '.join(one.kinds or ('operation',))} was ok {of}"
+    return f"no {' and no '.join(one.kinds or ('operation',))} succeeded {of}"
 
 
 def _exempt_thirds(windows: Iterable[WindowCount]) -> list[str]:

@@ -37,6 +37,6 @@ def test_a_planted_bug_ends_the_run_where_it_first_shows(tmp_path: Path) -> None
     results = json.loads((run / "results.json").read_text())
     checks = {record["name"]: record for record in results["checks"]}
     assert checks["linearizable"]["verdict"] == "invalid"
-    assert checks["whole"]["seen"] == "stopped at the first violation, as asked"
+    assert checks["whole"]["seen"] == "stopped at the first violation, as requested"
     assert checks["recovery"]["verdict"] == "unknown"
     assert (run / "nodes" / "n1" / "register.log").exists()

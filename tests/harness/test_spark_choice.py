@@ -20,8 +20,8 @@ from history.records.layout import LARGE_BYTES
         ([1] * (MANY - 1), None, "in this process: 199 runs are fewer"),
         ([1] * MANY, None, "through Spark: 200 runs reach the limit of 200"),
         ([1, LARGE_BYTES + 1], None, "through Spark: 1 of 2 histories are larger than 64 MiB"),
-        ([1] * MANY, False, "in this process: as asked"),
-        ([1], True, "through Spark: as asked"),
+        ([1] * MANY, False, "in this process: as requested"),
+        ([1], True, "through Spark: as requested"),
     ],
 )
 def test_the_way_is_by_size_unless_it_is_asked_for(sizes: list[int], asked: bool | None, words: str) -> None:

@@ -645,5 +645,5 @@ def test_stopped_at_the_first_violation_it_is_healed_collected_judged_and_1(worl
     checks = {check["name"]: check for check in world.results["checks"]}
     assert checks["linearizable"]["verdict"] == "invalid"
     assert checks["recovery"]["verdict"] == "unknown"
-    assert checks["whole"]["seen"] == "stopped at the first violation, as asked"
+    assert checks["whole"]["seen"] == "stopped at the first violation, as requested"
     assert read_history(world.files.history).events[-1].time < 15e9

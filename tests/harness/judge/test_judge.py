@@ -1009,7 +1009,7 @@ def test_gate_operations_wants_a_cas_that_swapped() -> None:
     [
         ({"ended": False}, "the harness was killed"),
         ({"failures": ["disk full"], "ended": False}, "the harness failed"),
-        ({"stopped": "event 7"}, "stopped at the first violation, as asked"),
+        ({"stopped": "event 7"}, "stopped at the first violation, as requested"),
     ],
 )
 def test_gate_whole_wants_a_run_that_came_to_its_end(changes: dict[str, Any], seen: str) -> None:
