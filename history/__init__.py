@@ -2,7 +2,7 @@
 
 =======================  =================================================================================
 ``recording``            one run as one value; each of its files is read once, on first use
-``node_logs``            lines of the nodes' logs around a moment; ``log_times``: the dates of log lines
+``node_logs``            lines of the nodes' logs around a given time; ``log_times``: the dates of log lines
 ``columns``              histories as columns: lines, pairing, operations
 ``records``              the records of a run, one module for each kind, and the layout of a run's directory
 ``tables``               the schemas of the Parquet tables, and the version written into each file

@@ -1,4 +1,4 @@
-"""Compile functions with numba, and cache the machine code until any of our compiled code changes.
+"""Compile functions with numba, and cache the machine code until any of our compiled functions changes.
 
 numba's own cache depends only on the file that defines a function.  It would keep using old machine code after a
 change to an inlined function or a constant from another file.  Importing this module imports numba, which takes 0.3 s.

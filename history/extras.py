@@ -41,7 +41,7 @@ EXTRAS: Final = {
 
 
 def require(*extras: str) -> None:
-    """Raise MissingExtraError for the first module of these extras that is not installed, without importing any."""
+    """Raise MissingExtraError for the first module of these extras that is not installed. Imports none of them."""
     for extra in extras:
         for module in modules_of(extra):
             if find_spec(module) is None:

@@ -1,4 +1,4 @@
-"""Read JSON objects: our own JSON files, lines and messages are all objects."""
+"""Read JSON objects, which all our JSON files, lines and messages are."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ MOST_LEVELS: Final = 500
 
 
 def load_object(text: str | bytes, load: Callable[[str | bytes], Any] = json.loads) -> dict[str, Any]:
-    """Parse a JSON object.  Raises ValueError that says what the text holds instead."""
+    """Parse a JSON object. Raises ValueError that says what the text is instead."""
     try:
         found = load(text)
     except RecursionError:

@@ -38,7 +38,7 @@ _NEAR_S: Final = 30 * 86_400
 
 
 class Stamp(NamedTuple):
-    """Time at which a line was logged (s since 1970); ``end`` is the length of a leading stamp in bytes, else 0."""
+    """Time at which a line was logged (s since 1970); ``end`` is the length of a leading timestamp in bytes, else 0."""
 
     moment: float
     end: int

@@ -16,7 +16,7 @@ from typing import Any
 
 
 def hide_pandas_once() -> None:
-    """Make pyarrow look for pandas now and not find it.  Does nothing if pandas is already imported."""
+    """Make pyarrow look for pandas now, and not find it.  Does nothing if pandas is already imported."""
     if "pandas" in sys.modules:
         return
     import pyarrow as pa

@@ -1,4 +1,4 @@
-"""Excerpts of the nodes' logs around a moment, and the ends of logs when a run died.
+"""Excerpts of the nodes' logs around a given time, and the ends of logs when a run died.
 
 Log lines carry wall-clock times.  The history's header says when the run started, which relates the two.  A line
 without a time (in a stack trace) belongs to the one above it.  Files are searched by bisection, because a lagging node
@@ -131,7 +131,7 @@ def _nearest(raw: Sequence[LogLine], event: tuple[float, float], share: int, cou
 
 
 def excerpt(run: RunFiles | Recording, started: str, start_s: float, end_s: float, limit: int = 60) -> list[LogLine]:
-    """Return the lines of all nodes between two moments without noise; above ``limit``, the most important ones.
+    """Return the lines of all nodes between two times without noise, but at most the ``limit`` most important ones.
 
     Lines that are repeated very often (:data:`OFTEN`) come first, most frequent first; the rest is in order of
     time.
@@ -148,7 +148,7 @@ def excerpt(run: RunFiles | Recording, started: str, start_s: float, end_s: floa
 
 
 def over_the_run(run: RunFiles | Recording, started: str, lines: Sequence[LogLine]) -> list[LogLine]:
-    """Count lines over the whole run: how often their node logged the same, and when first and last.
+    """Count lines over the whole run: how often, and when first and last, a node logged the same line.
 
     Lines without a date are returned unchanged, because nothing says when similar lines were logged.
     """
@@ -213,7 +213,7 @@ def _shape(text: str, counted: re.Pattern[str]) -> str:
 
 
 def by_second(run: RunFiles | Recording, started: str, start_s: float, end_s: float) -> list[LogLine]:
-    """Return the important lines of nodes and harness between two moments, similar ones merged per second."""
+    """Return the important lines of nodes and harness between two times, merging similar ones in each second."""
     origin = _origin(started)
     if origin is None:
         return []
@@ -232,7 +232,7 @@ def by_second(run: RunFiles | Recording, started: str, start_s: float, end_s: fl
 
 
 def merged(moments: Iterable[float], room_s: float) -> list[tuple[float, float]]:
-    """Return the times within ``room_s`` seconds of any moment, without overlaps, in order."""
+    """Return the periods within ``room_s`` seconds of any given time, without overlaps, in order."""
     spans: list[tuple[float, float]] = []
     for moment in sorted(moments):
         start, stop = max(moment - room_s, 0.0), moment + room_s
@@ -270,7 +270,7 @@ def _collapsed(lines: Iterable[LogLine], rank: Callable[[LogLine], float], count
 
 
 def log_files(files: RunFiles, *, rotated: bool = True) -> list[tuple[str, Path]]:
-    """Return (node, path) for every collected log, without ``rotated`` only the newest; links are not followed."""
+    """Return (node, path) for every collected log, or only the newest unless ``rotated``; links are not followed."""
     if not files.nodes.is_dir():
         return []
     wanted = _LOG_NAME if rotated else _NEWEST_NAME
@@ -397,7 +397,7 @@ def _text(line: bytes) -> str:
 
 
 def without_dates(recording: Recording, started: str, nodes: Sequence[str]) -> tuple[str, str] | None:
-    """Return the first of these nodes that has a log, and the log's name, if the log's last lines have no dates."""
+    """Return the first of these nodes with a log, and the log's name, if the last lines of that log have no dates."""
     for node, path in log_files(recording.files, rotated=False):
         if node in nodes:
             dated = any(seconds_of(line, started) is not None for line in tail(recording, path, 12))

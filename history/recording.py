@@ -1,4 +1,4 @@
-"""One run as one value: the contents of its directory, each file read once, on first use."""
+"""A run as one value: the contents of its directory, with each file read once, on first use."""
 
 from __future__ import annotations
 
@@ -141,7 +141,7 @@ class Recording:
         return self._document(self.files.results)
 
     def conclude(self, results: dict[str, Any], content: bytes = b"") -> None:
-        """Use these results from now on in place of ``results.json``.
+        """Use these results instead of ``results.json`` from now on.
 
         ``content`` is the file's content, whether it is written or not.
         """

@@ -1,4 +1,4 @@
-"""Open files safely below a directory that may come from a stranger.
+"""Safely open files below a directory that may come from a stranger.
 
 A run from somebody else is untrusted data, so only regular files of bounded size are opened below its directory.  A
 link could lead to any file on this machine, a named pipe would block, a device or an endless file would fill the

@@ -1,4 +1,4 @@
-"""Check the contents of files that people write against types, with the same wording of errors for all of them.
+"""Check files that people write against types, with the same wording of errors for all files.
 
 A type is a msgspec Struct or a dataclass, with bounds from ``msgspec.Meta``.  The wording comes from the type's JSON
 Schema, which editors also use to complete these files: ``title`` says what a string must be, and ``description`` says

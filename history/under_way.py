@@ -1,4 +1,4 @@
-"""The lock that marks a run as under way.
+"""The lock that marks a run as being under way.
 
 A run holds a lock on its directory, which the kernel releases when the process ends for whatever reason.  On a file
 system that cannot lock directories, no run appears to be under way.

@@ -1,4 +1,4 @@
-"""Errors of the pipeline.  None of these says anything about the system under test.
+"""Errors of the pipeline, none of which says anything about the system under test.
 
 ::
 

@@ -35,7 +35,7 @@ _INT64_MAX: Final = 2**63 - 1
 
 
 def events_table(events: Sequence[Event]) -> pa.Table:
-    """Convert events to a table with the schema :data:`EVENTS`.  Their numbers must fit (see :func:`misfit`)."""
+    """Convert events to a table with the schema :data:`EVENTS`. Numbers must fit (see :func:`misfit`)."""
     text = memo()
     columns: dict[str, list[Any]] = {
         "index": [event.index for event in events],

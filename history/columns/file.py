@@ -64,14 +64,14 @@ def read_whole(file: BinaryIO, path: Path, piece: int = PIECE) -> History:
 
 
 def outline(file: BinaryIO, path: Path) -> tuple[Header, list[tuple[int, bytes]]]:
-    """Read the header of a history and the nemesis's whole lines with their numbers.  Raises FormatError, OSError."""
+    """Read a history's header, and the nemesis's complete lines with their numbers.  Raises FormatError, OSError."""
     header = header_of(file.readline(), path)
     lines = ((number, line) for number, line in enumerate(file, start=2) if b'"nemesis"' in line)
     return header, [(number, line) for number, line in lines if line.endswith(b"\n")]
 
 
 def read_lines(file: BinaryIO, start: int, end: int) -> Bytes:
-    """Read the whole lines that begin at or after byte ``start`` and before ``end``.  Raises OSError."""
+    """Read the complete lines that begin at or after byte ``start`` and before ``end``.  Raises OSError."""
     # A line that begins earlier belongs to the previous piece.
     file.seek(max(start - 1, 0))
     if start:

@@ -41,7 +41,7 @@ Ints: TypeAlias = NDArray[np.int64]
 
 @dataclass(slots=True)
 class Block:
-    """Summary of a piece of a file: its number of lines, its first and last event, and its first problem.
+    """Summary of a piece of a file: its number of lines, first and last event, and first problem.
 
     ``start`` is the offset of its first byte.  ``first`` and ``last`` are (index, time).  ``wrong`` is (line in the
     block, counted from 0; what is wrong with it).
@@ -85,7 +85,7 @@ def _check_order(block: Block, index: Ints, time: Ints) -> None:
 
 
 def not_next(before: int, index: int, time: int) -> str:
-    """Describe why an event cannot follow the one with the index ``before``."""
+    """Say why an event cannot follow the one with the index ``before``."""
     if index != before + 1:
         return f"expected index {before + 1}, found {index}"
     return f"time {time} is before that of the line above"

@@ -26,7 +26,7 @@ NONE: Final = -1
 
 @dataclass(frozen=True, slots=True)
 class Coded:
-    """A dictionary-encoded text column: row ``i`` is ``names[codes[i]]``, or has no text if its code is -1."""
+    """A dictionary-encoded text column: row ``i`` holds ``names[codes[i]]``, or nothing if its code is -1."""
 
     codes: Ints
     names: tuple[str, ...]

@@ -40,7 +40,7 @@ PLAIN_OPERATIONS: Final = pa.schema([(field.name, field.type) for field in OPERA
 
 @dataclass(frozen=True, slots=True)
 class Paired:
-    """The operations in some events, in invocation order, and the events left over.
+    """The operations in some events, in invocation order, and the remaining events.
 
     ``seam`` holds the events that do not pair.  ``entering`` holds the process and index of each process's first event
     if that is an invocation.  These processes must not have an operation open from an earlier block.
@@ -55,7 +55,8 @@ class Paired:
 def pair_events(events: pa.Table, *, last: bool = False) -> Paired:
     """Pair events, a table of ``lines.COLUMNS`` in file order.
 
-    With ``last``, no events follow, so open invocations never complete: they become operations, not part of the seam.
+    With ``last``, no events follow, so open invocations never complete: they become operations instead of part of the
+    seam.
     """
     process = _small(events["process"].to_numpy())
     # Sorted by process, each completion directly follows its invocation if both are among these events.
@@ -111,7 +112,7 @@ def operations_of_rows(events: pa.Table, begun: Ints, ended: Ints) -> pa.Table:
 
 
 class Seams:
-    """Pairs the events that the blocks of a history left over.  Add the blocks in file order."""
+    """Pairs the events that remained in the blocks of a history. Add the blocks in file order."""
 
     def __init__(self) -> None:
         self._open = COLUMNS.empty_table()

@@ -1,9 +1,9 @@
 """The run's clock without the times in which the harness itself was stalled.
 
 While the harness or its machine is stopped, it observes nothing and sends no requests.  So the judge's deadlines,
-rates, gaps and recovery times count awake time only: recorded standstills are removed from the clock.  A time without
-any probe that is not recorded as a standstill is also the harness's fault.  What happened then is unknown, so a check
-that depends on it is unknown.
+rates, gaps and recovery times count awake time only: recorded standstills are removed from the clock.  A period without
+probes that is not recorded as a standstill is also the harness's fault.  What happened then is unknown, so a check that
+depends on it is unknown.
 """
 
 from __future__ import annotations
@@ -39,14 +39,14 @@ class AwakeClock:
 
     @classmethod
     def recorded(cls, state: Mapping[str, Any]) -> AwakeClock:
-        """Make the clock of a run from its ``run.json``, ignoring malformed standstills."""
+        """Make the clock of a run from its ``run.json``; ignore malformed standstills."""
         found = state.get("standstills")
         pairs = [span for span in found if isinstance(span, list | tuple)] if isinstance(found, list) else []
         spans = [tuple(span) for span in pairs if len(span) == 2 and all(type(moment) is int for moment in span)]
         return cls((max(begin, 0), end) for begin, end in spans)
 
     def at(self, moment: int) -> int:
-        """Return the awake time at a moment.  It never decreases and is constant during a standstill."""
+        """Return the awake time at a given time. It never decreases and is constant during a standstill."""
         number = bisect_right(self._begins, moment)
         slept = self._before[number]
         if number:
@@ -54,7 +54,7 @@ class AwakeClock:
         return moment - slept
 
     def times(self, moments: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-        """Return the awake time at each moment in an array, as :meth:`at` does for one."""
+        """Return the awake time for each time in an array, like :meth:`at`."""
         if not self.spans:
             return moments
         number = np.searchsorted(self._begins, moments, side="right")
@@ -79,7 +79,7 @@ class AwakeClock:
         return None if awake is None else self.back(awake)
 
     def slept(self, begin: int, end: int) -> int:
-        """Return how long the harness was stalled between two moments, in nanoseconds."""
+        """Return how long the harness was stalled between two times, in nanoseconds."""
         return (end - begin) - (self.at(end) - self.at(begin))
 
     def probes(self, probes: Sequence[Probe]) -> Sequence[Probe]:

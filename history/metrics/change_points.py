@@ -78,7 +78,7 @@ class _Cusum:
         self.pending, self.sum = [], 0.0
 
     def change(self, floor: float) -> tuple[float, float] | None:
-        """Return the medians before and since if the rise is large enough to matter, else None."""
+        """Return the medians before and since the change if the rise is large enough to matter, else None."""
         before, since = median(self.before), median(self.pending)
         least = max(floor, SMALLEST * abs(before)) if math.isfinite(before) else floor
         return (before, since) if since - before > least else None

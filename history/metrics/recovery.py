@@ -1,4 +1,4 @@
-"""Recovery figures: how each fault affected the rate of ok operations, and how long the recovery took.
+"""Recovery figures: how each fault affected the rate of ok operations, and how long recovery took.
 
 The definitions, which ``docs/tables.md`` repeats:
 
@@ -70,7 +70,7 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class LoadSpan:
-    """The time in which clients sent requests at the usual rate, ``begin`` to ``end`` (ns).
+    """The time in which clients sent requests at the usual rate, from ``begin`` to ``end`` (ns).
 
     ``last`` is the end of the record.
     """
@@ -86,7 +86,7 @@ class LoadSpan:
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """Times around a fault's group, clipped to the load: the calm before it, and the start of the next group (ns)."""
+    """Times around a fault's group, limited to the load: the calm before it, and the start of the next group (ns)."""
 
     calm_from: int
     calm_to: int
@@ -208,10 +208,10 @@ def _recovered(ok: Times, healed: int, end: int, before: float) -> float | None:
 
 
 def enough(before: float) -> int:
-    """Return how many ok operations in one second count as a return to the rate ``before`` a fault."""
+    """Return how many ok operations in a second count as a return to the rate ``before`` a fault."""
     return max(1, math.ceil(RECOVERED * before - CHANCE * math.sqrt(before) - 1e-9))
 
 
 def moment_or(time: int | None, otherwise: int) -> int:
-    """Return a time from a receipt, or ``otherwise`` if it is None."""
+    """Return the time in a receipt, or ``otherwise`` if it is None."""
     return otherwise if time is None else time

@@ -1,4 +1,4 @@
-"""Regressions: figures or verdicts that got worse from some run on, and whether they still are.
+"""Regressions: figures or verdicts that became worse from some run on, and whether they still are.
 
 Runs are compared within a *series*: the same system version, faults, workload, settings and machine.  A change in any
 of these starts a new series.  In each series, every figure is checked for a lasting change for the worse
@@ -48,7 +48,7 @@ class Measured:
 
 @dataclass(frozen=True, slots=True)
 class Baseline:
-    """A level that somebody accepted, from this run on, for one figure (or ``verdict``) or for all."""
+    """A level that somebody accepted from a run on, for one figure (or ``verdict``) or for all."""
 
     run: str
     figure: str | None = None

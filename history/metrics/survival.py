@@ -1,4 +1,4 @@
-"""Statistics of the time until an event, such as recovery, that may not have happened before the observation ended.
+"""Statistics of the time until an event, such as recovery, that may not have happened while we watched.
 
 A fault from which the system never recovered was watched for some time and is *censored* at its end.  Without such
 faults, a system that often fails to recover would look fast.  So they count in the estimate of the distribution (Kaplan
@@ -23,8 +23,8 @@ _Numbers = npt.NDArray[np.float64]
 class Times:
     """A sample of times until an event.
 
-    ``seen`` are the times of events that happened.  ``censored`` are how long others were watched without an event
-    (infinity if unknown).
+    ``seen`` are the times of events that happened.  ``censored`` are the times for which others were watched without an
+    event (infinity if unknown).
     """
 
     seen: Sequence[float] = ()

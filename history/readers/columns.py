@@ -1,4 +1,4 @@
-"""Operations on registers as numpy columns, a compact form for millions of operations."""
+"""Operations on registers as numpy columns: a compact form for millions of operations."""
 
 from __future__ import annotations
 

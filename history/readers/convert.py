@@ -199,7 +199,7 @@ class _Piece(TextScan):
         return FormatError(self.source, f"line {self.line(row)}", message)
 
     def repeat_values(self, asked: dict[int, Any]) -> None:
-        """Fill in missing values of ``:info`` and ``:fail`` events from their invocations, like ``parse_jepsen_log``.
+        """Take missing values of ``:info`` and ``:fail`` events from their invocations, like ``parse_jepsen_log``.
 
         ``asked`` maps each process to the value of its last invocation before this piece.  It is updated for the next
         piece.
@@ -225,7 +225,7 @@ class _Piece(TextScan):
         asked |= {process: self._fields(row)["value"] for process, row in begun.items()}
 
     def check_order(self, last: int) -> int:
-        """Check that every ``:index`` exceeds the one before, starting at ``last``, and return the last one.
+        """Check that every ``:index`` exceeds the one before it, starting from ``last``; return the last one.
 
         Raises FormatError.
         """

@@ -74,7 +74,7 @@ def _separator(header: str) -> str:
 
 
 def is_table(text: str) -> bool:
-    """Return whether a text may be a table: its first line names columns, of a history or at least of the next line."""
+    """Return whether a text may be a table, that is, whether its first line may name the columns of a history."""
     header, _, rest = text.partition("\n")
     separator = _separator(header)
     names = [name.strip().strip('"').lower() for name in header.split(separator)]

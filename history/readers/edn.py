@@ -41,7 +41,7 @@ _LONGEST_NUMBER: Final = 400
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """One form and the place in the text at which it starts, in characters."""
+    """One form, and the position in characters at which it starts in the text."""
 
     value: Any
     place: int

@@ -42,7 +42,7 @@ class Format:
     binary: bool = False
 
     def parse(self, data: Any, source: str, fields: FieldMap | None) -> Records:
-        """Return the records in the text, or bytes, of a file; loads the parser.  Raises FormatError."""
+        """Return the records in a file's text, or bytes; loads the parser.  Raises FormatError."""
         module, function = self.parser
         parse = getattr(import_module(f"history.readers.{module}"), function)
         records: Records = parse(data, source, fields) if self.mapped else parse(data, source)
@@ -112,7 +112,7 @@ class ForeignText:
 
 
 def kind_of(path: Path) -> Kind:
-    """Return ``jsonl`` or ``parquet`` for our own formats, and ``text`` for a foreign one.
+    """Return ``jsonl`` or ``parquet`` for our own formats, ``text`` for a foreign one.
 
     Raises OSError, and FormatError if the file obviously is none of them.
     """
@@ -209,7 +209,7 @@ def format_of(path: Path, model: str | None = None) -> str:
 
 
 def too_large(path: Path, why: str, limit: int) -> FormatError:
-    """Make the error for a file that can only be read event by event and is too large for that."""
+    """Make the error for a file that is too large to be read event by event and cannot be read otherwise."""
     return FormatError(str(path), "the lines", f"a file of over {limit >> 20} MB must be read line by line: {why}")
 
 

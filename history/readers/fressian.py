@@ -1,4 +1,4 @@
-"""Decode Fressian, as far as Jepsen's tests use it: the values in one block.
+"""Decode the part of Fressian that Jepsen's tests use: the values in one block.
 
 As in ``edn``, keywords and symbols become their names, sets become sorted lists, and maps become dicts.  A value with
 no counterpart in JSON becomes text.  See github.com/Datomic/fressian, and ``jepsen.store.fressian`` for Jepsen's own

@@ -15,7 +15,7 @@ from history.records.events import NEMESIS, TYPES, UNANSWERED, Event, answers_no
 
 @dataclass(frozen=True, slots=True)
 class TextHistory:
-    """The events of a foreign file; ``line(index)`` names the place of an event, for errors found later."""
+    """The events of a foreign file; ``line(index)`` names the place of an event, for later errors."""
 
     events: list[Event]
     line: Callable[[int], str]
@@ -126,7 +126,7 @@ def _first_without_key(records: Sequence[Record], wrong: Wrong) -> str:
 def names_key(record: dict[str, Any]) -> bool:
     """Return whether a record invokes a read of jepsen.independent's ``[k nil]``.
 
-    Without a key, no read would have such a value.
+    Only a read with a key has such a value.
     """
     asked = record["type"] == "invoke" and record["f"] == "read" and record["process"] != NEMESIS
     return asked and may_be_keyed(record) and record["value"][0] is not None and record["value"][1] is None

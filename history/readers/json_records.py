@@ -86,7 +86,7 @@ def shortened(text: str, most: int = 200) -> str:
 
 
 def unknown_shape(objects: Sequence[Mapping[str, Any]], mapped: Mapped) -> str:
-    """Describe what was understood of the first object, with a mapping that can be pasted."""
+    """Say how the first object was understood, with a mapping that can be pasted."""
     fields = mapped.fields
     needed = _OPERATION if "start" in fields or "end" in fields else _EVENT
     missing = [name for name in needed if name not in fields]

@@ -63,7 +63,7 @@ def read_columns(path: Path) -> ColumnFile:
 
 
 class Scan(Scanned):
-    """The events of one ``history.jsonl``.  Lines that the scanner does not know are read one by one."""
+    """The events of one ``history.jsonl``. Lines that the scanner does not recognize are read one by one."""
 
     def __init__(self, data: NDArray[np.uint8], start: int, path: Path) -> None:
         from history.readers import jsonl_kernel as kernel

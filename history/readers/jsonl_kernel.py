@@ -76,7 +76,7 @@ def integer_at(data, place, end):  # type: ignore[no-untyped-def]
 
 @compiled_part
 def blanks(data, place, end):  # type: ignore[no-untyped-def]
-    """Return the place of the next byte that is not a blank."""
+    """Return the position of the next byte that is not a blank."""
     while place < end and (data[place] == 32 or data[place] == 9 or data[place] == 13):
         place += 1
     return place

@@ -1,4 +1,4 @@
-"""Map the fields of foreign JSON objects and table rows to ours, by their usual names or as the user says.
+"""Map the fields of foreign JSON objects and table rows to ours, by their usual names or as the user specifies.
 
 ``FieldMap.parse("process=client,f=method,f.get=read,type.RETURN=ok")`` reads our ``process`` from their ``client``, and
 translates the value ``get`` of our ``f`` to ``read``.  A dotted name on the right reaches into objects:
@@ -136,7 +136,7 @@ def _at(record: Any, path: str) -> Any:
 def pasteable(objects: Sequence[Mapping[str, Any]], mapped: Mapped, needed: Iterable[str]) -> str:
     """Return a complete ``--map`` for objects like these, with a guess for each needed field that is missing.
 
-    If no object has the type of an invocation, the map translates each word that stands there.
+    If no object has the type of an invocation, the map translates each type that occurs.
     """
     fields = mapped.fields
     names = [path for record in objects[:1] for path in _paths(record)]

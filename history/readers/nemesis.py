@@ -1,4 +1,4 @@
-"""Convert what another tool's nemesis did to faults as in our own histories.
+"""Convert the operations of another tool's nemesis to faults as in our own histories.
 
 Other tools record single operations: one that begins a fault, and perhaps one that ends it.  Jepsen records each
 operation twice as ``:info``, when it begins and when it is done.  The faults are indeterminate, because no such file

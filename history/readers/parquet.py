@@ -1,4 +1,4 @@
-"""Read our own ``tables/operations.parquet``: as columns if the operations are on registers, else one by one.
+"""Read our own ``tables/operations.parquet``: as columns if all operations are on registers, else one by one.
 
 A table is checked as strictly as lines of JSON: types, outcomes, and that no process has two operations at a time.
 """
@@ -268,7 +268,7 @@ class _Source:
 
 
 def may_differ(cas: pa.Array, asked: pa.Array, answered: pa.Array) -> pa.Array:
-    """Return a mask of the answers that may contradict their requests, both as JSON text.
+    """Return a mask of answers that may contradict their requests; both are JSON text.
 
     ``contradiction`` must decide about these.  A refused ``cas`` answers with one more item than its request.  If items
     are nested, the regular expression cannot tell them apart, so the mask includes such answers.

@@ -60,7 +60,7 @@ class Scanned:
         raise NotColumnarError(why)
 
     def keep_value(self, row: Ints, value: Any) -> bool:
-        """Store a value in its columns if they can hold it; return whether it was stored.
+        """Store a value in its columns if they can hold it; return whether they can.
 
         They hold null, an integer, or a list of two or three of these.
         """
@@ -126,7 +126,7 @@ class Scanned:
         return pair(events, self.source)[0]
 
     def name(self, number: int, row: int) -> str | int | None:
-        """Return the key that ``number`` represents, which occurs in ``row``."""
+        """Return the key that ``number`` represents; ``row`` is a row that has it."""
         return self.names[number] if number in self.names else self.event(row).key
 
     def types(self) -> Ints:

@@ -19,7 +19,7 @@ def caveats_of(results: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 
 def is_least(results: Mapping[str, Any]) -> bool:
-    """Return whether there may be more violations than the results count."""
+    """Return whether there may be more violations than the results say."""
     return any(key.get("more") for key in results.get("keys") or () if key.get("verdict") == "invalid")
 
 

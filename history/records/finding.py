@@ -1,4 +1,4 @@
-"""Findings: what checks and gates found, as data.
+"""Findings of checks and gates, as data.
 
 A check returns findings instead of sentences.  Each finding is one struct: ``kind`` names what was found and
 ``severity`` says how bad it is.  ``reports.words`` turns findings into English.  A system under test declares the kinds
@@ -74,7 +74,7 @@ class Contradiction(Finding, frozen=True, kw_only=True):
 
 
 class Loss(Struct, frozen=True):
-    """Elements that one ``node`` lost at one time.
+    """Elements that a ``node`` lost at the same time.
 
     The node's last read lacks ``lost`` elements; another node's last read has ``elsewhere`` of them.  ``seen_ns`` is
     when the node answered the first read that lacked one of them and after which it never showed that element again.
@@ -275,7 +275,7 @@ class OfNodes(Finding, frozen=True, kw_only=True):
 
     @property
     def marks(self) -> tuple[NodeMoment, ...]:
-        """The moments at which something was wrong."""
+        """The recorded moments at which something was wrong."""
         return self.moments
 
 
@@ -362,7 +362,7 @@ class FaultCount(Struct, frozen=True):
 
 
 class ViolationTimes(Finding, frozen=True, kw_only=True):
-    """When clients saw violations: ``counted`` of the ``of`` violations have a time (an engine may list only some).
+    """When clients saw violations; ``counted`` of ``of`` violations have a time (an engine may list only some).
 
     ``phases`` counts the violations that operations of each phase show.  ``faults`` counts those for which a fault was
     active at some time between the missed write and the answer that missed it; with two such faults a violation counts
@@ -379,7 +379,7 @@ class ViolationTimes(Finding, frozen=True, kw_only=True):
 
 
 class Skipped(Finding, frozen=True, kw_only=True):
-    """The check had nothing to judge; ``why`` gives the reason."""
+    """The check had nothing to judge, for the reason ``why``."""
 
     kind: str = "skipped"
     verdict: Verdict = "valid"
@@ -533,7 +533,7 @@ STILL_SHARE: Final = 0.1
 
 
 class Pace(Finding, frozen=True, kw_only=True):
-    """Figures that show whether the harness kept pace, by name (ms, operations per second or shares).
+    """Figures, by name, that show whether the harness kept pace (ms, operations per second or shares).
 
     ``late_ms`` is how late 99 of 100 operations were at most, and ``still`` the share of the main phase in which the
     harness stood still.  ``queued`` operations of an ``open_loop`` found no client.

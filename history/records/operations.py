@@ -19,7 +19,7 @@ UNAPPLIED: Final = "acknowledged without having been applied"
 
 
 def was_applied(outcome: str, error: str | None) -> bool:
-    """Return whether an operation that ended this way was acknowledged by a node that had applied it."""
+    """Return whether the end of an operation shows that a node that had applied it acknowledged it."""
     return outcome == "ok" and error != UNAPPLIED
 
 
@@ -33,7 +33,7 @@ NEW_SESSION: Final = "the session is a new one"
 
 
 def was_served(outcome: str, error: str | None) -> bool:
-    """Return whether the system served an operation that ended this way."""
+    """Return whether the end of an operation shows that the system served it."""
     return was_applied(outcome, error) and error != NEVER_MADE
 
 
@@ -109,7 +109,7 @@ class Operation:
 
 
 def is_refusal(answer: Any) -> bool:
-    """Return whether the value of an ok cas says that the cas was refused."""
+    """Return whether the value of an ok cas shows that the cas was refused."""
     return isinstance(answer, (list, tuple)) and len(answer) == 3
 
 

@@ -1,4 +1,4 @@
-"""Facts about a run from its ``plan.json``, as text by which runs are listed, grouped and compared."""
+"""Facts about a run from its ``plan.json``, as text for listing, grouping and comparing runs."""
 
 from __future__ import annotations
 

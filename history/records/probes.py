@@ -89,7 +89,7 @@ _FIELDS: Final = frozenset(Probe.__slots__)
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """A node's claim about leadership: whether it leads, its term (-1 without one), and whom it names as leader."""
+    """A node's claim about leadership: whether it leads, its term (-1 if none), and the node it names as leader."""
 
     node: str
     leads: bool

@@ -1,4 +1,4 @@
-"""Receipts: what a fault did, with proof.
+"""Receipts: records of what faults did, with proof.
 
 The nemesis writes its receipts into the history as events of the process ``"nemesis"``.  Before it sends the first
 command it writes an ``invoke`` that says what it will do to which nodes.  A completion with the receipt follows:

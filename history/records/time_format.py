@@ -1,4 +1,4 @@
-"""Format times of operations with the same digits in sentences, drawings and tables."""
+"""Format times of operations with the same number of digits in sentences, drawings and tables."""
 
 from __future__ import annotations
 

@@ -73,9 +73,9 @@ class Linearization:
 
 @dataclass(frozen=True, slots=True)
 class OperationRole:
-    """The part that an operation plays in a broken promise.
+    """The role of an operation in a broken promise.
 
-    ``says`` states in a few words what the operation did or what answer it got.  With ``contradicts``, that cannot be
+    ``says`` tells in a few words what the operation did or what answer it got.  With ``contradicts``, that cannot be
     true if the other operations are right.
     """
 
@@ -199,9 +199,9 @@ class Counterexample:
 
 @dataclass(frozen=True, slots=True)
 class KindCount:
-    """How many violations of one kind an object has.
+    """The number of violations of one kind on an object.
 
-    ``first`` and ``last`` are when the first and last of them were complete (ns), or None if unknown.
+    ``first`` and ``last`` are the times (ns) at which the first and the last of them were complete, or None if unknown.
     """
 
     kind: str

@@ -64,7 +64,7 @@ class Violation:
 
 
 def violations_of(results: Mapping[str, Any], looking: frozenset[str] = frozenset()) -> tuple[Violation, ...]:
-    """List every violation in a run's ``results.json``, worst first.
+    """List all violations in a run's ``results.json``, worst first.
 
     Violations found by checks ``looking`` for a planted bug (:func:`checks_looking`) come before all others, because
     only they are known to come from the bug.  Equally bad ones are in the order of the checks, and those of clients in
@@ -226,7 +226,7 @@ def finding_name(severity: str, kind: str, planted_bug: str = "", beside: str = 
 
 
 def beside_planted_bug(plan: Mapping[str, Any], results: Mapping[str, Any]) -> str:
-    """Name the worst finding, apart from the planted bug itself, in a run whose planted bug was found; else empty.
+    """Name the worst finding apart from the planted bug, in a run whose planted bug was found; else empty.
 
     The bug may or may not explain that finding.
     """
@@ -238,7 +238,7 @@ def beside_planted_bug(plan: Mapping[str, Any], results: Mapping[str, Any]) -> s
 
 
 def checks_looking(plan: Mapping[str, Any]) -> frozenset[str]:
-    """Name the checks that should find the plan's planted bug; empty without one.
+    """Name the checks that should find the plan's planted bug; empty if there is no bug.
 
     If the plan names no checks, these are the checks of clients' answers.
     """

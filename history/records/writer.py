@@ -1,4 +1,4 @@
-"""The writer of ``history.jsonl``: buffers events in time order, and encodes and writes many at once."""
+"""The writer of ``history.jsonl``, which buffers events in time order and writes many at once."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _TOO_LONG: Final = 10**MOST_DIGITS
 
 
 class UnwritableError(ValueError):
-    """A value cannot be written as JSON, or no reader would accept it.  Nothing was recorded."""
+    """A value cannot be written as JSON, or no reader would accept it. Nothing is recorded then."""
 
 
 class HistoryWriter:

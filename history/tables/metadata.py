@@ -1,4 +1,4 @@
-"""The table name and version in the metadata of Parquet files, and how to read files from other releases.
+"""Table names and versions in the metadata of Parquet files, and reading files from other releases.
 
 Schemas grow over time.  A column that a file lacks is read as null, and one that this release does not know is dropped.
 Only a column of another type is an error.
@@ -67,7 +67,7 @@ def read_pieces(path: Path, name: str, schema: pa.Schema) -> Iterator[pa.Table]:
 
 
 def fit(table: pa.Table, name: str, schema: pa.Schema, path: Path) -> pa.Table:
-    """Return a table from any release with the columns of ``schema``.
+    """Convert a table from any release to the columns of ``schema``.
 
     Raises FormatError for a column of another type.
     """

@@ -24,7 +24,7 @@ def run_action(action: Callable[[], Any]) -> Any:
 
 
 def cause(text: str) -> str:
-    """Return the exception at the end of the first Python traceback in a report, else Spark's innermost exception.
+    """Return the exception that ends the first Python traceback in a report, else Spark's innermost exception.
 
     For our own exceptions, only the message is kept.
     """
@@ -41,7 +41,7 @@ def cause(text: str) -> str:
 
 
 def require_visible(path: Path) -> None:
-    """Raise JobError if this worker does not see what the driver made."""
+    """Raise JobError if this worker does not see a file that the driver created."""
     if not path.exists():
         raise JobError(
             f"the worker {socket.gethostname()} does not see {path}: the directory of runs must be mounted there under "

@@ -140,7 +140,7 @@ def judge_big_keys(
     """Return the verdict on every key of ``operations``, in order of the keys' texts.
 
     ``operations`` has the columns of ``operations.parquet``.  If ``model`` is not a register, every verdict is unknown.
-    ``ranges`` is the number of pieces into which time is cut (by default, such that a piece has a million places).
+    ``ranges`` is the number of pieces into which time is cut (by default, enough for a million places per piece).
     ``seconds`` of a verdict is the time that all keys took together.  Raises JobError.
     """
     began = time.monotonic()

@@ -1,4 +1,4 @@
-"""Tasks on one block of a history: read its lines, pair its events, write complete operations, report the rest.
+"""A task on one block of a history: read its lines, pair its events, write complete operations, report the rest.
 
 Each attempt at a block leaves its own directory, because Spark may start a second attempt while the first is running:
 
@@ -70,7 +70,7 @@ class BlockReport:
 
 
 def read_blocks(spark: SparkSession, source: Source, root: Path, piece: int) -> list[BlockReport]:
-    """Work on all blocks of about ``piece`` bytes; return the reports in the order of the file.  Raises JobError."""
+    """Process all blocks of about ``piece`` bytes; return the reports in the order of the file.  Raises JobError."""
     url = urlsplit(source.uri)
     if url.scheme == "file":
         starts = range(0, source.size, piece)

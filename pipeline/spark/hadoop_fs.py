@@ -1,4 +1,4 @@
-"""Access to files through Hadoop's file systems, as Spark does it: names, sizes, a few bytes, copies."""
+"""Access files through Hadoop's file systems, like Spark: names, sizes, a few bytes, copies."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def copy_here(spark: SparkSession, uri: str, to: Path, room: int) -> None:
 
 
 def torn_tail(spark: SparkSession, uri: str, size: int) -> bytes:
-    """Return the bytes after the last line end of a file: an incompletely written line, usually nothing."""
+    """Return the bytes after a file's last line end: an incomplete line, usually nothing."""
     count = _TAIL
     while b"\n" not in (end := tail(spark, uri, size, count)) and count < size:
         count *= 8

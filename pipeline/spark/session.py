@@ -1,4 +1,4 @@
-"""Start Spark without side effects on the terminal, the working directory or signals.
+"""Start Spark without side effects on the terminal, working directory or signals.
 
 No port is open to other machines, and no environment variable is left behind.  The user's own Spark settings apply
 (``pipeline.spark.settings``), except for the master.  Each session has a temporary directory, which is removed when
@@ -93,7 +93,7 @@ def is_local(master: str | None) -> bool:
 
 
 def is_on_this_machine(master: str) -> bool:
-    """Return whether all processes can communicate through the loopback interface."""
+    """Return whether all of Spark's processes can communicate through the loopback interface."""
     return is_local(master) or urlsplit(master).hostname in ("127.0.0.1", "localhost", "::1")
 
 

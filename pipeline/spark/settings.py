@@ -1,4 +1,4 @@
-"""Spark's settings: ours, then those of the user's ``spark-defaults.conf``, then those of the command line.
+"""Spark's settings: ours, overridden by the user's ``spark-defaults.conf``, overridden by the command line.
 
 Spark reads them from a directory that the session makes (``SPARK_CONF_DIR``), which also has all other files of the
 user's own directory.  Settings go into a file and not on a command line, because some of them are secrets.

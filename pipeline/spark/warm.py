@@ -30,8 +30,8 @@ class WarmSession:
     """A session that is started in a background thread; :meth:`get` waits for it.
 
     The parameters are those of ``start_session``, which makes a ``brief`` session.  ``rounds`` is how often the made-up
-    run is processed: the first time loads code, later ones compile it.  The made-up run lies under ``shared``, which
-    all workers of a cluster see, or in a temporary directory if there is no cluster.
+    run is processed: the first round loads code, later ones compile it.  The made-up run is in ``shared``, which all
+    workers of a cluster see, or in a temporary directory if there is no cluster.
     """
 
     def __init__(

@@ -50,7 +50,7 @@ def conclusion_tables(run: Recording, tables: Mapping[str, pa.Table], of_load: O
 
 
 def source_of(run: Recording) -> dict[str, int]:
-    """Return what may change in the sources of a run's tables: the history's size in bytes and all standstills (ns)."""
+    """Return the sources of a run's tables that may change: the history's size in bytes and all standstills (ns)."""
     return {
         "history.jsonl": run.files.history.stat().st_size,
         "standstills": sum(end - begin for begin, end in run.clock.spans),

@@ -1,4 +1,4 @@
-"""The table of events: what happened in a run and when, as points in time.
+"""The table of events: what happened in a run and when, as single points in time.
 
 A violation has one row for each counterexample in the results, and one for each other finding.  Alarms in logs have no
 time.  A gap has the time at which clients had waited 1 s, so a gap that a fault caused comes after the fault even if

@@ -1,4 +1,4 @@
-"""Verdicts: one key's operations in, one row of ``verdicts.parquet`` out."""
+"""Verdicts: turn each key's operations into a row of ``verdicts.parquet``."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class Budget:
 
 @dataclass(frozen=True, slots=True)
 class OneKey:
-    """The operations on one key ('' for an unkeyed object), in any order, in parts that are read when called."""
+    """The operations on one key ('' for an unkeyed object), in any order, as functions that read parts of them."""
 
     key: str
     count: int

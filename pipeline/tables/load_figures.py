@@ -1,4 +1,4 @@
-"""Counts, rate, unavailability and p99 latencies of a run, computed exactly from one batch at a time.
+"""Counts, rate, unavailability and p99 latencies of a run, computed exactly, reading one batch at a time.
 
 A run of any length is read in batches: only one pair of numbers for each second, and the greatest hundredth of the
 latencies, are held in memory.

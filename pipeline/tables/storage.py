@@ -92,7 +92,7 @@ def rows_of(root: Path) -> dict[str, int]:
 
 
 def made_from(root: Path) -> dict[str, int]:
-    """Return what the writer of the tables under ``root`` recorded about their source; empty if nothing."""
+    """Return the writer's record of the source of the tables under ``root``; empty if there is none."""
     return {name: number for name, number in _manifest(root / MANIFEST).items() if name not in TABLES}
 
 
@@ -183,7 +183,7 @@ def sweep(directory: Path, prefix: str) -> None:
 
 
 def remove(directory: Path) -> None:
-    """Remove a directory, renaming it first, so that users of the old name find either all of it or nothing."""
+    """Remove a directory, renaming it first, so that users of the name find either all of it or nothing."""
     dead = directory.with_name(f"{directory.name}.dead-{uuid.uuid4().hex}")
     with contextlib.suppress(OSError):
         directory.rename(dead)

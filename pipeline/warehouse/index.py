@@ -1,6 +1,6 @@
 """Keep the warehouse up to date: add a run, put landings into a version, compute trends over all runs.
 
-A refresh repeats its steps until nothing is left to do, so the next refresh repairs what a killed writer left.
+A refresh repeats its steps until nothing is left to do, so it also repairs what a killed writer left behind.
 """
 
 from __future__ import annotations

@@ -87,7 +87,7 @@ def run_name(run: RunFiles) -> str:
 
 
 class Landing:
-    """Runs on their way into a warehouse, where they appear together when they are published.
+    """Runs that are being added to a warehouse, where they appear together when published.
 
     ``ours`` names the runs that the same call has already added; they are not replaced.
     """

@@ -37,10 +37,10 @@ def look_at(spark: SparkSession, place: str) -> Files | None:
 
 
 def contents(spark: SparkSession, runs: Mapping[int, Files]) -> DataFrame:
-    """Return place, file and content of the files of some runs.
+    """Return (place, file, content) for the files of some runs.
 
     All files of a run are in one partition.  There are as many partitions as runs, up to four for each core.  A file
-    that disappears before it is read is left out.  Raises JobError if one has already disappeared.
+    that disappears before it is read is left out. Raises JobError if one is already gone.
     """
     there = [(file.uri, number, name) for number, files in runs.items() for name, file in files.items()]
     # The form in which the reader returns the paths.

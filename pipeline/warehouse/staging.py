@@ -1,4 +1,4 @@
-"""Present any history as a run's directory: a directory, a single file, or files as bytes."""
+"""Present any history as a run's directory: from a directory, a single file, or files as bytes."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def staged(place: Path, shared: Path | None = None) -> Iterator[tuple[str, RunFi
 
 
 def staged_size(place: Path) -> int:
-    """Return about how many bytes the history has that :func:`staged` yields; 0 if there is none."""
+    """Return the approximate size in bytes of the history that :func:`staged` yields; 0 if there is none."""
     history = place if place.is_file() else place / "history.jsonl"
     try:
         size = history.stat().st_size

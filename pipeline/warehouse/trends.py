@@ -1,4 +1,4 @@
-"""Trends: how runs of one kind (system version, nemesis, workload) developed over time, and what got worse.
+"""Trends: how runs of one kind (system version, nemesis, workload) changed over time, and what got worse.
 
 What a *regression* is, and how often one is a false alarm: [Regressions](regressions.md).
 

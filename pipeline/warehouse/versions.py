@@ -60,7 +60,7 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Landed:
-    """The runs in a landing that are newer than all others of the same names; ``whole`` if they are all its runs."""
+    """The runs in a landing that are newer than all others of the same names; ``whole``: these are all its runs."""
 
     runs: frozenset[str]
     whole: bool

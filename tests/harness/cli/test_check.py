@@ -42,7 +42,7 @@ def test_a_good_run_is_valid_again(tmp_path: Path, capsys: pytest.CaptureFixture
     assert "VALID" in run.summary.read_text()
     output = capsys.readouterr()
     assert output.out == f"{reports.render_brief(run, page=False).rstrip()}\nreport: {run.report}\n"
-    assert output.err.startswith("judging in this process: as asked\n")
+    assert output.err.startswith("judging in this process: as requested\n")
 
 
 def test_a_run_beyond_todays_bounds_is_judged_and_not_replayed(
@@ -365,8 +365,8 @@ def test_a_usage_error_leaves_standard_output_empty(tmp_path: Path, capsys: pyte
     [
         (64 << 20, [], "in this process: its history has at most 64 MiB"),
         ((64 << 20) + 1, [], "through Spark: its history has more than 64 MiB"),
-        (None, ["--spark"], "through Spark: as asked"),
-        pytest.param((64 << 20) + 1, ["--no-spark"], "in this process: as asked", marks=pytest.mark.slow),
+        (None, ["--spark"], "through Spark: as requested"),
+        pytest.param((64 << 20) + 1, ["--no-spark"], "in this process: as requested", marks=pytest.mark.slow),
     ],
 )
 def test_spark_is_for_large_histories(

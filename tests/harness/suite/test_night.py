@@ -56,7 +56,7 @@ def test_three_nights_are_three_points_of_a_trend(nights: Nights, capsys: pytest
     assert runs.num_rows == 3
     assert [row["runs"] for row in read_trends(nights.store / "warehouse").to_pylist()] == [3]
     said = capsys.readouterr().out
-    assert "working in this process: as asked" in said
+    assert "working in this process: as requested" in said
     assert "no fault 0.4.0: 3 runs, 3 valid" in said
     assert (nights.store / "site" / "trends.html").exists()
     reported = (nights.store / "suites" / "toy" / "latest" / "night.txt").read_text()
