@@ -17,7 +17,7 @@ from checker.core.engine import PLAIN_SEARCH_CALLS, Engine
 from checker.core.model import NOWHERE, Model, ModelError, Register
 from checker.core.result import EngineResult, Limits, OutOfTimeError
 from checker.models.multisets import TotalQueue, UniqueIds, UnorderedQueue
-from checker.models.objects import Counter, FifoQueue, GrowSet, KeyValue, Log
+from checker.models.objects import Counter, FifoQueue, GrowSet, KeyValue, Log, MultiRegister
 
 #: Above this many configurations, compiled code is worth the 0.3 s that it takes to load.
 _MAX_PLAIN_NODES: Final = 4000
@@ -38,6 +38,7 @@ _HOMES: Final[dict[str, tuple[str, str, tuple[type[Model], ...]]]] = {
     "ids": ("multisets", "UNIQUE_IDS", (UniqueIds,)),
     "kv": ("kv", "KV", (KeyValue,)),
     "counter-bounds": ("counter_sums", "COUNTER", (Counter,)),
+    "dependencies": ("transactions", "TRANSACTIONS", (MultiRegister,)),
     "search": ("searches", "SEARCH", (Model,)),
     "python-search": ("searches", "PYTHON_SEARCH", (Model,)),
     "wgl": ("searches", "WGL", (Model,)),
@@ -85,17 +86,19 @@ def decide(
 
 
 def _fittest(calls: Sequence[Call], model: Model, limits: Limits, *, proof: bool) -> EngineResult:
-    tried = False
+    tried, before = False, None
     for engine in engines_for(model):
         if len(calls) not in engine.unasked or not engine.applies(model, calls):
             continue
         if engine.compiled and not tried:
             tried = True
             if (quick := _quick(calls, model, limits)) is not None:
-                return quick
+                return quick.after(before)
         found = engine.decide(calls, model, limits, proof)
         if found is None or (engine.partial and found.verdict == "unknown" and not limits.over()):
+            before = found
             continue
+        found = found.after(before)
         return found if engine.orders or not proof else _with_order(found, calls, model, limits)
     raise AssertionError("the search decides every history")
 

@@ -22,7 +22,8 @@ class EngineResult:
     - ``cores``: small contradictory sub-histories, earliest first, at most a handful; ``violations`` counts all of
       them.
     - ``last``: the rank up to which the history is consistent; ``states`` describes the possible states at that moment.
-    - ``reason``: why a verdict is unknown, and how far the engine got.
+    - ``reason``: why a verdict is unknown, and how far the engine got; also why an engine before this one did not
+      decide.
     - ``kind``: an anomaly that the engine itself recognised.
     - ``further``: the ranks of violations after ``last``, found by continuing from an unknown state.
     - ``beyond``: violations without a core, each with its kind and the source of the call that completed it.
@@ -41,6 +42,13 @@ class EngineResult:
     further: tuple[int, ...] = ()
     beyond: tuple[tuple[str, int], ...] = ()
     more: bool = False
+
+    def after(self, other: EngineResult | None) -> EngineResult:
+        """Add to the reason why another engine, asked before this one, decided nothing."""
+        if other is None or other.reason is None:
+            return self
+        before = f"the engine {other.engine} did not decide: {other.reason}"
+        return replace(self, reason=f"{before}; {self.reason}" if self.reason else before)
 
 
 def not_begun(engine: str, operations: int) -> EngineResult:

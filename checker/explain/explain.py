@@ -31,6 +31,7 @@ from checker.counterexamples.one_register import (
 from checker.dispatch import decide, engine_titled
 from checker.engines.kv import KV
 from checker.engines.kv_pieces import pieces_of
+from checker.engines.transactions import TRANSACTIONS
 from checker.explain import registers
 from checker.explain.counters import explain_counter
 from checker.explain.explanation import Explanation
@@ -38,7 +39,10 @@ from checker.explain.generic import explain_generic
 from checker.explain.kv import explain_kv
 from checker.explain.legal_answers import with_answers
 from checker.explain.points import with_points
+from checker.models.transactions import RwRegister
+from checker.transactions.check import explain_cycles
 from history import Counterexample, Operation
+from history.readers.transactions import columns_of_operations
 
 #: Memory in bytes for deciding whether a core depends on what its processes did before.
 _JUDGE_BYTES: Final = 4 << 20
@@ -153,6 +157,14 @@ def _one_register(result: EngineResult, calls: Sequence[Call], scene: Scene, lim
     return Explanation.of(map(example, found.held), found, result, scene)
 
 
+def _transactions(result: EngineResult, calls: Sequence[Call], scene: Scene, limits: Limits) -> Explanation | None:
+    """Explain transactions by one register if that suffices, else by cycles; None if the search found no cycle."""
+    if (found := _one_register(result, calls, scene, limits)) is not None:
+        return found
+    taken = [scene.operations[call.source] for call in calls]
+    return explain_cycles(columns_of_operations(taken, "rw-register"), RwRegister("strict-serializable"))
+
+
 def _false(result: EngineResult) -> CertificateError:
     return CertificateError(f"the engine {result.engine} gave a counterexample that is linearizable")
 
@@ -161,4 +173,6 @@ _Find: TypeAlias = Callable[[EngineResult, Sequence[Call], Scene, Limits], Expla
 
 #: By engine, or else by encoding: functions that find violations instead of ``find_all``.  They return None if they
 #: cannot.
-_FINDERS: Final[Mapping[str | None, _Find]] = {KV.title: _kv, "sums": _counter, "rows": _one_register}
+_FINDERS: Final[Mapping[str | None, _Find]] = {
+    KV.title: _kv, TRANSACTIONS.title: _transactions, "sums": _counter, "rows": _one_register,
+}  # fmt: skip

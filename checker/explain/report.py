@@ -32,6 +32,8 @@ def render(report: Report, *, width: int = 100, draw: Draw | None = None) -> str
     lines = [f"{report.verdict}: {counted(operations, 'operation')}, {counted(len(report.keys), 'key')}, by {engines}"]
     if good and not bad and good[0].engine not in WITHOUT_ORDER:
         lines.append(_levels(good[0]) if good[0].engine == TRANSACTIONS else _linearizations(good))
+    for reason in dict.fromkeys(key.reason for key in good if key.reason):
+        lines += _wrapped(reason, width)
     for key in bad[:_MAX_LISTED]:
         lines += ["", *_key(key, width, draw)]
     if len(bad) > _MAX_LISTED:

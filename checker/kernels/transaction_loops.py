@@ -6,11 +6,12 @@ graph is the transaction in row ``v``; nodes from ``n`` on are helpers, which st
 
 from __future__ import annotations
 
+from heapq import heappop, heappush
 from typing import Any, Final, TypeAlias
 
 import numpy as np
 
-from history.codes import OK, READ, WRITE
+from history.codes import NEVER, OK, READ, WRITE
 
 Array: TypeAlias = Any
 
@@ -524,3 +525,264 @@ def shortest_path(
             edges[place - 1] = by[state]
             state = before[state]
     return nodes, edges
+
+
+def deadlines(start: Array, targets: Array, returns: Array) -> Any:
+    """Return for each node of a graph without cycles the first return of a transaction that comes after it, or its own.
+
+    ``returns`` are those of the transactions; a helper has none.
+    """
+    nodes = start.size - 1
+    waits = np.zeros(nodes, np.int32)
+    for edge in range(targets.size):
+        waits[targets[edge]] += 1
+    order, end = np.empty(nodes, np.int32), 0
+    for node in range(nodes):
+        if waits[node] == 0:
+            order[end] = node
+            end += 1
+    at = 0
+    while at < end:
+        node = order[at]
+        at += 1
+        for edge in range(start[node], start[node + 1]):
+            waits[targets[edge]] -= 1
+            if waits[targets[edge]] == 0:
+                order[end] = targets[edge]
+                end += 1
+    latest = np.full(nodes, NEVER, np.int64)
+    latest[: returns.size] = returns
+    for at in range(end - 1, -1, -1):
+        node = order[at]
+        for edge in range(start[node], start[node + 1]):
+            latest[node] = min(latest[node], latest[targets[edge]])
+    return latest
+
+
+def serial_order(
+    start: Array, targets: Array, by_rank: Array, real: int, touch: Array, key: Array, needs: Array, makes: Array,
+    current: Array, versions: int, most: int,
+) -> Any:  # fmt: skip
+    """Look for an order of the transactions in which each read finds the current version.
+
+    The nodes are taken by rank, each after those that lead to it, and a write only when no read of the version that it
+    overwrites is left.  If nothing can be taken, some transaction W comes before a read of the current version and
+    writes the same key, so it also comes before the writer of that version: that edge is added, and all nodes from that
+    writer on are taken back.
+
+    Transaction ``t`` touches the keys from ``touch[t]`` on: it ``needs`` a version, and ``makes`` one (-1: none).
+    ``current`` are the versions at the start, one for each key.  Returns the order, which is shorter than the number of
+    nodes (which includes helpers) if none was found in about ``most`` steps, and those added edges that hold in every
+    order: (order, from, to).
+    """
+    nodes = start.size - 1
+    placed, trail = np.full(nodes, -1, np.int32), np.empty(nodes, np.int32)
+    rank, waits = np.empty(nodes, np.int32), np.zeros(nodes, np.int32)
+    back, origins = np.zeros(nodes + 1, np.int32), np.empty(targets.size, np.int32)
+    for node in range(nodes):
+        rank[by_rank[node]] = node
+    for edge in range(targets.size):
+        waits[targets[edge]] += 1
+        back[targets[edge] + 1] += 1
+    for node in range(nodes):
+        back[node + 1] += back[node]
+    fill = back[:-1].copy()
+    for node in range(nodes):
+        for edge in range(start[node], start[node + 1]):
+            origins[fill[targets[edge]]] = node
+            fill[targets[edge]] += 1
+    # The transactions that read each version, and the one that writes it.
+    unread, writer = np.zeros(versions, np.int32), np.full(versions, -1, np.int32)
+    read_from, readers = np.zeros(versions + 1, np.int32), np.empty(key.size, np.int32)
+    for row in range(real):
+        for at in range(touch[row], touch[row + 1]):
+            if makes[at] >= 0:
+                writer[makes[at]] = row
+            if needs[at] >= 0:
+                unread[needs[at]] += 1
+                read_from[needs[at] + 1] += 1
+    for version in range(versions):
+        read_from[version + 1] += read_from[version]
+    fill = read_from[:-1].copy()
+    for row in range(real):
+        for at in range(touch[row], touch[row + 1]):
+            if needs[at] >= 0:
+                readers[fill[needs[at]]] = row
+                fill[needs[at]] += 1
+    # Added edges, as linked lists from their sources and to their targets.
+    room = 4 * real + 64
+    added_from, added_to = np.empty(room, np.int32), np.empty(room, np.int32)
+    out, into = np.full(nodes, -1, np.int32), np.full(nodes, -1, np.int32)
+    next_out, next_into = np.empty(room, np.int32), np.empty(room, np.int32)
+    added, sure = 0, room
+    # The transactions that wait for a key's current version to be read, as linked lists.
+    waiting, next_waiting = np.full(current.size, -1, np.int32), np.full(nodes, -1, np.int32)
+    before = np.full(key.size, -1, np.int32)
+    mark, stack, stamp = np.zeros(nodes, np.int32), np.empty(nodes, np.int32), 0
+    heap = [np.int32(0) for _ in range(0)]
+    for node in range(nodes):
+        if waits[node] == 0:
+            heappush(heap, rank[node])
+    done = steps = 0
+    while done < nodes and steps < most:
+        if len(heap) == 0:
+            known, first = added, nodes
+            for register in range(current.size):
+                version = current[register]
+                if waiting[register] < 0 or writer[version] < 0:
+                    continue
+                after = writer[version]
+                for place in range(read_from[version], read_from[version + 1]):
+                    reader = readers[place]
+                    if placed[reader] >= 0 or reader == after:
+                        continue
+                    # All that is left and comes before that read.
+                    stamp += 1
+                    stack[0], top = reader, 1
+                    mark[reader] = stamp
+                    while top > 0:
+                        top -= 1
+                        node = stack[top]
+                        steps += 1
+                        if node < real and node != reader and added < room:
+                            for at in range(touch[node], touch[node + 1]):
+                                if key[at] == register and makes[at] >= 0:
+                                    added_from[added], added_to[added] = node, after
+                                    added += 1
+                        for edge in range(back[node], back[node + 1]):
+                            origin = origins[edge]
+                            if placed[origin] < 0 and mark[origin] != stamp:
+                                mark[origin] = stamp
+                                stack[top] = origin
+                                top += 1
+                        edge = into[node]
+                        while edge >= 0:
+                            origin = added_from[edge]
+                            if placed[origin] < 0 and mark[origin] != stamp:
+                                mark[origin] = stamp
+                                stack[top] = origin
+                                top += 1
+                            edge = next_into[edge]
+            if added == room:
+                break
+            if added == known:
+                # Two transactions wait for each other's reads: let one come before what it would overwrite.
+                sure = min(sure, added)
+                latest = -1
+                for register in range(current.size):
+                    node, after = waiting[register], writer[current[register]]
+                    while node >= 0 and after >= 0 and placed[after] > latest:
+                        stamp += 1
+                        stack[0], top = after, 1
+                        mark[after] = stamp
+                        while top > 0 and mark[node] != stamp:
+                            top -= 1
+                            origin = stack[top]
+                            steps += 1
+                            for edge in range(start[origin], start[origin + 1]):
+                                if mark[targets[edge]] != stamp:
+                                    mark[targets[edge]] = stamp
+                                    if placed[targets[edge]] >= 0:
+                                        stack[top] = targets[edge]
+                                        top += 1
+                            edge = out[origin]
+                            while edge >= 0:
+                                if mark[added_to[edge]] != stamp:
+                                    mark[added_to[edge]] = stamp
+                                    if placed[added_to[edge]] >= 0:
+                                        stack[top] = added_to[edge]
+                                        top += 1
+                                edge = next_out[edge]
+                        if mark[node] != stamp:
+                            latest = placed[after]
+                            added_from[known], added_to[known] = node, after
+                            added = known + 1
+                        node = next_waiting[node]
+                if added == known:
+                    break
+            for edge in range(known, added):
+                node, after = added_from[edge], added_to[edge]
+                next_out[edge], out[node] = out[node], edge
+                next_into[edge], into[after] = into[after], edge
+                waits[after] += 1
+                first = min(first, placed[after])
+            taken = done
+            while done > first:
+                done -= 1
+                node = trail[done]
+                steps += 1
+                placed[node] = -1
+                for edge in range(start[node], start[node + 1]):
+                    waits[targets[edge]] += 1
+                edge = out[node]
+                while edge >= 0:
+                    waits[added_to[edge]] += 1
+                    edge = next_out[edge]
+                if node < real:
+                    for at in range(touch[node + 1] - 1, touch[node] - 1, -1):
+                        if makes[at] >= 0:
+                            current[key[at]] = before[at]
+                        if needs[at] >= 0:
+                            unread[needs[at]] += 1
+            for register in range(current.size):
+                node = waiting[register]
+                while node >= 0:
+                    if waits[node] == 0:
+                        heappush(heap, rank[node])
+                    node = next_waiting[node]
+                waiting[register] = -1
+            for place in range(first, taken):
+                if waits[trail[place]] == 0:
+                    heappush(heap, rank[trail[place]])
+            continue
+        node = by_rank[heappop(heap)]
+        steps += 1
+        if node < real:
+            blocked = -1
+            for at in range(touch[node], touch[node + 1]):
+                version = current[key[at]]
+                if makes[at] >= 0 and unread[version] > (1 if needs[at] == version else 0):
+                    blocked = key[at]
+            if blocked >= 0:
+                next_waiting[node], waiting[blocked] = waiting[blocked], node
+                continue
+            for at in range(touch[node], touch[node + 1]):
+                register = key[at]
+                if needs[at] >= 0:
+                    unread[needs[at]] -= 1
+                before[at] = current[register]
+                if makes[at] >= 0:
+                    current[register] = makes[at]
+                if unread[current[register]] <= 1:
+                    other = waiting[register]
+                    while other >= 0:
+                        heappush(heap, rank[other])
+                        other = next_waiting[other]
+                    waiting[register] = -1
+        placed[node], trail[done] = done, node
+        done += 1
+        for edge in range(start[node], start[node + 1]):
+            waits[targets[edge]] -= 1
+            if waits[targets[edge]] == 0:
+                heappush(heap, rank[targets[edge]])
+        edge = out[node]
+        while edge >= 0:
+            waits[added_to[edge]] -= 1
+            if waits[added_to[edge]] == 0:
+                heappush(heap, rank[added_to[edge]])
+            edge = next_out[edge]
+    sure = min(sure, added)
+    return trail[:done], added_from[:sure], added_to[:sure]
+
+
+def is_legal(order: Array, touch: Array, key: Array, needs: Array, makes: Array, current: Array) -> Any:
+    """Return whether each transaction needs the current versions, if they are executed in this order."""
+    current = current.copy()
+    for row in order:
+        for at in range(touch[row], touch[row + 1]):
+            if needs[at] >= 0 and needs[at] != current[key[at]]:
+                return False
+        for at in range(touch[row], touch[row + 1]):
+            if makes[at] >= 0:
+                current[key[at]] = makes[at]
+    return True

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from itertools import chain, count
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,7 +24,8 @@ _STATE_BYTES: Final = 16
 ROOM: Final = 256
 _ATOMS: Final = frozenset({int, str, type(None)})
 _LISTS: Final = frozenset({list, tuple})
-_MAY_WRITE: Final = {"read": 0, "r": 0, "write": 1, "w": 1}
+_WRITING: Final = frozenset({"write", "w"})
+_NAMES: Final = _WRITING | {"read", "r"}
 
 
 class RegisterRows:
@@ -35,11 +36,7 @@ class RegisterRows:
 
     initial = 0
 
-    def __init__(self, parts: Sequence[Any], lengths: NDArray[np.int64], pending: NDArray[np.bool_]) -> None:
-        """``parts`` are those of all steps, three each; ``lengths`` are the transactions' numbers of steps.
-
-        Raises KeyError.
-        """
+    def __init__(self, steps: Steps) -> None:
         from checker.kernels import multi_register as kernel
         from checker.kernels.search_state import TXN, TXN_READ
 
@@ -47,10 +44,9 @@ class RegisterRows:
         registers: defaultdict[Any, int] = defaultdict(count().__next__)
         # An absent register is one that holds null.
         items: defaultdict[Any, int] = defaultdict(count(1).__next__, {None: 0})
-        writes = _column(_MAY_WRITE, parts[::3], np.bool_)
-        place, item = _column(registers, parts[1::3], np.int32), _column(items, parts[2::3], np.int32)
+        place, item = (column(numbers, steps.parts[at::3], np.int32) for at, numbers in ((1, registers), (2, items)))
         self.registers, self.items = list(registers), list(items)
-        self.value, found = self.kernel.number_transactions(writes, place, item, lengths, pending)
+        self.value, found = self.kernel.number_transactions(steps.writes, place, item, steps.lengths, steps.pending)
         self.old = self.value
         self.rows = self.kernel.Rows(*self._room(ROOM), *found)
         # All registers are absent, which has the hash 0.
@@ -82,6 +78,24 @@ class RegisterRows:
 
 def register_rows_of(shapes: Shapes) -> RegisterRows | None:
     """Convert the transactions; None if they have another shape, or values that are not all plain."""
+    steps = steps_of(shapes)
+    return None if steps is None else RegisterRows(steps)
+
+
+class Steps(NamedTuple):
+    """The ``parts`` of all steps, three each; the transactions' numbers of steps, and which of them are pending."""
+
+    parts: Sequence[Any]
+    lengths: NDArray[np.int64]
+    pending: NDArray[np.bool_]
+
+    @property
+    def writes(self) -> NDArray[np.bool_]:
+        return np.fromiter(map(_WRITING.__contains__, self.parts[::3]), np.bool_, len(self.parts) // 3)
+
+
+def steps_of(shapes: Shapes) -> Steps | None:
+    """Return the steps of transactions; None if they have another shape, or values that are not all plain."""
     if not set(shapes.f) <= {"txn"}:
         return None
     asked, pending = shapes.result, np.zeros(len(shapes.f), np.bool_)
@@ -90,16 +104,12 @@ def register_rows_of(shapes: Shapes) -> RegisterRows | None:
         pairs = zip(shapes.value, shapes.result, strict=True)
         asked = [value if result is UNKNOWN or result is None else result for value, result in pairs]
     parts = _parts(asked)
-    if parts is None or not _repeat(parts, asked, shapes.value):
+    if parts is None or not _repeat(parts, asked, shapes.value) or not set(parts[::3]) <= _NAMES:
         return None
     unanswered = (value for value, result in zip(shapes.value, shapes.result, strict=True) if result is None)
     if any(step[0] in READ_STEPS for steps in unanswered for step in steps):
         return None
-    lengths = np.fromiter(map(len, asked), np.int64, len(asked))
-    try:
-        return RegisterRows(parts, lengths, pending)
-    except KeyError:
-        return None
+    return Steps(parts, np.fromiter(map(len, asked), np.int64, len(asked)), pending)
 
 
 def _repeat(parts: Sequence[Any], asked: Sequence[Any], invoked: Sequence[Any]) -> bool:
@@ -115,7 +125,7 @@ def _repeat(parts: Sequence[Any], asked: Sequence[Any], invoked: Sequence[Any]) 
     return all(new == old for f, new, old in steps if f not in READ_STEPS)
 
 
-def _column(numbers: Mapping[Any, int], parts: Sequence[Any], dtype: Any) -> Any:
+def column(numbers: Mapping[Any, int], parts: Sequence[Any], dtype: Any) -> Any:
     return np.fromiter(map(numbers.__getitem__, parts), dtype, len(parts))
 
 

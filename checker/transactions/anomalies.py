@@ -11,6 +11,7 @@ from typing import Any, Final, Protocol, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from checker.core.compiled_code import COMPILED
 from checker.kernels.transaction_loops import PROCESS, REALTIME, WW
 from checker.transactions.graph import MOST_SHOWN, Graph
 from history.codes import FAIL, INFO, NEVER, OK, WRITE
@@ -18,8 +19,10 @@ from history.errors import FormatError
 from history.readers.transactions import TransactionColumns
 from history.records.operations import BEFORE
 
-#: Up to this many steps the loops run as plain Python, which is faster than loading compiled code.
+#: Up to this many steps the loops run as plain Python, which is faster than loading compiled code; and up to as many
+#: where compiled code is loaded.
 PLAIN_STEPS: Final = 4000
+_FEW_STEPS: Final = 300
 Ints: TypeAlias = NDArray[Any]
 #: Returns the rows and the sentence of the example at a place.
 Example: TypeAlias = Callable[[int], tuple[tuple[int, ...], str]]
@@ -61,7 +64,7 @@ def loops_for(steps: int) -> ModuleType:
     """Return the loops: compiled if there are many steps and numba is installed, else plain Python."""
     from checker.kernels import transaction_loops
 
-    if steps <= PLAIN_STEPS:
+    if steps <= (_FEW_STEPS if COMPILED.ready else PLAIN_STEPS):
         return transaction_loops
     try:
         from checker.kernels import transactions

@@ -6,9 +6,10 @@ from collections.abc import Callable, Iterable, Sequence
 
 from checker.core.model import ModelError
 from checker.core.options import CheckOptions
+from checker.explain.explanation import Explanation
 from checker.models.transactions import Transactions
 from checker.transactions.transaction import ENGINE
-from checker.transactions.verdict import Anomaly, check_columns
+from checker.transactions.verdict import Anomaly, IsolationReport, check_columns
 from history import Counterexample, KeyVerdict, Operation
 from history.readers.transactions import TransactionColumns, columns_of_operations
 from history.records.operations import BEFORE, place_of_index
@@ -31,21 +32,35 @@ def check_isolation(
         else columns_of_operations(history, model.holds, place=_place(history))
     )
     report = check_columns(columns, model.level)
-    broken = {anomaly.name for anomaly in report.violations}
-    shown = report.violations[:MAX_COUNTEREXAMPLES] if options.proofs else ()
+    found = _explained(report, model)
     return KeyVerdict(
         columns.operation(0).key if len(columns) else None,
         report.verdict,
         ENGINE,
         report.transactions,
         limits.clock() - limits.started,
-        violations=sum(number for name, number in report.counts.items() if name in broken),
-        kinds=tuple(
-            _count(name, number, report.violations) for name, number in report.counts.items() if name in broken
-        ),
-        counterexamples=tuple(_counterexample(anomaly, model) for anomaly in shown),
+        violations=found.violations,
+        kinds=found.kinds,
+        counterexamples=found.examples if options.proofs else (),
         reason=report.reason,
         levels=report.strongest,
+    )
+
+
+def explain_cycles(columns: TransactionColumns, model: Transactions) -> Explanation | None:
+    """Explain why the transactions break the model's level; None if they keep it."""
+    found = _explained(check_columns(columns, model.level), model)
+    return found if found.violations else None
+
+
+def _explained(report: IsolationReport, model: Transactions) -> Explanation:
+    broken = {anomaly.name for anomaly in report.violations}
+    counts = [(name, number) for name, number in report.counts.items() if name in broken]
+    return Explanation(
+        tuple(_counterexample(anomaly, model) for anomaly in report.violations[:MAX_COUNTEREXAMPLES]),
+        sum(number for _, number in counts),
+        report.reason,
+        tuple(_count(name, number, report.violations) for name, number in counts),
     )
 
 

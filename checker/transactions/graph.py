@@ -67,6 +67,12 @@ class Graph:
         start, targets, kinds = loops.adjacency(source, target, np.ascontiguousarray(kind), nodes)
         return cls(loops, start, targets, kinds, np.arange(nodes, dtype=np.int32), ok.size, certain)
 
+    def with_edges(self, sources: Nodes, targets: Nodes) -> Graph:
+        """Return the graph with more edges between its nodes."""
+        source = np.repeat(np.arange(self.nodes.size, dtype=np.int32), np.diff(self.start))
+        edges = [(source, self.targets, self.kinds), (sources, targets, k.WW)]
+        return Graph.of(self.loops, edges, self.nodes.size, self.certain[: self.real])
+
     def within(self, kept: Flags) -> Graph:
         """Return the part of the graph that consists of these nodes, renumbered."""
         number = np.cumsum(kept, dtype=np.int32) - 1

@@ -32,13 +32,15 @@ from tests.support.checker.oracle_objects import object_history
 ROOT = Path(__file__).resolve().parents[2]
 MODEL_OF = {
     "log": "log", "set": "set", "queue": "queue", "bag": "unordered-queue", "ids": "unique-ids",
-    "kv": "kv", "chains": "cas-register",
+    "kv": "kv", "chains": "cas-register", "dependencies": "multi-register",
 }  # fmt: skip
 
 
 def calls_for(engine: str, size: int) -> tuple[list[Call], Model]:
     name = MODEL_OF.get(engine, "register")
     model = model_named(name)
+    if name == "multi-register":
+        return calls_of([transaction(number) for number in range(size)], model), model
     if name == "kv":
         return calls_of([text_operation(number) for number in range(size)], model), model
     if name in ("queue", "unordered-queue"):
@@ -51,6 +53,13 @@ def calls_for(engine: str, size: int) -> tuple[list[Call], Model]:
     values = None if engine in ("zones", "chains") else 3
     history: list[Operation] = Sampler(Random(1), values=values, truth=1.0, doubt=False).history(size, 8)
     return calls_of(history, model), model
+
+
+def transaction(number: int) -> Operation:
+    """One after the other, each reads what the one before wrote."""
+    steps = [["r", "x", number or None], ["w", "x", number + 1]]
+    asked = [["r", "x", None], steps[1]]
+    return Operation(0, "txn", None, asked, steps, "ok", 2 * number, 2 * number + 1, 2 * number, 2 * number + 1)
 
 
 def text_operation(number: int) -> Operation:
