@@ -31,7 +31,7 @@ LAYERS = {
         "tables metrics readers", "columns", "recording", "node_logs", "__init__",
     ],
     "checker": [
-        "core", "models kernels turns", "foreign search", "engines transactions weak_levels",
+        "core", "models kernels turns", "foreign search transactions", "engines weak_levels",
         "dispatch warmup", "counterexamples", "explain",
         "columnar", "per_key", "monitor", "check", "__init__",
     ],

@@ -14,6 +14,7 @@ Each module ends with its ``Engine``.
 ``queues``        FIFO queues; ``queue_columns``, and ``queue_orders``: their linearizations
 ``kv``            strings with put, append and get, made of ``kv_pieces``; ``kv_partial``: a model for their cores
 ``counter_sums``  counters with an answer out of its bounds
+``transactions``  transactions on several registers whose values are written once
 ``searches``      any model
 ``sentences``     explains violations of logs, sets and queues
 ================  ====================================================================================================

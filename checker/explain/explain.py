@@ -40,7 +40,7 @@ from checker.explain.kv import explain_kv
 from checker.explain.legal_answers import with_answers
 from checker.explain.points import with_points
 from checker.models.transactions import RwRegister
-from checker.transactions.check import explain_cycles
+from checker.transactions.check import broken_by
 from history import Counterexample, Operation
 from history.readers.transactions import columns_of_operations
 
@@ -162,7 +162,9 @@ def _transactions(result: EngineResult, calls: Sequence[Call], scene: Scene, lim
     if (found := _one_register(result, calls, scene, limits)) is not None:
         return found
     taken = [scene.operations[call.source] for call in calls]
-    return explain_cycles(columns_of_operations(taken, "rw-register"), RwRegister("strict-serializable"))
+    model = RwRegister("strict-serializable")
+    examples, kinds = broken_by(columns_of_operations(taken, model.holds), model)
+    return Explanation(examples, sum(kind.count for kind in kinds), None, kinds) if kinds else None
 
 
 def _false(result: EngineResult) -> CertificateError:

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable, Sequence
 
 from checker.core.model import ModelError
 from checker.core.options import CheckOptions
-from checker.explain.explanation import Explanation
 from checker.models.transactions import Transactions
 from checker.transactions.transaction import ENGINE
 from checker.transactions.verdict import Anomaly, IsolationReport, check_columns
@@ -32,36 +31,35 @@ def check_isolation(
         else columns_of_operations(history, model.holds, place=_place(history))
     )
     report = check_columns(columns, model.level)
-    found = _explained(report, model)
+    examples, kinds = _explained(report, model)
     return KeyVerdict(
         columns.operation(0).key if len(columns) else None,
         report.verdict,
         ENGINE,
         report.transactions,
         limits.clock() - limits.started,
-        violations=found.violations,
-        kinds=found.kinds,
-        counterexamples=found.examples if options.proofs else (),
+        violations=sum(kind.count for kind in kinds),
+        kinds=kinds,
+        counterexamples=examples if options.proofs else (),
         reason=report.reason,
         levels=report.strongest,
     )
 
 
-def explain_cycles(columns: TransactionColumns, model: Transactions) -> Explanation | None:
-    """Explain why the transactions break the model's level; None if they keep it."""
-    found = _explained(check_columns(columns, model.level), model)
-    return found if found.violations else None
+def broken_by(
+    columns: TransactionColumns, model: Transactions
+) -> tuple[tuple[Counterexample, ...], tuple[KindCount, ...]]:
+    """Return why the transactions break the model's level, and how often in each way; nothing if they keep it."""
+    return _explained(check_columns(columns, model.level), model)
 
 
-def _explained(report: IsolationReport, model: Transactions) -> Explanation:
-    broken = {anomaly.name for anomaly in report.violations}
-    counts = [(name, number) for name, number in report.counts.items() if name in broken]
-    return Explanation(
-        tuple(_counterexample(anomaly, model) for anomaly in report.violations[:MAX_COUNTEREXAMPLES]),
-        sum(number for _, number in counts),
-        report.reason,
-        tuple(_count(name, number, report.violations) for name, number in counts),
-    )
+def _explained(
+    report: IsolationReport, model: Transactions
+) -> tuple[tuple[Counterexample, ...], tuple[KindCount, ...]]:
+    found = report.violations
+    names = dict.fromkeys(anomaly.name for anomaly in found)
+    kinds = (_count(name, number, found) for name, number in report.counts.items() if name in names)
+    return tuple(_counterexample(anomaly, model) for anomaly in found[:MAX_COUNTEREXAMPLES]), tuple(kinds)
 
 
 def _place(history: Sequence[Operation]) -> Callable[[int], str]:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import psycopg
 
 from harness.systems.api import Machine, Role, Setup, Shell, Surface
 from harness.systems.postgresql.binaries import WITH_BACKUP, bin_directory, unpacking
+from harness.systems.postgresql.deadline import finish
 from harness.systems.ready import listening
 from harness.systems.sql.statements import Dialect
 from harness.systems.sql.store import MAKE_STORE, UNPRIVILEGED
@@ -19,6 +21,8 @@ from nemesis.faults.leadership import DEPOSED
 
 PORT: Final = 5432
 STORE: Final = "store"
+#: How long a server may take to make the tables, or to show that it has them.
+_ANSWER_S: Final = 10.0
 _INSERT: Final = "INSERT INTO {} AS t VALUES (%s, %s) ON CONFLICT"
 DIALECT: Final = Dialect(
     name="text", text="text",
@@ -134,20 +138,32 @@ def primary_words(setup: Setup) -> str:
 
 
 def leads(setup: Setup) -> str | None:
-    """Make the tables on the primary and return its node, or None while a server lacks them."""
-    try:
+    """Make the tables on the primary and return its node, or None while a server lacks them or does not answer."""
+
+    async def look() -> str | None:
         # Standbys may not be connected yet, and nobody waits for these commits.
-        local = "-c synchronous_commit=local"
-        with psycopg.connect(primary_words(setup), options=local, autocommit=True) as connection:
-            for table in DIALECT.tables:
-                connection.execute(table)
-            primary = connection.info.host
+        local = {"conninfo": primary_words(setup), "options": "-c synchronous_commit=local"}
+        primary = await _execute(local, DIALECT.tables)
         for node in servers(setup):
-            with psycopg.connect(**connection_words(node), autocommit=True) as connection:
-                connection.execute("SELECT FROM elements")  # the last of them
+            await _execute(connection_words(node), ["SELECT FROM elements"])  # the last of them
+        return next(node.name for node in servers(setup) if node.address == primary)
+
+    try:
+        return asyncio.run(look())
     except psycopg.Error:
         return None
-    return next(node.name for node in servers(setup) if node.address == primary)
+
+
+async def _execute(words: dict[str, Any], statements: Sequence[str]) -> str:
+    """Execute statements on a server and return its address.  Raises psycopg.Error, also if they take too long."""
+    async with await psycopg.AsyncConnection.connect(**words, autocommit=True) as connection:
+
+        async def work() -> str:
+            for statement in statements:
+                await connection.execute(statement)
+            return connection.info.host
+
+        return await finish(work(), connection, _ANSWER_S)
 
 
 def surface(_setup: Setup) -> Surface:

@@ -114,6 +114,7 @@ async def standing(fakes: dict[str, Fake]) -> AsyncIterator[None]:
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(server, "PORT", 0)
     monkeypatch.setattr(promotion, "_ANSWER_S", 1.0)
+    monkeypatch.setattr(server, "_ANSWER_S", 1.0)
     monkeypatch.setattr(promotion, "_PROMOTE_S", 0)
 
 
@@ -188,3 +189,16 @@ def test_clients_find_no_primary_where_none_leads() -> None:
         return client._connection is None
 
     assert asyncio.run(go())
+
+
+@pytest.mark.parametrize("mute", ["nothing", "CREATE TABLE", "SELECT FROM elements"])
+@pytest.mark.parametrize("who", ["n1", "n2"])
+def test_nobody_leads_while_a_server_that_must_answer_is_silent(mute: str, who: str) -> None:
+    """A standby is asked for the last table only."""
+    fakes = {node.name: Fake(400, leads=node.name == "n1", mute=mute if node.name == who else "nothing")
+             for node in NODES}  # fmt: skip
+    silent = mute in {"n1": ("CREATE TABLE", "SELECT FROM elements"), "n2": ("SELECT FROM elements",)}[who]
+    began = time.monotonic()
+    found = promoted(fakes, lambda: server.leads(setup_of()) or "nobody")
+    assert found == ("nobody" if silent else "n1")
+    assert time.monotonic() - began < 30
