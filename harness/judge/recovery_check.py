@@ -22,12 +22,7 @@ from harness.judge.logs.log_order import order_violations
 from harness.judge.node_alarms import setup_failures
 from harness.judge.recorded import Recorded
 from harness.judge.recovery import (
-    HEAL,
-    LOAD,
     PAUSE_S,
-    RESTART,
-    TRIED,
-    Recovery,
     assess,
     assess_operations,
     assess_own,
@@ -37,33 +32,36 @@ from harness.judge.recovery import (
     rule_of,
     silent_before,
 )
-from harness.judge.service import KeyWant, Service, Want, on_key, services_since, wants_of, wants_text
+from harness.judge.service import KeyWant, on_key, services_since, wants_of
 from harness.workloads.transactions import called
 from history import SECOND, Check, Operation, Verdict
 from history.metrics.awake_clock import AwakeClock, gaps
-from history.records.finding import Comeback
-from history.records.indexes import index_text
+from history.records.finding import BeyondLog, Comeback, ShortLeader
 from history.records.probes import last_commit
-from history.records.text import and_listed
-from reports.words.of_nodes import beyond_text, short_leader_text
-
-#: A probe may show this much later (s) what a node reached within the limit.
-SLACK_S: Final = 1.0
-_ASKED: Final = {
-    "indexes": "every kind of operation succeeds and every node's applied index reaches what was committed then",
-    "own": "every kind of operation succeeds and every node has caught up, by the system's own rule",
-    "operations": "every kind of operation succeeds",
-}
-_OF_NODES: Final = ", and every node serves its own clients reads and changes"
-_SINCE: Final = {HEAL: "last heal", TRIED: "last attempt to heal", LOAD: "end of the load"}
-#: The reasons why something that clients did not get is not held against the system.
-UNASKED: Final = "not requested again"
-NEVER: Final = "never succeeded, so there is nothing to recover to"
-UNDECLARED: Final = (
-    "not served again, and the system does not declare whether every node serves its own clients (every_node_serves)"
+from history.records.recovery import (
+    SLACK_S,
+    HarnessCause,
+    Reason,
+    Recovery,
+    RecoveryEvent,
+    Rule,
+    Service,
+    Unproven,
+    Want,
 )
-DAMAGED: Final = "not served again, perhaps because of the file that we damaged"
-BRIEFLY: Final = "requested without success, but not for the whole recovery time"
+from reports.words.of_recovery import (
+    CUT_OFF,
+    cause_text,
+    failure_text,
+    lost_text,
+    open_texts,
+    refusals_text,
+    required_text,
+    restart_text,
+    time_text,
+    unhealed_text,
+)
+
 #: A violation at most this long (ns) before a node's last answer counts as lasting to the end, because the last answer
 #: itself is not judged.
 _STANDS_NS: Final = 1_500_000_000
@@ -86,7 +84,7 @@ class RecoveryFindings:
     unseen: tuple[tuple[int, int], ...]
     unasked: tuple[str, ...]
     seconds: float
-    refused: dict[str, str]
+    refused: dict[str, Damage]
     restarted: RecoveryFindings | None = None
 
     @property
@@ -112,11 +110,11 @@ def recovery_of(recorded: Recorded, damages: Damages) -> RecoveryFindings | None
         return found
     refused = _refused(recorded, damages, gone_at=moments["restarting"])
     if "restarted-reads" not in moments:
-        lines = _refusal_lines(refused) if recorded.state.restart_failed else {}
-        return replace(found, refused={**lines, **found.refused})
+        of_restart = refused if recorded.state.restart_failed else {}
+        return replace(found, refused={**of_restart, **found.refused})
     again = _found(
         recorded, clock, refused, since=(clock.at(moments["restarted"]),) * 2,
-        until=moments["restarted-reads"], event=RESTART,
+        until=moments["restarted-reads"], event="restart",
         committed_before=committed_by(recorded.probes, moments["restarting"]),
     )  # fmt: skip
     return replace(found, restarted=again)
@@ -140,7 +138,7 @@ def _found(
     *,
     since: tuple[int, int],
     until: int,
-    event: str,
+    event: RecoveryEvent,
     committed_before: int = -1,
 ) -> RecoveryFindings:
     """Return the findings since the two times (awake ns), until a moment of the run."""
@@ -162,7 +160,7 @@ def _found(
     def followed(moment: int, among: Sequence[Operation], wants: Sequence[Want]) -> Recovery:
         services, unproven = _services(recorded, wants, moment, among, bool(refused))
         found = replace(assessed(moment, services), unproven=unproven, event=event, epoch_bits=system.epoch_bits)
-        silent = silent_before(probes, nodes, moment) if event != RESTART else {}
+        silent = silent_before(probes, nodes, moment) if event != "restart" else {}
         return replace(found, silent={node: clock.maybe_back(last) for node, last in silent.items()})
 
     healed, swept = since
@@ -178,14 +176,14 @@ def _found(
         unseen=() if rule == "operations" else tuple(gaps((probe.time for probe in probes), healed, end)),
         unasked=tuple(node for node in since_heal.late_nodes if node not in asked),
         seconds=(end - healed) / 1e9,
-        refused=_refusal_lines(refused),
+        refused=refused,
     )  # fmt: skip
 
 
 def _services(
     recorded: Recorded, wants: Sequence[Want], moment: int, operations: Sequence[Operation], refused: bool
-) -> tuple[dict[Want, Service], str]:
-    """Return how clients were served since a moment, and what cannot be held against the system, in words.
+) -> tuple[dict[Want, Service], Unproven]:
+    """Return how clients were served since a moment, and what cannot be held against the system.
 
     If some node ``refused`` to start on a file that we damaged, that node alone may have served a key.
     """
@@ -195,30 +193,30 @@ def _services(
     ever = cache(lambda: services_since(0, recorded.operations, load))  # over the whole run, and rarely needed
     enough = round((limit - pause_s) * SECOND)
     services: dict[Want, Service] = {}
-    why: dict[str, list[Want]] = {}
+    why: dict[Reason, list[Want]] = {}
     for want in wants:
         service = found.get(want)
         if service is None:
-            why.setdefault(UNASKED, []).append(want)
+            why.setdefault("unasked", []).append(want)
         elif want[1] is not None and not system.every_node_serves:
             if service.granted is None:
-                why.setdefault(UNDECLARED, []).append(want)
+                why.setdefault("undeclared", []).append(want)
         elif service.granted is not None:
             services[want] = service
         elif want[1] is None and ever()[want].granted is None:
-            why.setdefault(NEVER, []).append(want)
+            why.setdefault("never", []).append(want)
         elif service.waited < enough:
-            why.setdefault(BRIEFLY, []).append(want)
+            why.setdefault("briefly", []).append(want)
         else:
             services[want] = service
     lost, briefly = _keys_in_vain(recorded, moment, operations, moment + enough)
     if lost and refused:
-        why[DAMAGED] = lost
+        why["damaged"] = lost
     else:
         services |= dict.fromkeys(lost, Service(enough, None))
     if briefly:
-        why.setdefault(BRIEFLY, []).extend(briefly)
-    return services, "; ".join(f"{wants_text(left)} {reason}" for reason, left in why.items())
+        why.setdefault("briefly", []).extend(briefly)
+    return services, tuple((reason, tuple(left)) for reason, left in why.items())
 
 
 def _keys_in_vain(
@@ -259,14 +257,10 @@ def _keys_in_vain(
     return lost, briefly
 
 
-def _refusal_lines(refused: dict[str, Damage]) -> dict[str, str]:
-    return {node: f"{node} did not start again on {damage.describe()}" for node, damage in refused.items()}
-
-
-def _event(recorded: Recorded) -> str:
+def _event(recorded: Recorded) -> RecoveryEvent:
     """Return the event from which recovery is counted; if no fault may have been in effect, there was no heal."""
     healed = [receipt.healed for receipt in recorded.receipts if receipt.state != "skipped"]
-    return LOAD if not healed else TRIED if None in healed else HEAL
+    return "load" if not healed else "attempt" if None in healed else "heal"
 
 
 def _before_the_restart(recorded: Recorded) -> Recorded:
@@ -281,42 +275,42 @@ def _before_the_restart(recorded: Recorded) -> Recorded:
 def recovery_check(recorded: Recorded, found: RecoveryFindings | None, damages: Damages) -> Check:
     """Check recovery, independently of linearizability."""
     limit = recorded.plan.recovery_time
-    asked = (
-        f"within {limit:g} s of the {_SINCE[_event(recorded)]} {_ASKED[found.since_heal.rule if found else 'indexes']}"
-        + (_OF_NODES if clients_decide(recorded.plan.under_test, recorded.probes) else "")
-    )
+    rule: Rule = found.since_heal.rule if found else "indexes"
+    by_clients = clients_decide(recorded.plan.under_test, recorded.probes)
+    required = required_text(_event(recorded), rule, limit, by_clients=by_clients)
 
     def check(verdict: Verdict, seen: str, *findings: Comeback) -> Check:
         kind = "recovered" if verdict == "valid" else "no-recovery"
         of_verdict = tuple(structs.replace(one, verdict=verdict, kind=kind) for one in findings)
-        return Check("recovery", "check", verdict, asked, seen, findings=of_verdict)
+        return Check("recovery", "check", verdict, required, seen, findings=of_verdict)
 
     state = recorded.state
     if state.unhealed:
-        return check("unknown", f"could not be healed by the harness: {'; '.join(state.unhealed)}")
+        return check("unknown", unhealed_text(state.unhealed))
     if found is None:
-        return check("unknown", "the run ended too early to tell")
+        return check("unknown", CUT_OFF)
     if restart := _restart_failed(recorded, damages):
         finding = _comeback(found, found.since_heal, recorded, found.since_heal.behind)
-        seen = f"did not start again after all were restarted: {restart}"
-        failed = _failed_set_up(recorded)
-        return check("unknown", f"{seen}, but {failed}", finding) if failed else check("invalid", seen, finding)
+        seen = restart_text(restart)
+        if ours := _failed_set_up(recorded):
+            return check("unknown", f"{seen}, but {cause_text(ours, limit)}", finding)
+        return check("invalid", seen, finding)
     looked = [found, found.restarted] if found.restarted else [found]
-    wrong = next(((one, *failure) for one in looked if (failure := _failure(one, limit))), None)
+    wrong = next(((one, failed) for one in looked if (failed := _failed(one, limit))), None)
     if wrong is None:
-        open_ = [why for one in looked for since in (one.since_heal, one.since_load) for why in since.open]
-        if open_:
-            return check("unknown", "; ".join(dict.fromkeys(open_)))
-        well = "; ".join(_time_sentence(one, limit) for one in looked)
+        if left := open_texts(*(since for one in looked for since in (one.since_heal, one.since_load))):
+            return check("unknown", "; ".join(left))
+        well = "; ".join(time_text(one.since_heal, one.since_load, limit) for one in looked)
         return check("valid", well + _refusals(*looked), _comeback(found, found.since_heal, recorded))
-    where, recovery, seen = wrong
+    where, recovery = wrong
+    seen = failure_text(recovery, where.since_heal, where.since_load, limit)
     if ours := _harness_cause(where, recorded, limit):
-        return check("unknown", f"{seen}, but {ours}")
+        return check("unknown", f"{seen}, but {cause_text(ours, limit)}")
     lost = _lost(recorded, recovery)
     whole = _with_whole_logs(recorded, recovery, lost) if lost else []
     at_fault = sorted({*lost, *recovery.behind} - set(whole))
     if lost:
-        seen = "; ".join([*lost.values(), seen]) + (f" with whole logs: {and_listed(whole)}" if whole else "")
+        seen = lost_text(lost, whole, seen)
     return check("invalid", seen + _refusals(where), _comeback(where, recovery, recorded, at_fault))
 
 
@@ -331,87 +325,43 @@ def _restart_failed(recorded: Recorded, damages: Damages) -> str | None:
     return None if away and away <= {damage.node for damage in damages.refusable} else reason
 
 
-def _failure(found: RecoveryFindings, limit: float) -> tuple[Recovery, str] | None:
-    """Return the recovery that failed and a sentence about it, or None."""
+def _failed(found: RecoveryFindings, limit: float) -> Recovery | None:
+    """Return the recovery that failed or took too long, or None."""
     heal, load = found.since_heal, found.since_load
-    if heal.failed:
-        after = "after all were restarted " if heal.event == RESTART else ""
-        return heal, after + heal.sentence() + _late(heal, limit)
-    if load.failed:
-        before = f"{heal.reached_sentence()}, but " if heal.seconds is not None and not heal.open else ""
-        return load, f"{before}after the load {load.sentence()}"
+    if heal.failed or load.failed:
+        return heal if heal.failed else load
     slowest = max(heal, load, key=lambda recovery: recovery.took)
-    if slowest.took <= limit + SLACK_S:
-        return None
-    left = dict.fromkeys([*heal.open, *load.open])
-    if not left:
-        return slowest, _time_sentence(found, limit)
-    return slowest, "; ".join(
-        [_part_that_was_late(slowest, "the load" if slowest is load else heal.event, limit), *left]
-    )
-
-
-def _late(heal: Recovery, limit: float) -> str:
-    """If nodes are missing, say whether the other nodes, too, served again only after the limit."""
-    if heal.served_again is None or heal.service_took <= limit + SLACK_S:
-        return ""
-    took = (heal.served_again - heal.healed_at) / SECOND
-    return f"; operations succeeded again only {took:.1f} s after {heal.event}"
-
-
-def _part_that_was_late(recovery: Recovery, event: str, limit: float) -> str:
-    """Say what came back only after the limit, if not everything could be observed."""
-    if recovery.service_took > limit + SLACK_S:
-        return f"operations succeeded again only {recovery.service_took:.1f} s after clients asked for them"
-    return f"the nodes caught up only {recovery.took:.1f} s after {event}"
-
-
-def _took(recovery: Recovery) -> float:
-    assert recovery.seconds is not None
-    return recovery.seconds
-
-
-def _time_sentence(found: RecoveryFindings, limit: float) -> str:
-    heal, load = found.since_heal, found.since_load
-    seen, late = heal.reached_sentence(), max(heal.took, load.took)
-    if _took(load) > max(_took(heal), limit):
-        at = f"at {index_text(load.target, load.epoch_bits)} " if load.rule == "indexes" else ""
-        seen += f", {'but' if late > limit + SLACK_S else 'and'} {at}only {_took(load):.1f} s after the load"
-    if limit < late <= limit + SLACK_S:
-        seen += f", which counts as within {limit:g} s: probes report up to {SLACK_S:g} s late"
-    return seen
+    return None if slowest.took <= limit + SLACK_S else slowest
 
 
 def _refusals(*found: RecoveryFindings) -> str:
-    lines = dict.fromkeys(line for one in found for line in one.refused.values())
-    return "".join(f"; {line}, which is allowed" for line in lines)
+    return refusals_text((node, damage.describe()) for one in found for node, damage in one.refused.items())
 
 
-def _harness_cause(found: RecoveryFindings, recorded: Recorded, limit: float) -> str | None:
+def _harness_cause(found: RecoveryFindings, recorded: Recorded, limit: float) -> HarnessCause | None:
     """Return why the harness may have missed a recovery; None if it cannot have."""
     if found.unseen:
-        begin, end = max(found.unseen, key=lambda span: span[1] - span[0])
-        return f"the harness probed no node for {(end - begin) / 1e9:.1f} s of that time"
+        return HarnessCause("unseen", seconds=max(end - begin for begin, end in found.unseen) / 1e9)
     if found.unasked:
-        return f"the harness never probed {and_listed(found.unasked)} after the heal"
+        return HarnessCause("unasked", nodes=found.unasked)
     if failed := _failed_set_up(recorded):
         return failed
-    refused = [node for node in recorded.members if node in found.refused]
+    refused = tuple(node for node in recorded.members if node in found.refused)
     if 2 * len(refused) >= len(recorded.members) > 0:
-        return f"injected faults damaged files of {and_listed(refused)}, without which no quorum is left"
+        return HarnessCause("damaged", nodes=refused)
     if recorded.state.standstills and found.seconds < limit:
-        return f"the harness was awake for only {found.seconds:.1f} s of the {limit:g} s"
+        return HarnessCause("stalled", seconds=found.seconds)
     return None
 
 
-def _failed_set_up(recorded: Recorded) -> str:
-    """Return the first harness failure in words, or an empty string."""
+def _failed_set_up(recorded: Recorded) -> HarnessCause | None:
+    """Return the first harness failure, if there is one."""
     failures = [*recorded.state.failures, *setup_failures(recorded)]
-    return f"the harness failed ({failures[0]})" if failures else ""
+    return HarnessCause("failed", failure=failures[0]) if failures else None
 
 
-def _lost(recorded: Recorded, recovery: Recovery) -> dict[str, str]:
-    """Return a sentence for each node that lost committed entries, if that is why the cluster did not recover.
+def _lost(recorded: Recorded, recovery: Recovery) -> dict[str, ShortLeader | BeyondLog]:
+    """Return a moment that shows the loss for each node that lost committed entries, if recovery failed for that.
 
     If a leader lacked committed entries, the nodes that still hold them are the ones that cannot follow, so a node that
     is behind is not the one at fault.  The same holds if, at the end of the run, logs end below what their own nodes
@@ -419,11 +369,11 @@ def _lost(recorded: Recorded, recovery: Recovery) -> dict[str, str]:
     """
     if recovery.seconds is not None:
         return {}
-    lost = {one.node: short_leader_text(one) for one in reversed(short_leaders(recorded.probes))}
+    lost: dict[str, ShortLeader | BeyondLog] = {one.node: one for one in reversed(short_leaders(recorded.probes))}
     last = last_answers(recorded.probes)
     for violation in order_violations(recorded.probes):
         if violation.above == "committed" and violation.time >= last[violation.node] - _STANDS_NS:
-            lost.setdefault(violation.node, beyond_text(violation))
+            lost.setdefault(violation.node, violation)
     return dict(sorted(lost.items()))
 
 

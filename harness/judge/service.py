@@ -11,18 +11,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
 from harness.systems.api import Workload
 from harness.workloads.transactions import called
 from history import Operation
 from history.records.operations import is_refusal, was_served
-from history.records.text import and_listed
+from history.records.recovery import CHANGES, Service, Want
 
-#: Something to be served: operations of a kind (or "changes", of any kind, or "reads on k3") with no node, or "reads"
-#: or "changes" with the node whose own clients ask for them.
-Want: TypeAlias = tuple[str, str | None]
 #: "reads" or "changes", and the register from which or on which.
 KeyWant: TypeAlias = tuple[str, str | int]
 #: The name of an operation (see :func:`called`), and the node that answered it or was asked.
@@ -30,22 +26,9 @@ Call: TypeAlias = tuple[str, str | None]
 
 #: The workloads whose objects last as long as a run, and whose operations may go to any key.
 LASTING: Final = ("register", "cas-register")
-CHANGES: Final = "changes"
 READS: Final = "reads"
 #: The first words of ok answers to operations on a lock that changed nothing.
 _UNCHANGED: Final[Mapping[str, tuple[str, ...]]] = {"acquire": ("held",), "release": ("held", "free")}
-
-
-@dataclass(frozen=True, slots=True)
-class Service:
-    """How one kind of request fared after a given moment.
-
-    ``waited`` is how long clients tried until one succeeded, and ``granted`` when that was (ns).  If ``granted`` is
-    None, none succeeded in that time.
-    """
-
-    waited: int
-    granted: int | None
 
 
 def was_granted(f: str, outcome: str, error: str | None, answer: Any) -> bool:
@@ -119,16 +102,3 @@ def _covered(spans: Iterable[tuple[int, int]], until: int, pause: int) -> int:
         total += max(0, stop - (int(reached) if begin - reached <= pause else begin))
         reached = max(reached, stop)
     return total
-
-
-def wants_text(wants: Iterable[Want]) -> str:
-    """Return text such as "reads and changes by n3's own clients"; kinds go by their names."""
-    by_node: dict[str | None, list[str]] = {}
-    for what, node in wants:
-        by_node.setdefault(node, []).append(what)
-    sides: dict[str, list[str]] = {}
-    for node, whats in by_node.items():
-        sides.setdefault(and_listed(whats), []).append(node or "")
-    return "; ".join(
-        f"{what} by {and_listed(nodes)}'s own clients" if nodes != [""] else what for what, nodes in sides.items()
-    )

@@ -7,9 +7,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from harness.judge.recovery import FRESH_NS, CatchingUp, assess
-from harness.judge.service import CHANGES, Service
 from history import Probe
 from history.records.probes import Role
+from history.records.recovery import CHANGES, Service
+from reports.words.of_recovery import recovery_text
 
 NODES = ("n1", "n2", "n3")
 S = 1_000_000_000
@@ -29,31 +30,31 @@ def test_all_nodes_pass_the_target_and_something_is_committed() -> None:
     assert (recovery.target, recovery.leader, recovery.complete) == (50, "n2", True)
     assert recovery.reached == {"n1": HEAL + S, "n2": HEAL + 2 * S, "n3": HEAL + 4 * S}
     assert recovery.finished_at == HEAL + 4 * S
-    assert recovery.sentence() == ""
+    assert recovery_text(recovery) == ""
 
 
 def test_a_node_that_stays_behind_is_named_with_its_figures() -> None:
     probes = [LEADER, probe(1, "n1", 24), probe(2, "n2", 60), probe(3, "n3", 30)]
     recovery = assess(probes, NODES, HEAL)
     assert (recovery.behind, recovery.complete, recovery.finished_at) == (("n1", "n3"), False, None)
-    assert recovery.sentence() == "n1 and n3 stuck at 24 and 30 of 50 (60 by the end)"
+    assert recovery_text(recovery) == "n1 and n3 stuck at 24 and 30 of 50 (60 by the end)"
 
 
 def test_a_silent_node_is_behind() -> None:
     silent = Probe(HEAL + S, "n3", error="no connection")
     recovery = assess([LEADER, probe(1, "n1", 50), probe(1, "n2", 50), silent], NODES, HEAL)
     assert recovery.behind == ("n3",)
-    assert recovery.sentence() == "n3 silent since the heal"
+    assert recovery_text(recovery) == "n3 silent since the heal"
 
 
 def test_some_silent_and_some_stuck() -> None:
     recovery = assess([LEADER, probe(1, "n1", 7)], NODES, HEAL)
-    assert recovery.sentence() == "n1 stuck at 7 of 50; n2 and n3 silent since the heal"
+    assert recovery_text(recovery) == "n1 stuck at 7 of 50; n2 and n3 silent since the heal"
 
 
 def test_a_node_that_answers_and_applied_nothing_is_not_silent() -> None:
     recovery = assess([LEADER, probe(1, "n1", -1), probe(1, "n2", 50), probe(1, "n3", 7)], NODES, HEAL)
-    assert recovery.sentence() == "n3 stuck at 7 of 50; n1 applied nothing of 50"
+    assert recovery_text(recovery) == "n3 stuck at 7 of 50; n1 applied nothing of 50"
 
 
 def test_a_kind_that_is_not_served_is_no_recovery_although_all_have_caught_up() -> None:
@@ -61,7 +62,7 @@ def test_a_kind_that_is_not_served_is_no_recovery_although_all_have_caught_up() 
     read, write = Service(S, HEAL + S), Service(60 * S, None)
     recovery = assess(probes, NODES, HEAL, {("read", None): read, ("write", None): write, (CHANGES, None): write})
     assert (recovery.complete, recovery.finished_at, recovery.failed) == (False, None, True)
-    assert recovery.sentence() == "no write succeeded after the heal"
+    assert recovery_text(recovery) == "no write succeeded after the heal"
     served = assess(probes, NODES, HEAL, {("read", None): read, ("write", None): read})
     assert (served.complete, served.failed) == (True, False)
 

@@ -1,0 +1,226 @@
+"""The check of recovery in words: what it requires, what came back, and what did not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+from history.records.finding import BeyondLog, ShortLeader
+from history.records.indexes import index_text
+from history.records.recovery import (
+    CHANGES,
+    SLACK_S,
+    HarnessCause,
+    Reason,
+    Recovery,
+    RecoveryEvent,
+    Rule,
+    Undecidable,
+    Want,
+)
+from history.records.text import and_listed
+from reports.words.of_nodes import beyond_text, short_leader_text
+
+CUT_OFF: Final = "the run ended too early to tell"
+_REQUIRED: Final[Mapping[Rule, str]] = {
+    "indexes": "every kind of operation succeeds and every node's applied index reaches what was committed then",
+    "own": "every kind of operation succeeds and every node has caught up, by the system's own rule",
+    "operations": "every kind of operation succeeds",
+}
+_OF_NODES: Final = ", and every node serves its own clients reads and changes"
+_SINCE: Final[Mapping[RecoveryEvent, str]] = {
+    "heal": "last heal",
+    "attempt": "last attempt to heal",
+    "load": "end of the load",
+}
+_EVENTS: Final[Mapping[RecoveryEvent, str]] = {
+    "heal": "the heal",
+    "attempt": "the attempt to heal",
+    "load": "the load",
+    "restart": "the restart",
+}
+_UNDECIDABLE: Final[Mapping[Undecidable, str]] = {
+    "nothing committed": "no node ever reported a commit index: there is nothing to reach",
+    "no answer": "no node ever answered a probe",
+    "rule failed": "the system's own recovery rule failed",
+}
+_REASONS: Final[Mapping[Reason, str]] = {
+    "unasked": "not requested again",
+    "never": "never succeeded, so there is nothing to recover to",
+    "undeclared": "not served again, and the system does not declare whether every node serves its own clients "
+    "(every_node_serves)",
+    "damaged": "not served again, perhaps because of the file that we damaged",
+    "briefly": "requested without success, but not for the whole recovery time",
+}
+
+
+def required_text(event: RecoveryEvent, rule: Rule, limit: float, *, by_clients: bool) -> str:
+    """Return what the check requires within the ``limit`` (s)."""
+    return f"within {limit:g} s of the {_SINCE[event]} {_REQUIRED[rule]}{_OF_NODES if by_clients else ''}"
+
+
+def unhealed_text(left: Iterable[str]) -> str:
+    """Return text about faults that are not healed."""
+    return f"could not be healed by the harness: {'; '.join(left)}"
+
+
+def restart_text(why: str) -> str:
+    """Return text about a system that did not serve after the restart at the end."""
+    return f"did not start again after all were restarted: {why}"
+
+
+def _index(found: Recovery, index: int) -> str:
+    return index_text(index, found.epoch_bits)
+
+
+def recovery_text(found: Recovery) -> str:
+    """Return the finding as text, such as "n1 and n3 stuck at 2465 and 2470 of 11924".
+
+    The text gives what was committed at the heal and by the end, because tables and charts compare a node with
+    those.
+    """
+    if found.rule == "own":
+        return _own_text(found)
+    parts = []
+    silent = [node for node in found.late_nodes if found.applied[node] is None and node not in found.silent]
+    empty = [node for node in found.late_nodes if found.applied[node] == -1]
+    stuck = {node: index for node in found.late_nodes if (index := found.applied[node]) not in (None, -1)}
+    if stuck:
+        indexes = and_listed(_index(found, one) for one in dict.fromkeys(stuck.values()))
+        later = f" ({_index(found, found.committed)} by the end)" if found.committed > found.target else ""
+        parts.append(f"{and_listed(stuck)} stuck at {indexes} of {_index(found, found.target)}{later}")
+    if empty:
+        parts.append(f"{and_listed(empty)} applied nothing of {_index(found, found.target)}")
+    if silent:
+        parts.append(f"{and_listed(silent)} silent since {_EVENTS[found.event]}")
+    return "; ".join([*parts, *_silent_before(found), *_unserved(found)])
+
+
+def _own_text(found: Recovery) -> str:
+    parts = []
+    if found.together is None:
+        parts.append(f"{and_listed(found.late_nodes) or 'the nodes together'} did not catch up")
+    return "; ".join([*parts, *_silent_before(found), *_unserved(found)])
+
+
+def _unserved(found: Recovery) -> list[str]:
+    """Say which services clients never got again; single nodes are named only if the cluster itself serves."""
+    kinds = [kind for kind, node in found.unserved if node is None]
+    if kinds:
+        named = [kind for kind in kinds if kind != CHANGES] or ["change"]
+        return [f"no {' and no '.join(named)} succeeded after {_EVENTS[found.event]}"]
+    return [f"{wants_text(found.unserved)} not served after {_EVENTS[found.event]}"] if found.unserved else []
+
+
+def _silent_before(found: Recovery) -> list[str]:
+    """Say from what time on the nodes that are behind have been silent, if they were silent before the heal."""
+    since = {node: found.silent[node] for node in found.late_nodes if node in found.silent}
+    never = [node for node, moment in since.items() if moment is None]
+    dated = {node: f"{moment / 1e9:.1f}" for node, moment in since.items() if moment is not None}
+    before = f"before {_EVENTS[found.event]}"
+    gone = [f"{and_listed(dated)} silent since {and_listed(dated.values())} s, {before}"] if dated else []
+    return gone + ([f"{and_listed(never)} never answered a probe"] if never else [])
+
+
+def reached_text(found: Recovery) -> str:
+    """Say what was reached and when, such as "all nodes at 40, 3.1 s after the heal".
+
+    May be called only if recovery is complete.
+    """
+    assert found.seconds is not None
+    what = {"own": "all nodes caught up", "operations": "every kind of operation succeeded again"}
+    without = f", of which {and_listed(found.logless)} without a log" if found.logless else ""
+    done = what.get(found.rule, f"all nodes at {_index(found, found.target)}{without}")
+    reached = f"{done}, {found.seconds:.1f} s after {_EVENTS[found.event]}"
+    return reached if found.event != "load" else f"no fault was injected; {reached.replace(' again', '')}"
+
+
+def open_texts(*found: Recovery) -> list[str]:
+    """Return the reasons why not everything could be observed, each once."""
+    return list(dict.fromkeys(why for one in found for why in _open(one)))
+
+
+def _open(found: Recovery) -> list[str]:
+    nodes = [_UNDECIDABLE[found.undecidable] + (f": {found.error}" if found.error else "")] if found.undecidable else []
+    clients = "; ".join(f"{wants_text(left)} {_REASONS[reason]}" for reason, left in found.unproven)
+    return [*nodes, clients] if clients else nodes
+
+
+def failure_text(failed: Recovery, heal: Recovery, load: Recovery, limit: float) -> str:
+    """Say what did not come back within the ``limit`` (s), since the heal or since the load."""
+    if heal.failed:
+        after = "after all were restarted " if heal.event == "restart" else ""
+        return after + recovery_text(heal) + _late(heal, limit)
+    if load.failed:
+        before = f"{reached_text(heal)}, but " if heal.seconds is not None and not heal.open else ""
+        return f"{before}after the load {recovery_text(load)}"
+    if not (left := open_texts(heal, load)):
+        return time_text(heal, load, limit)
+    event = "the load" if failed is load else _EVENTS[heal.event]
+    if failed.service_took > limit + SLACK_S:
+        late = f"operations succeeded again only {failed.service_took:.1f} s after clients asked for them"
+    else:
+        late = f"the nodes caught up only {failed.took:.1f} s after {event}"
+    return "; ".join([late, *left])
+
+
+def _late(heal: Recovery, limit: float) -> str:
+    """If nodes are missing, say whether the other nodes, too, served again only after the limit."""
+    if heal.served_again is None or heal.service_took <= limit + SLACK_S:
+        return ""
+    took = (heal.served_again - heal.healed_at) / 1e9
+    return f"; operations succeeded again only {took:.1f} s after {_EVENTS[heal.event]}"
+
+
+def time_text(heal: Recovery, load: Recovery, limit: float) -> str:
+    """Say how long a complete recovery took."""
+    assert heal.seconds is not None
+    assert load.seconds is not None
+    seen, late = reached_text(heal), max(heal.took, load.took)
+    if load.seconds > max(heal.seconds, limit):
+        at = f"at {_index(load, load.target)} " if load.rule == "indexes" else ""
+        seen += f", {'but' if late > limit + SLACK_S else 'and'} {at}only {load.seconds:.1f} s after the load"
+    if limit < late <= limit + SLACK_S:
+        seen += f", which counts as within {limit:g} s: probes report up to {SLACK_S:g} s late"
+    return seen
+
+
+def refusals_text(refused: Iterable[tuple[str, str]]) -> str:
+    """Name the nodes, each with a damaged file on which it did not start; to be appended to another text."""
+    lines = dict.fromkeys(f"; {node} did not start again on {file}, which is allowed" for node, file in refused)
+    return "".join(lines)
+
+
+def cause_text(cause: HarnessCause, limit: float) -> str:
+    """Say why the harness may have missed a recovery within the ``limit`` (s)."""
+    match cause.kind:
+        case "unseen":
+            return f"the harness probed no node for {cause.seconds:.1f} s of that time"
+        case "unasked":
+            return f"the harness never probed {and_listed(cause.nodes)} after the heal"
+        case "failed":
+            return f"the harness failed ({cause.failure})"
+        case "damaged":
+            return f"injected faults damaged files of {and_listed(cause.nodes)}, without which no quorum is left"
+        case "stalled":
+            return f"the harness was awake for only {cause.seconds:.1f} s of the {limit:g} s"
+
+
+def lost_text(lost: Mapping[str, ShortLeader | BeyondLog], whole: Iterable[str], seen: str) -> str:
+    """Put the nodes that lost committed entries before what was ``seen`` of the ``whole`` nodes, which hold them."""
+    texts = [short_leader_text(one) if isinstance(one, ShortLeader) else beyond_text(one) for one in lost.values()]
+    held = f" with whole logs: {names}" if (names := and_listed(whole)) else ""
+    return "; ".join([*texts, seen]) + held
+
+
+def wants_text(wants: Iterable[Want]) -> str:
+    """Return text such as "reads and changes by n3's own clients"; kinds go by their names."""
+    by_node: dict[str | None, list[str]] = {}
+    for what, node in wants:
+        by_node.setdefault(node, []).append(what)
+    sides: dict[str, list[str]] = {}
+    for node, whats in by_node.items():
+        sides.setdefault(and_listed(whats), []).append(node or "")
+    return "; ".join(
+        f"{what} by {and_listed(nodes)}'s own clients" if nodes != [""] else what for what, nodes in sides.items()
+    )
