@@ -180,6 +180,8 @@ class LeaderTransfer:
         return {"leader_now": leader_now(ctx.system.probes(), ctx.members)}
 
 
+#: How long followers that are under no fault may take to let one of them be promoted.
+PROMOTION_S: Final = 60.0
 NO_PROMOTION: Final = "no follower of this system can be promoted, or it elects leaders itself"
 #: The file in a deposed leader's home: while it is there, the node's role may only come back as a follower.
 DEPOSED: Final = "deposed"
@@ -194,8 +196,9 @@ class Promotes(Protocol):
     def promote(self, dead: str) -> str:
         """Promote the follower with the longest log in place of the dead leader, and return it.
 
-        If one was promoted before, return that one.  Raises FaultError if some follower does not answer, because it
-        may be the one with the longest log.  Raises StartError if the chosen follower answers but does not lead.
+        If one was promoted before, return that one.  Raises StartError if some follower can be reached but does not
+        answer, because it may be the one with the longest log, or if the chosen one does not lead.  Raises FaultError
+        if a follower cannot be reached.
         """
         ...
 
@@ -254,15 +257,15 @@ class PromoteFollower:
     def heal(self, ctx: Context, targets: Targets) -> Witness:
         """Start the old leader; if it was barred and no follower leads yet, promote one first.
 
-        If that is the system's own failure, raise its StartError when the old leader was started all the same.
+        The followers are under no fault, so they get as long to answer as a server to start.  If that is the system's
+        own failure, raise its StartError when the old leader was started all the same.
         """
         asked = {node: self._at_home(ctx, node, "deposed", _IS_DEPOSED) for node in targets.nodes}
         for node, answer in ctx.run_checked(asked).items():
             if not answer.stdout:
                 continue
             try:
-                self._see_followers(ctx, targets)
-                self._promote(ctx, node)
+                self._promote_in_time(ctx, targets, node)
             except StartError as error:
                 if damaged := targets.detail.get("damaged"):
                     raise FaultError(f"{error}, perhaps because {and_listed(damaged)} was damaged before") from None
@@ -271,6 +274,20 @@ class PromoteFollower:
                 raise
         pids = restart(ctx, targets.nodes)
         return {"leader_now": leader_now(ctx.system.probes(), ctx.members), **pids}
+
+    def _promote_in_time(self, ctx: Context, targets: Targets, dead: str) -> None:
+        last: list[StartError] = []
+
+        def look() -> str | None:
+            self._see_followers(ctx, targets)
+            try:
+                return self._promote(ctx, dead)
+            except StartError as error:
+                last.append(error)
+                return None
+
+        if ctx.until(look, PROMOTION_S) is None:
+            raise last[-1]
 
     @staticmethod
     def _see_followers(ctx: Context, targets: Targets) -> None:

@@ -23,6 +23,7 @@ from harness.systems.postgresql.binaries import PACKAGED, PACKAGED_BIN
 from harness.systems.postgresql.prober import Prober
 from harness.systems.postgresql.promotion import promote
 from harness.systems.postgresql.server import connection_words, primary_words
+from nemesis.core.ports import StartError
 from nemesis.faults.leadership import DEPOSED
 
 pytestmark = pytest.mark.cluster
@@ -147,6 +148,6 @@ def test_nobody_is_promoted_while_a_standby_is_silent(servers: Servers) -> None:
     servers.until(lambda: SYSTEM.leads(servers.setup) == "n1")
     servers.kill("n2")
     servers.kill("n1")
-    with pytest.raises(OSError, match=r"127\.0\.91\.2"):
+    with pytest.raises(StartError, match=r"127\.0\.91\.2"):
         promote(servers.setup, "n1")
     assert servers.ask("n3", "SELECT pg_is_in_recovery()")

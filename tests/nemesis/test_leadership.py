@@ -178,9 +178,11 @@ def test_a_system_without_transfer_refuses_the_fault():
 class Promoting(FakeSystem):
     """Followers do not elect: the operator promotes n3.
 
-    ``silent``: a follower does not answer so many times.  ``refuses``: n3 is promoted and does not lead.
+    ``away``: a follower cannot be reached so many times.  ``silent``: it is reached and does not answer so many times.
+    ``refuses``: n3 is promoted and does not lead.
     """
 
+    away = 0
     silent = 0
     refuses = False
     raises_term = True
@@ -189,9 +191,12 @@ class Promoting(FakeSystem):
     def promote(self, dead):
         assert self.nodes.running(dead) == {}, "a leader that lives would be a second one"
         assert dead in self.barred, "a leader that can come back would be a second one"
+        if self.away:
+            self.away -= 1
+            raise FaultError("no follower was promoted: n2 cannot be reached")
         if self.silent:
             self.silent -= 1
-            raise FaultError("no follower was promoted: n2 does not answer")
+            raise StartError({"n2": "it does not answer"})
         if self.refuses:
             raise StartError({"n3": "it did not lead"})
         if self.leader == dead:
@@ -244,14 +249,23 @@ def test_a_follower_that_leads_in_the_same_term_was_not_promoted():
 
 
 def test_a_promotion_that_failed_is_made_good_before_the_old_leader_starts():
-    ctx, fault = promoting(silent=2)
+    ctx, fault = promoting(away=2)
     targets = fault.plan(ctx, random.Random(0))
-    with pytest.raises(FaultError, match="n2 does not answer"):
+    with pytest.raises(FaultError, match="n2 cannot be reached"):
         fault.inject(ctx, targets)
-    with pytest.raises(FaultError, match="n2 does not answer"):
+    with pytest.raises(FaultError, match="n2 cannot be reached"):
         fault.heal(ctx, targets)
     assert ctx.system.pids(["n1"]) == {"n1": None}
     assert fault.heal(ctx, targets)["leader_now"] == "n3"
+
+
+def test_a_follower_may_take_its_time_to_answer():
+    ctx, fault = promoting(silent=9)
+    targets = fault.plan(ctx, random.Random(0))
+    with pytest.raises(StartError, match="n2: it does not answer"):
+        fault.inject(ctx, targets)
+    healed = fault.heal(ctx, targets)
+    assert (healed["leader_now"], bool(healed["pids_now"]["n1"])) == ("n3", True)
 
 
 @pytest.mark.parametrize(
@@ -262,15 +276,20 @@ def test_a_promotion_that_failed_is_made_good_before_the_old_leader_starts():
         ("n3 refuses", ["n3"], False),
         ("n2 died", [], True),
         ("n2 died", ["n2"], False),
-        ("n2 is silent", [], False),
+        ("n2 is silent", [], True),
+        ("n2 is silent", ["n2"], False),
+        ("n2 is away", [], False),
     ],
 )
 def test_a_promotion_that_fails_without_a_fault_of_ours_is_the_systems_failure(failed, damaged, by_system):
-    """The old leader is started all the same.  A follower that runs and is silent may only be out of our reach."""
+    """The old leader is started all the same.  A follower that is out of our reach is no failure of the system."""
     ctx, fault = promoting()
     ctx = replace(ctx, damaged=frozenset(damaged))
     targets = fault.plan(ctx, random.Random(0))
-    ctx.system.refuses, ctx.system.silent = failed == "n3 refuses", 9 * (failed != "n3 refuses")
+    ctx.system.refuses = failed == "n3 refuses"
+    ctx.system.silent, ctx.system.away = (10**6 * (failed == what) for what in ("n2 is silent", "n2 is away"))
+    if failed == "n2 died":
+        ctx.system.silent = 10**6
     with pytest.raises((FaultError, StartError)):
         fault.inject(ctx, targets)
     if failed == "n2 died":
@@ -280,7 +299,7 @@ def test_a_promotion_that_fails_without_a_fault_of_ours_is_the_systems_failure(f
     assert caught.value.by_system == by_system
     assert (ctx.system.pids(["n1"])["n1"] is not None) == by_system
     ctx.system.start(["n2"])
-    ctx.system.refuses, ctx.system.silent = False, 0
+    ctx.system.refuses, ctx.system.silent, ctx.system.away = False, 0, 0
     assert heal(fault, ctx, targets)["pids_now"]["n1"]
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, suppress
 from types import TracebackType
 from typing import Any, Final
 
@@ -23,6 +23,8 @@ from nemesis.core.ports import StartError
 
 #: How long a standby may take to answer a statement.
 _ANSWER_S: Final = 5.0
+#: How long a node may take to accept or refuse a connection.
+_REACH_S: Final = 3.0
 _STOP_S: Final = 10.0
 _PROMOTE_S: Final = 30
 _LOOK_AGAIN_S: Final = 0.05
@@ -32,8 +34,8 @@ _END: Final = "SELECT greatest(pg_last_wal_receive_lsn(), pg_last_wal_replay_lsn
 def promote(setup: Setup, dead: str) -> str:
     """Promote a standby in place of the dead primary unless one leads already; return its node.
 
-    Raises OSError if a standby does not answer: its log may be the longest.  Raises StartError if the standby with the
-    longest log answers but does not become the primary.
+    Raises StartError if a standby that can be reached does not answer (its log may be the longest), or if the one with
+    the longest log does not become the primary.  Raises OSError if a standby cannot be reached.
     """
     return asyncio.run(_promote([node for node in servers(setup) if node.name != dead], primary_words(setup)))
 
@@ -57,7 +59,11 @@ async def _promote(nodes: list[Machine], words: str) -> str:
 
 
 class _Standby:
-    """A connection to one standby.  Each method raises OSError with the node's name if there is no answer in time."""
+    """A connection to one standby.
+
+    If there is no answer in time, each method raises StartError with the node's name, or OSError if the node cannot be
+    reached, which is not the server's fault.
+    """
 
     def __init__(self, node: Machine) -> None:
         self.name, self._words = node.name, connection_words(node)
@@ -67,7 +73,7 @@ class _Standby:
         try:
             self._connection = await psycopg.AsyncConnection.connect(**self._words, autocommit=True)
         except psycopg.Error as error:
-            raise self._failed(error) from None
+            raise await self._failed(_first_line(error)) from None
         return self
 
     async def __aexit__(
@@ -82,9 +88,9 @@ class _Standby:
         try:
             return await finish(self._answer(query), self._connection, seconds)
         except psycopg.Error as error:
-            if time.monotonic() >= late:
-                raise OSError(f"{self.name} did not answer a statement within {seconds:g} s") from None
-            raise self._failed(error) from None
+            silent = time.monotonic() >= late
+            why = f"it did not answer a statement within {seconds:g} s" if silent else _first_line(error)
+            raise await self._failed(why) from None
 
     async def _answer(self, query: str) -> Any:
         cursor = await self._connection.execute(query)
@@ -99,8 +105,26 @@ class _Standby:
         late = time.monotonic() + _STOP_S
         while await self.ask("SELECT count(*) FROM pg_stat_wal_receiver"):
             if time.monotonic() > late:
-                raise OSError(f"{self.name} still receives")
+                raise await self._failed("it still receives")
             await asyncio.sleep(_LOOK_AGAIN_S)
 
-    def _failed(self, error: psycopg.Error) -> OSError:
-        return OSError(f"{self.name}: {str(error).partition(chr(10))[0]}")
+    async def _failed(self, why: str) -> StartError | OSError:
+        """Return whose failure it is."""
+        try:
+            await reach(self._words["host"], self._words["port"])
+        except OSError:  # also a TimeoutError
+            return OSError(f"{self.name}: {why}")
+        return StartError({self.name: why})
+
+
+async def reach(host: str, port: int) -> None:
+    """Reach a node: it accepts a connection or refuses it.  Raises OSError if it does neither."""
+    with suppress(ConnectionRefusedError):
+        async with asyncio.timeout(_REACH_S):
+            _, writer = await asyncio.open_connection(host, port)
+            writer.close()
+            await writer.wait_closed()
+
+
+def _first_line(error: psycopg.Error) -> str:
+    return str(error).partition("\n")[0]

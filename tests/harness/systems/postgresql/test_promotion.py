@@ -107,7 +107,14 @@ async def standing(fakes: dict[str, Fake]) -> AsyncIterator[None]:
                 one = await asyncio.start_server(fakes[node.name].serve, node.address, port)
                 port = (await stack.enter_async_context(one)).sockets[0].getsockname()[1]
         server.PORT = port  # type: ignore[misc]
-        yield
+        try:
+            yield
+        finally:
+            # A connection that was closed at once is accepted and closed here, too.
+            for _ in range(3):
+                await asyncio.sleep(0.02)
+                if serving := asyncio.all_tasks() - {asyncio.current_task()}:
+                    await asyncio.wait(serving, timeout=0.2)
 
 
 @pytest.fixture(autouse=True)
@@ -141,14 +148,24 @@ def test_the_standby_with_the_longest_log_is_promoted_when_none_receives_any_mor
 @pytest.mark.parametrize("mute", ["pg_is_in_recovery", "ALTER", "count(*)", "pg_last_wal_receive_lsn", "pg_promote"])
 def test_a_standby_that_falls_silent_at_any_statement_ends_the_promotion_by_name(mute: str) -> None:
     began = time.monotonic()
-    with pytest.raises(OSError, match="n3 did not answer a statement within"):
+    with pytest.raises(StartError, match="n3: it did not answer a statement within"):
         promoted({"n2": Fake(400), "n3": Fake(500, mute=mute)})
     assert time.monotonic() - began < 30
 
 
 def test_a_standby_that_is_not_there_ends_the_promotion_by_name() -> None:
-    with pytest.raises(OSError, match="n2: connection failed"):
+    with pytest.raises(StartError, match="n2: connection failed"):
         promoted({"n3": Fake(500)})
+
+
+@pytest.mark.parametrize("error", [TimeoutError, OSError(113, "No route to host")])
+def test_a_standby_out_of_reach_is_not_the_systems_failure(error: Exception, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def open_connection(*_: object) -> None:
+        raise error
+
+    monkeypatch.setattr(promotion, "reach", open_connection)
+    with pytest.raises(OSError, match="n3: it did not answer"):
+        promoted({"n2": Fake(400), "n3": Fake(500, mute="pg_is_in_recovery")})
 
 
 def test_a_standby_that_refuses_to_lead_is_the_systems_failure() -> None:
