@@ -57,7 +57,7 @@ def check_columns(
     """Check registers in columns.  Raises ModelError for other models."""
     limits, engine, chosen = options.limits(), options.engine, model_named(model)
     if not is_register(chosen):
-        raise ModelError(f"columns are for registers, not for a {chosen.name}")
+        raise ModelError(f"only registers can be checked in columns, not a {chosen.name}")
     check = _Check(columns, chosen, limits, options.proofs)
     verdicts, rest = (check.check_short_in_one_pass() if engine is None else None) or check.in_passes(engine)
     rows = dict(_rows_by_key(columns, rest))

@@ -55,7 +55,7 @@ def take(history: Foreign, model: str | Model, initial: Any = None) -> Taken:
     if made and history.operations:
         made = [_spelled(one, history.operations) for one in made]
         history = replace(history, operations=after(made, history.operations), line=_later(history, made))
-        notes = (*notes, f"process {BEFORE} stands for the state at the start")
+        notes = (*notes, f"process {BEFORE} represents the initial state")
     return Taken(chosen, history, notes)
 
 

@@ -40,7 +40,7 @@ def draw_file(path: Path, asked: FileCheckOptions, target: Path) -> list[str]:
     with tempfile.TemporaryDirectory(prefix="harness-") as directory:
         plain, history = plainly(stored or path, asked, large=_BY_EVENTS)
         if not _has_times(history):
-            note = "the file has no times: on this page each event takes a millisecond"
+            note = "the file has no times, so this page gives each event a millisecond"
             plain = replace(plain, events=_spread(plain.events), notes=(*plain.notes, note))
             history = replace(history, nemesis=tuple(_spread(history.nemesis)))
         files = RunFiles(Path(directory, "file", path.name))

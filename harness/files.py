@@ -242,7 +242,7 @@ def _assumed(history: Foreign, path: Path) -> tuple[str, ...]:
     if history.format != "etcd" or file_type(path) != stat.S_IFREG:
         return history.assumed
     note = (
-        "these must be the operations of all clients, because a value that another client put looks like a "
+        "these must be the operations of all clients, or else a value put by another client looks like a "
         "violation: give the directory of the report, or `cat client-*/operations.json | harness check -`"
     )
     return (note, *history.assumed)

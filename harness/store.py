@@ -145,7 +145,7 @@ def require_history(run: RunFiles) -> None:
     if not has_history(run):
         again = f"; run it again: harness run --plan {shlex.quote(str(run.plan))}" if is_file(run.plan) else ""
         raise UsageError(
-            f"{run.root}: the run broke off before its first operation, or is still starting: there is nothing to judge"
+            f"{run.root}: the run ended before its first operation, or is still starting: there is nothing to judge"
             + again
         )
 

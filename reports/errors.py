@@ -1,4 +1,4 @@
-"""Warnings for parts of a run that cannot be read or drawn, so that callers never see an exception for them."""
+"""Warnings, instead of exceptions, for parts of a run that cannot be read or drawn."""
 
 from __future__ import annotations
 

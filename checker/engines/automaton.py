@@ -225,7 +225,7 @@ def decide_by_automaton(calls: Sequence[Call], model: Model, limits: Limits) -> 
     )
     starts = len(ids) if model.initial is ANY else 1
     if starts > WIDEST:
-        return EngineResult("unknown", ENGINE, reason=f"the unknown initial value could be one of {starts}")
+        return EngineResult("unknown", ENGINE, reason=f"the unknown initial value could be any of {starts}")
     result = result_of(timeline(columns, np.arange(starts), limits), columns, [model.describe(name) for name in ids])
     if result.last is None:
         return result

@@ -214,7 +214,7 @@ def explain_ids(core: Sequence[Call], scene: Scene, result: EngineResult) -> Cou
     """Explain that an identifier was returned twice."""
     words = CoreWords(core, scene)
     said = ", and ".join(words.by(call, f"was given {_item(call.result)}") for call in words.core)
-    return words.example("duplicate", f"{said}: an identifier that was given out before is not unique.", words.core[-1])
+    return words.example("duplicate", f"{said}: an identifier that was returned before is not unique.", words.core[-1])
 
 
 QUEUES_WITHOUT_ORDER: Final = Engine(

@@ -46,8 +46,8 @@ def render(report: Report, *, width: int = 100, draw: Draw | None = None) -> str
 def _levels(key: KeyVerdict) -> str:
     """Name the strongest isolation levels that the transactions keep."""
     if not key.levels:
-        return "no isolation level holds"
-    return f"what holds: {and_listed(key.levels)}, and all weaker levels"
+        return "satisfied: no isolation level"
+    return f"satisfied: {and_listed(key.levels)}, and all weaker levels"
 
 
 def _linearizations(keys: list[KeyVerdict]) -> str:

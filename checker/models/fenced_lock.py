@@ -35,7 +35,7 @@ class FencedLock(Model):
         if f not in words:
             raise ModelError(f"a fenced lock has no operation {f!r}")
         if f == "release" and type(value) is not int:
-            raise ModelError(f"a release of a fenced lock names a token, found {value!r}")
+            raise ModelError(f"a release of a fenced lock must name a token, found {value!r}")
         known = words[f]
         if result is UNKNOWN or (known is None and (result is None or type(result) is int)):
             return

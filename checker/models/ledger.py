@@ -120,7 +120,7 @@ def _dense(operations: Sequence[Operation]) -> list[Operation]:
         model.admit(one.f, freeze(one.value), freeze(one.result))
     appended = [freeze(one.value) for one in operations if one.f == "append"]
     if None in appended:
-        raise ModelError("a ledger cannot hold null: null is the answer at an index without a client's entry")
+        raise ModelError("a ledger cannot hold null, which is the answer at an index without a client's entry")
     if len(set(appended)) < len(appended):
         raise ModelError("a ledger needs unique values, but one was appended twice")
     known = sorted({index for one in ok for index in _known(one)})

@@ -115,7 +115,7 @@ class UniqueIds(Model):
 
     def because(self, operations: Sequence[Any], suspect: Any) -> str:
         if sum(one.outcome == "ok" and one.result == suspect.result for one in operations) > 1:
-            return f"{suspect.result!r} was given out more than once"
+            return f"{suspect.result!r} was returned more than once"
         return ""
 
     def describe(self, state: State) -> str:

@@ -26,7 +26,9 @@ _SHOWN = 3
 @click.command("ask")
 @click.argument("question", nargs=-1, required=True)
 @click.option("--sql", "only_sql", is_flag=True, help="Print the question as SQL for DuckDB instead of the answer.")
-@click.option("--limit", type=click.IntRange(0), default=20, help="Number of runs to show, newest first; 0 for all.")
+@click.option(
+    "--limit", type=click.IntRange(0), default=20, help="Maximum number of runs to show, newest first; 0 for all."
+)
 @json_option
 @store_option
 def ask(question: tuple[str, ...], only_sql: bool, limit: int, as_json: bool, store: Path) -> int:

@@ -40,7 +40,7 @@ def complete_faults(_ctx: click.Context, _param: click.Parameter, incomplete: st
 
     start = re.split("[,+]", incomplete)[-1]
     before = incomplete.removesuffix(start)
-    summaries = {"all": "every fault that can work on the cluster"} | {n: fault.summary for n, fault in FAULTS.items()}
+    summaries = {"all": "all faults that can work on the cluster"} | {n: fault.summary for n, fault in FAULTS.items()}
     return [CompletionItem(before + name, help=text) for name, text in summaries.items() if name.startswith(start)]
 
 

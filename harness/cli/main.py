@@ -200,7 +200,7 @@ def _unexpected(error: Exception) -> int:
         click.echo(f"harness: {missing}", err=True)
         return EXIT_USAGE
     if _lacks_memory(error):
-        click.echo(f"harness: out of memory ({type(error).__name__}: {error}): give it more (see ulimit -v)", err=True)
+        click.echo(f"harness: out of memory ({type(error).__name__}: {error}): allow more (see ulimit -v)", err=True)
         return EXIT_FAILURE
     traceback.print_exception(error)
     click.echo("harness: this is a bug of the harness, not a finding about the system", err=True)

@@ -92,7 +92,7 @@ def _write_site(store: Path, target: Path) -> int:
 @click.option("--format", "name", type=click.Choice(_FORMATS), required=True, help="File format.")
 @click.option(
     "--output", "-o", type=click.Path(path_type=Path, dir_okay=False),
-    help="The file to write.  [default: the run's name, in the working directory]",
+    help="File to write. [default: the run's name, in the working directory]",
 )  # fmt: skip
 @store_option
 def export(run_path: str, name: str, output: Path | None, store: Path) -> int:

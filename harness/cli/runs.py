@@ -48,7 +48,7 @@ class Since(Moment):
                 return datetime.now(UTC) - timedelta(**{_UNITS[ago[2]]: int(ago[1])})
             moment = datetime.fromisoformat(value)
         except (ValueError, OverflowError):
-            self.fail(f"{value!r} is not a time: give one such as 12h, 3d, 2026-11-20 or 2026-11-20T18:30", param, ctx)
+            self.fail(f"{value!r} is not a time; examples are 12h, 3d, 2026-11-20 or 2026-11-20T18:30", param, ctx)
         return moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 
@@ -62,7 +62,9 @@ class Since(Moment):
     help="Only runs with this fault; repeatable, and then only runs with all of them.",
 )  # fmt: skip
 @click.option("--since", type=Since(), help="Only runs that started after this time.")
-@click.option("--limit", type=click.IntRange(0), default=30, help="Number of runs to show, newest first; 0 for all.")
+@click.option(
+    "--limit", type=click.IntRange(0), default=30, help="Maximum number of runs to show, newest first; 0 for all."
+)
 @json_option
 @store_option
 def ls(

@@ -133,6 +133,6 @@ class BlockingWire:
             while not buffer.endswith(b"\n"):
                 connection.settimeout(max(0.001, deadline - time.monotonic()))
                 if not (more := connection.recv(65536)):
-                    raise ConnectionResetError("closed without an answer")
+                    raise ConnectionResetError("connection closed without an answer")
                 buffer += more
         return load_object(buffer)

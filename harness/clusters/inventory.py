@@ -65,7 +65,9 @@ class InventoryCluster(Machines):
     def down(self) -> None:
         """Do nothing: ``up`` created no machine, so none is removed."""
         with self.lock():
-            self._say(f"cluster {self.name}: machines of an inventory stay as they are; `harness heal` removes faults")
+            self._say(
+                f"cluster {self.name}: the machines of an inventory are never taken down; `harness heal` removes faults"
+            )
 
 
 def read_inventory(file: Path, say: Say) -> InventoryCluster:
@@ -91,7 +93,7 @@ def parse_nodes(found: dict[str, Any], file: Path) -> tuple[Node, ...]:
     for what in ("name", "address"):
         values = [getattr(node, what) for node in nodes]
         if twice := {value for value in values if values.count(value) > 1}:
-            raise _bad(file, f"has the {what} {', '.join(sorted(twice))} more than once")
+            raise _bad(file, f"repeats the {what} {', '.join(sorted(twice))}")
     return nodes
 
 

@@ -41,7 +41,8 @@ def _status_of(node: Node) -> NodeStatus:
     try:
         with Remote((node,)) as remote:
             code = remote.run({node.name: Command(("true",), timeout=5.0)})[node.name].code
-        state, detail = ("up", "") if code == 0 else ("unhealthy", f"`true` as root ends with {code}; is sudo allowed?")
+            said = f"`true` as root exits with {code}; is sudo allowed?"
+            state, detail = ("up", "") if code == 0 else ("unhealthy", said)
     except HostUnreachableError as error:
         state, detail = "down", str(error)
     except RemoteError as error:

@@ -202,7 +202,9 @@ class NetnsCluster:
         namespaces = {control_groups.namespace_of(process.pid) for _, process in found}
         left = processes.kill(self.name, found, END_S)
         if left:
-            raise ClusterError(f"cluster {self.name}: these processes do not end: {[process.pid for process in left]}")
+            raise ClusterError(
+                f"cluster {self.name}: these processes cannot be ended: {[process.pid for process in left]}"
+            )
         control_groups.remove_orphans(namespaces)
         links.remove(links.existing(self.name))
         mounts.release_loops(self._state.path, END_S)

@@ -142,7 +142,7 @@ def peer_addresses(seen: Mapping[str, list[str]]) -> dict[str, str]:
         for name, addresses in seen.items()
     }
     if alone := [name for name, addresses in own.items() if not addresses]:
-        raise ClusterError(f"{', '.join(alone)}: no address of its own; give the machines a private network")
+        raise ClusterError(f"{', '.join(alone)}: no address that others lack; give the machines a private network")
     return {name: addresses[0] for name, addresses in own.items()}
 
 

@@ -56,7 +56,9 @@ class LeasedRunner(Runner):
                 if self.active:
                     timer.leave()
         if timer.lost:
-            raise HarnessError(f"dead man's timers ended, and may have lifted faults: {'; '.join(timer.lost.values())}")
+            raise HarnessError(
+                f"dead man's timers expired and may have lifted faults: {'; '.join(timer.lost.values())}"
+            )
 
 
 class Faults:
@@ -123,7 +125,7 @@ class Faults:
         aimed = [name for turn in self.turns for name, words in turn_parts(turn) if words is not None]
         aimed += [step.fault for step in self.schedule if "choose" in (step.targets or {})]
         if refused := {name: why for name in aimed if (why := aim_refusal(name))}:
-            raise ScheduleError("; ".join(f"{name} cannot be aimed: {why}" for name, why in refused.items()))
+            raise ScheduleError("; ".join(f"{name} cannot be given targets: {why}" for name, why in refused.items()))
 
     def _require_taken(self, refused: Mapping[str, str]) -> None:
         """Raise UsageError if the plan names a refused fault itself, rather than only through ``all``."""

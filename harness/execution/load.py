@@ -150,7 +150,7 @@ class Load:
         except asyncio.CancelledError:
             if not worker.goes_on():
                 raise
-            why = f"its client had not returned {OVERDUE_S:g} s after its timeout"
+            why = f"the client had not returned {OVERDUE_S:g} s after its timeout"
             outcome = self._plan.under_test.law.outcome(LOST, invocation, client.home, why)
         worker.asked = None
         if worker.given_up:
@@ -182,7 +182,7 @@ class Load:
         try:
             return record(outcome)
         except UnwritableError as error:
-            why = f"its client's answer cannot be written to a history: {error}"
+            why = f"the client's answer cannot be written to a history: {error}"
             return record(self._plan.under_test.law.outcome(LOST, invocation, home, why))
 
     def _note_key(self, event: Event, invoked: int) -> None:

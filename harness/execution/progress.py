@@ -82,7 +82,7 @@ class Progress:
         """Show the state of the run, ``seconds`` after its start."""
         if tally.invalid != self._describe:
             self._describe = tally.invalid
-            self.say(f"a violation was found: the run is ending.  {tally.invalid}")
+            self.say(f"violation found, ending the run: {tally.invalid}")
         changed = tally.phase != self._phase
         if not self._screen.living and not changed and self._clock() < self._next_plain:
             return

@@ -75,7 +75,7 @@ def _written_steps(path: Path, time_limit: float) -> list[Step]:
         return []
     schedule = Plan.read(path).schedule
     if not schedule:
-        raise UsageError(f"--schedule {path}: that plan has no schedule of its own; give it as --plan")
+        raise UsageError(f"--schedule {path}: that plan contains no schedule; give it as --plan")
     return steps_of(schedule, time_limit)
 
 
@@ -87,7 +87,7 @@ def replayed(plan: Plan, receipts: Sequence[Receipt], main_ns: int) -> Plan:
     """
     steps = replay(receipts, main_ns)
     if not steps:
-        raise UsageError("that run installed no fault: there is nothing to replay; `harness run` repeats it")
+        raise UsageError("that run installed no fault, so there is nothing to replay; `harness run` repeats it")
     last_s = max(step.at_s + step.within_s + (step.for_s or 0.0) for step in steps)
     return _with_schedule(replace(plan, time_limit=max(plan.time_limit, float(math.ceil(last_s)))), steps)
 

@@ -174,7 +174,7 @@ def isolation(
     if verdict == "invalid":
         levels = [level for key in keys for level in key.levels]
         seen += f", {counted(sum(key.violations for key in keys), 'violation')}: {describe(when)}; "
-        seen += f"what holds: {and_listed(levels)}, and all weaker levels" if levels else "no isolation level holds"
+        seen += f"satisfied: {and_listed(levels)}, and all weaker levels" if levels else "satisfied: no isolation level"
     elif verdict == "unknown":
         seen += f", undecided: {'; '.join(str(key.reason) for key in keys if key.verdict == 'unknown')}"
     elif not keys:
@@ -184,7 +184,7 @@ def isolation(
         seen += "" if transactions.exact else "; not every violation of this level can be seen in what was read"
     wrong = contradictions_of_keys("isolation", ((key.key, key.kinds, key.more) for key in keys if key.kinds))
     level = transactions.level
-    asked = f"transactions are {level}" if level.endswith("serializable") else f"transactions keep the level {level}"
+    asked = f"transactions are {level}" if level.endswith("serializable") else f"transactions satisfy the level {level}"
     return Check("isolation", "check", verdict, asked, seen, (*wrong, *([when] if when else [])))
 
 

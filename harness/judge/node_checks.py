@@ -59,7 +59,7 @@ def node_checks(
         _NodeCheck("committed-kept", ("log_end", "committed"), lambda: check_committed_prefix(probes, damages)),
     )  # fmt: skip
     if recorded.plan.under_test.prober is None and not probes:
-        return [], [_left_out([one.name for one in every], "nodes of this system report nothing about themselves")]
+        return [], [_left_out([one.name for one in every], "this system's nodes report nothing about themselves")]
     if not any(probe.answered for probe in probes):
         silent = "no node ever answered a probe"
         return [Check(one.name, "check", "unknown", "what nodes report about themselves", silent) for one in every], []

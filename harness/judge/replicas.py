@@ -209,7 +209,7 @@ def replicas_agree(probes: Sequence[Probe], *, quiet: int | None, ends: Sequence
     """
     answers = comparable(probes)
     if not answers:
-        seen = "the servers report no digest of their contents: not compared"
+        seen = "not compared, because the servers report no digest of their contents"
         return Check("replicas-agree", "check", "unknown", _ASKED, seen)
     found = differences(probes, quiet)
     if found:

@@ -273,7 +273,7 @@ def _shake_hands(node: Node, transport: paramiko.Transport, known: dict[str, byt
         raise RemoteError(
             node.name,
             f"{node.ssh_host} shows the host key {_fingerprint(shown.asbytes())}, but on record is "
-            f"{' or '.join(map(_fingerprint, known.values()))}; if the machine was rebuilt, put its new key on record",
+            f"{' or '.join(map(_fingerprint, known.values()))}; if the machine was rebuilt, record its new key",
         )
 
 
@@ -347,7 +347,7 @@ class _Exchange:
             return left
         if self.channel.status_event.is_set():
             raise self._late(
-                f"exited with code {self.channel.exit_status}, but something that it started keeps its output open"
+                f"exited with code {self.channel.exit_status}, but a process that it started keeps its output open"
             )
         raise self._late("did not end within its deadline")
 

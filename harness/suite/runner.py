@@ -71,7 +71,7 @@ class SuiteRunner:
     def _refuse_what_ends_too_late(self, cell: Cell, began: float, overheads: list[float]) -> None:
         likely = likely_seconds(cell.plan, median(overheads) if overheads else OVERHEAD_S)
         if self.budget_s is not None and self.clock() - began + likely > self.budget_s:
-            self.why_ended = f"the budget of {self.budget_s:.0f} s is used up"
+            self.why_ended = f"the budget of {self.budget_s:.0f} s is spent"
 
     def _attempt(self, cell: Cell, overheads: list[float]) -> None:
         if self.stopping():

@@ -185,7 +185,7 @@ class _Matrix:
                 left += 1
                 found += self._of(options, suite_seed, cluster, changes, wanted)
         if not left:
-            raise UsageError(f"{self._where}: everything is excluded, so the matrix has no cell")
+            raise UsageError(f"{self._where}: the matrix has no cell, because all are excluded")
         for rule in (*self._excluded, *(where for where, _ in self._overrides)):
             rule.require_used()
         return found

@@ -130,7 +130,7 @@ class WarmCluster:
         self.renewed += 1
         self._cluster.down()
         self._cluster.up(passing=self.ours)
-        left = self._differences("even on new nodes")
+        left = self._differences("even with new nodes")
         if left:
             raise HarnessError(f"the cluster cannot be reset: {'; '.join(left[:3])}")
 

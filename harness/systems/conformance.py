@@ -120,7 +120,7 @@ def _under(trial: Trial, fault: str) -> Rating:
 
 def _probes(system: System, trial: Trial) -> Rating:
     if system.prober is None:
-        return Rating("probes", "unknown", "there are none, so nothing about the nodes themselves is judged")
+        return Rating("probes", "unknown", "there are none, so nothing is judged that only nodes can report")
     answers = Counter(probe.node for probe in trial.probes if probe.answered)
     if never := [node for node in trial.nodes if not answers[node]]:
         why = next((probe.error for probe in trial.probes if probe.node == never[0] and probe.error), "never asked")
@@ -176,7 +176,7 @@ def _looked_for_leftovers(earlier: Trial, trial: Trial) -> bool:
 def _planted_bug(system: System, trial: Trial | None) -> Rating:
     if trial is None:
         return Rating(
-            "planted bug", "unknown", "there is none, so nothing shows whether a broken system would be noticed"
+            "planted bug", "unknown", "there is none, so it is unknown whether a broken system would be noticed"
         )
     planted_bug = system.planted_bugs[0]
     caught = [name for name in planted_bug.found_by if trial.check(name)["verdict"] == "invalid"]

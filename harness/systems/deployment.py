@@ -65,7 +65,7 @@ def members_of(system: System, setup: Setup) -> tuple[str, ...]:
     wanted = system.surface(setup).members
     having = {role.node for role in system.roles(setup) if not role.task and (not wanted or role.name in wanted)}
     if wanted and not having:
-        raise HarnessError(f"{system.name} names {', '.join(wanted)} as members, and no such role runs on any node")
+        raise HarnessError(f"{system.name} names {', '.join(wanted)} as members, but no such role runs on any node")
     return tuple(node.name for node in setup.nodes if node.name in having)
 
 
@@ -253,7 +253,7 @@ class Deployment:
             return bool(leader)
 
         roles = [role for stage in self.stages for role in stage if not role.task]
-        self._until(served, lambda: roles, lambda: "the cluster did not start to serve")
+        self._until(served, lambda: roles, lambda: "the cluster did not begin to serve")
         return leader[0]
 
     def _wait(self, roles: Sequence[Role]) -> None:

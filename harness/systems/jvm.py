@@ -7,6 +7,6 @@ from typing import Final
 from harness.systems.api import Alarm
 
 OUT_OF_MEMORY: Final = Alarm(
-    pattern="OutOfMemoryError", meaning="the server ran out of the memory that the harness allows it",
+    pattern="OutOfMemoryError", meaning="the server exceeded the memory that the harness allows it",
     follows="harness", wanted_by=("memory-pressure",),
 )  # fmt: skip

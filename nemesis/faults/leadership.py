@@ -93,7 +93,7 @@ class LeaderThenSuccessor:
             return gone if leader in gone and len(gone) > 1 else None
 
         if (gone := ctx.until(look, ctx.settings.witness_s)) is None:
-            raise FaultError("the leader and a successor are not both gone")
+            raise FaultError("the leader and its successor are not both gone")
         successor = next(node for node in gone if node != leader)
         # The successor itself is gone, but the other nodes' probes have the term in which they followed it.
         followed = [one.term for one in ctx.system.probes().values() if one.answered and one.leader == successor]
@@ -293,7 +293,7 @@ class PromoteFollower:
     def _see_followers(ctx: Context, targets: Targets) -> None:
         """Raise StartError if a follower's process is gone: they are reserved, so no fault of ours ended it."""
         if gone := [node for node, pid in ctx.system.pids(targets.reserved).items() if pid is None]:
-            raise StartError(dict.fromkeys(gone, "it died although it was under no fault"))
+            raise StartError(dict.fromkeys(gone, "it died although no fault was active on it"))
 
     @staticmethod
     def _promote(ctx: Context, dead: str) -> str:

@@ -166,7 +166,7 @@ def leader_hit(targets: Targets) -> Witness:
     leaders = {node: said[node]["term"] for node in targets.nodes if node in said and said[node]["role"] == "leader"}
     if not leaders:
         was = ", ".join(f"{node} was {one['role']}{_in_term(one['term'])}" for node, one in said.items())
-        raise FaultError(f"no target led by its last probe: {was or 'none of them answered'}")
+        raise FaultError(f"according to the last probes, no target led: {was or 'none of them answered'}")
     leader = max(leaders, key=lambda node: leaders[node])
     return {"led": {"node": leader, **({"term": leaders[leader]} if leaders[leader] >= 0 else {})}}
 
@@ -233,7 +233,7 @@ def restart(ctx: Context, nodes: tuple[str, ...]) -> Witness:
     ctx.system.start(nodes)
     pids = ctx.system.pids(nodes)
     if down := [node for node in nodes if pids.get(node) is None]:
-        raise StartError(dict.fromkeys(down, "it died after it had answered"))
+        raise StartError(dict.fromkeys(down, "it died after answering"))
     return {"pids_now": {node: pids[node] for node in nodes}}
 
 

@@ -312,7 +312,7 @@ RESOURCES: tuple[Starve, ...] = (
     ),
     Starve(
         "memory-pressure",
-        "the processes of a random minority get no more memory than they touch in a second (16 MB)",
+        "the processes of a random minority get no more memory than they use in a second (16 MB)",
         ResourceLimit("memory", _memory, _reclaimed),
     ),
     Starve(

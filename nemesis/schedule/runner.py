@@ -120,7 +120,7 @@ class Runner:
                 over = {step.id: step.at_s for step in steps if step.action == "heal"}
                 for step in steps:
                     if step.action == "inject" and over.get(step.id, step.at_s) > step.at_s:
-                        self._skip(step, "earlier faults lasted beyond its time")
+                        self._skip(step, "earlier faults lasted beyond its scheduled time")
                     elif not stop.is_set():
                         self._take(step, stop)
                 self._watch(queue, stop)
@@ -147,7 +147,7 @@ class Runner:
             self._take(step, stop)
             queue.heal_later(step, self._ctx.clock.now())
         for step in queue.expired(now):
-            self._skip(step, f"never within {step.within_s:g} s: {step.when}")
+            self._skip(step, f"condition not met within {step.within_s:g} s: {step.when}")
 
     def heal_all(self, *, final: bool = False) -> tuple[Unhealed, ...]:
         """Heal all faults that may be active; return those that could not be healed.  Another call tries them again.

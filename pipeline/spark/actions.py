@@ -44,8 +44,8 @@ def require_visible(path: Path) -> None:
     """Raise JobError if this worker does not see a file that the driver created."""
     if not path.exists():
         raise JobError(
-            f"the worker {socket.gethostname()} does not see {path}: the directory of runs must be mounted there under "
-            "the same path, or the history be named by a URI that Spark reads (hdfs://, s3a://)"
+            f"the worker {socket.gethostname()} cannot see {path}: mount the directory of runs there under the "
+            f"same path, or name the history by a URI that Spark reads (hdfs://, s3a://)"
         )
 
 

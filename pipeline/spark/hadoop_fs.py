@@ -127,7 +127,7 @@ def _system(spark: SparkSession, place: str) -> tuple[Any, Any]:
 def to_add(scheme: str, hadoop: str, thrown: str) -> str:
     """Say what to add so that URIs of a scheme can be read."""
     if scheme in _OLD:
-        return f"Hadoop {hadoop} reads no {scheme}:// URIs: write {_OLD[scheme]}://"
+        return f"Hadoop {hadoop} cannot read {scheme}:// URIs: use {_OLD[scheme]}://"
     module = _MODULES.get(scheme)
     name = f"spark.jars.packages=org.apache.hadoop:{module}:{hadoop}" if module else f"spark.jars=JAR of {scheme}://"
     if "NoSuchMethod" in thrown or "NoClassDefFound" in thrown:

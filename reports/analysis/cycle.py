@@ -1,4 +1,4 @@
-"""Layout of a cycle of transactions: a card for each with its steps, and an arrow to the next.
+"""Layout of a cycle of transactions: a card with the steps of each, and an arrow to the next.
 
 An arrow connects the two steps that prove it, to the right of the cards; the arrow that closes the cycle is to the
 left.  This module computes only the geometry; the page draws it.
@@ -30,7 +30,7 @@ _KINDS: Final = {"realtime": "real time"}
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """Widths of the whole drawing and of the space on each side of the cards."""
+    """Widths of the drawing and of the space on each side of the cards."""
 
     width: float
     left: float

@@ -1,4 +1,4 @@
-"""Claims of leadership over time: first claims, contested claims, and the number of leaders."""
+"""Claims to leadership over time: first claims, contested claims, and the number of leaders."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How many acknowledged elements of a set are missing from the reads of each node, over time."""
+"""The number of acknowledged elements of a set that each node's reads lack, over time."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def lacking_of(operations: Operations, nodes: list[str]) -> list[list[list[float
         return None
 
     def lacks(row: int) -> float:
-        """Return how many elements that were due a read lacks; -1 if it is no list."""
+        """Return how many of the elements that a read must show it lacks; -1 if its answer is not a list."""
         held = msgspec.json.decode(str(operations.result[int(row)].as_py() or "null"))
         if not isinstance(held, list):
             return -1.0

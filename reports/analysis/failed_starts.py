@@ -1,4 +1,4 @@
-"""Nodes that do not start again: silent until the end, according to the run's record or the end of their logs."""
+"""Nodes that do not start again and stay silent until the end, by the run's record or the ends of their logs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Numbers over time, computed from the operations alone: rate, latency quantiles, availability, counts."""
+"""Figures over time, computed only from the operations: rate, latency quantiles, availability, counts."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def response_of(operations: Operations, end_ns: int) -> Floats | None:
 
 
 def lag_of(lag_ms: object, end_ns: int) -> Floats | None:
-    """Return the longest delay of the harness's event loop (ms) in each of the bins of :func:`quantiles_of`.
+    """Return the longest delay of the harness's event loop (ms) in each bin of :func:`quantiles_of`.
 
     None if it was not recorded or there was no delay; NaN in bins without one, because the axis is logarithmic.
     """
@@ -204,7 +204,7 @@ def lanes_of(operations: Operations, end_ns: int) -> tuple[Ints, int]:
     """Assign every process a row of the timeline: (row of each operation, number of rows).
 
     A retired process frees its row for its successor, so there are about as many rows as simultaneous clients, not
-    as many as processes.
+    processes.
     """
     if not len(operations):
         return np.empty(0, dtype=np.int64), 0

@@ -1,4 +1,4 @@
-"""Findings of a run: violations with what the cluster was doing, and failures to recover."""
+"""Findings of a run: violations, with what the cluster was doing then, and failures to recover."""
 
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ def _either(answers: Sequence[str]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Drawn:
-    """A run with everything that several parts of the page and the plots need."""
+    """A run with everything that more than one part of the page or plots needs."""
 
     run: LoadedRun
     timelines: list[NodeTimeline]

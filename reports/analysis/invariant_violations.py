@@ -42,7 +42,7 @@ from reports.words.of_nodes import entries_text, moment_text
 
 
 class Observation(NamedTuple):
-    """Something that a node was seen to do, in words, and when (seconds).
+    """Something that a node did, in words, and when (seconds).
 
     ``until`` is the time of the last of ``answers`` consecutive answers that showed the same; None for a single
     moment.

@@ -1,4 +1,4 @@
-"""Marks on the time axis of charts and plots: operations of violations, and findings about nodes."""
+"""Marks on the time axis of charts and plots: the operations of violations, and findings about nodes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Outages: times without a successful operation of a kind, over the whole run, across phases and faults.
+"""Outages: times without a successful operation of a kind, in the whole run, across phases and faults.
 
 An operation that a node acknowledged but did not apply is not a success, because it says nothing about the cluster's
 health.
@@ -46,7 +46,7 @@ class Outage:
 
 @dataclass(frozen=True, slots=True)
 class ServiceOutages:
-    """The longest time without a success of one kind of operation, and all that last at least :data:`LONG_S`."""
+    """The longest time without a success of one kind of operation, and all times of at least :data:`LONG_S`."""
 
     kind: str
     longest: Outage
@@ -74,7 +74,7 @@ def unserved(run: LoadedRun, about: Comeback) -> tuple[float, float | None] | No
 
 
 def services_of(operations: Operations, end_ns: int, clock: AwakeClock) -> list[ServiceOutages]:
-    """Return the service of each kind of operation, in the order of first appearance."""
+    """Return the outages of each kind of operation, in the order of first appearance."""
     kinds = enumerate(operations.f.names)
     found = (_service(operations, operations.f.codes == code, name, end_ns, clock) for code, name in kinds)
     return [service for service in found if service is not None]

@@ -1,4 +1,4 @@
-"""Replica progress: the indexes of the nodes over time on one axis, and how far each node is behind."""
+"""Replica progress: the nodes' indexes over time on one axis, and how far behind each node is."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from reports.analysis.node_timeline import ROUND_S, SILENT, STALE_S, NodeTimelin
 
 @dataclass(frozen=True, slots=True)
 class Advance:
-    """Replica progress at some moments; each row is a node, and NaN means that it was silent."""
+    """Replica progress at some times; each row is a node, and NaN means that it was silent."""
 
     time: Floats
     log_end: Floats

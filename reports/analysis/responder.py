@@ -1,4 +1,4 @@
-"""The node that answered an operation: its role then, the leader, and its side of a cut."""
+"""The node that answered an operation: its role at the time, the leader, and its side of a cut."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The operations of a counterexample: which are drawn, in doubt, or acknowledged but not applied."""
+"""The operations of a counterexample: which are drawn, in doubt, or were acknowledged but not applied."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Snapshots as the probes show them: saved, loaded by a starting process, or installed into a running one.
+"""Snapshots that the probes show: saved, loaded by a starting process, or installed into a running one.
 
 Nodes count the snapshots that they saved and loaded since their process started.  A load between two answers of the
 same process is not part of a start: the leader sent the snapshot because the follower was too far behind for its log.

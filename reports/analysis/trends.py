@@ -1,4 +1,4 @@
-"""Trends over many runs: verdicts, recovery, unavailability and rate by kind of run, and what got worse.
+"""Trends over many runs: verdicts, recovery, unavailability and rate for each kind of run, and what got worse.
 
 They come from the warehouse's tables ``runs`` and ``trends`` if the store has them (:func:`trends_of`), otherwise from
 the runs' ``results.json`` with the same rule for regressions (``history.metrics.regressions``).

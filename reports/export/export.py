@@ -1,4 +1,4 @@
-"""Export a run to one of the formats of other tools."""
+"""Export a run to the format of another tool."""
 
 from __future__ import annotations
 

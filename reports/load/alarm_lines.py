@@ -1,4 +1,4 @@
-"""Log lines of nodes that are violations by themselves, found again by the patterns that the check recorded."""
+"""Find the log lines that are violations by themselves, using the patterns that the check recorded."""
 
 from __future__ import annotations
 

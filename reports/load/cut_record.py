@@ -43,7 +43,7 @@ def cut_of(run: LoadedRun) -> str:
 
 
 def judged_whole(run: LoadedRun) -> bool:
-    """Return whether the gate that counts operations saw more of some kind than the history holds now."""
+    """Return whether the gate that counts operations saw more of some kind than the history now holds."""
     left = {_ok_in_main(run, kind) for kind in run.operations.f.names}
     counted = found_in(run.results, OkCounts)
     return counted is not None and bool(set(counted.ok.values()) - left)

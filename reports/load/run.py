@@ -1,4 +1,4 @@
-"""A run as the reports see it: as much of its recording as can be read, and a warning for each other part.
+"""A run as the reports see it: as much of its recording as can be read, and a warning for each part that cannot.
 
 Only the run's directory is needed.  A run that was killed, or that failed before anything was judged, has fewer files;
 its page is shorter and says why.
@@ -137,7 +137,7 @@ class LoadedRun:
 
 
 def beside_violation(failure: str) -> str:
-    """Say that the harness failed too in a run with a proven violation, and that the violation still counts."""
+    """Say that the harness also failed in a run with a proven violation, and that the violation still counts."""
     return (
         f"The harness failed as well ({failure.rstrip('.')}). What was recorded was judged, and a check failed: that "
         "is a finding about the system under test all the same."
@@ -145,7 +145,7 @@ def beside_violation(failure: str) -> str:
 
 
 def failure_of(files: RunFiles, state: Mapping[str, Any], results: Mapping[str, Any]) -> str | None:
-    """Return why the harness failed, as recorded, or that it broke off; None if it did not fail."""
+    """Return the recorded reason why the harness failed, or that it broke off; None if it did not fail."""
     failures = state.get("failures")
     found = results.get("harness_failure") or "; ".join(map(str, failures if isinstance(failures, list) else ()))
     if not found and (missing := unjudged(files, state, results)) is not None and missing.why == "broke off":

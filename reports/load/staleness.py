@@ -1,4 +1,4 @@
-"""Detection of stale pages: a page's head holds a digest of the results from which it was drawn.
+"""Detect stale pages: a page's head holds a digest of the results from which it was drawn.
 
 ``harness check`` judges a run again, perhaps with other words or another verdict, and redraws its page.  A page is
 stale if that redraw failed, or if something else replaced the results.

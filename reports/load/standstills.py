@@ -34,7 +34,7 @@ def _unprobed_text(run: LoadedRun) -> str:
 
 
 def unprobed_in(run: LoadedRun) -> list[Span]:
-    """Return the times up to the end of the load that have neither probes nor a recorded standstill."""
+    """Return the times, up to the end of the load, with neither probes nor a recorded standstill."""
     if not run.probes:
         return []
     clock, ended = run.clock, (run.state.get("moments") or {}).get("main-end")

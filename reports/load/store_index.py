@@ -1,4 +1,4 @@
-"""The runs of a store, with an index that is updated whenever a run is judged.
+"""The runs of a store, from an index that is updated whenever a run is judged.
 
 Rows are cached in memory and in the store's ``.index.jsonl``, one row per line; the last line of a run counts.  A row
 is valid while the times and sizes of its files stay the same.  Judging a run adds its line (:func:`remember`), and
@@ -97,7 +97,7 @@ class StoreIndex:
 
 
 def remember(run: Recording, store: Path) -> None:
-    """Add the row of a judged run to the index of its store, so that the next listing finds it there."""
+    """Add the row of a judged run to its store's index, so that the next listing finds it there."""
     if run.files.root.parents[1].resolve() == store.resolve():
         _append(store / INDEX_NAME, [_line(run)])
 

@@ -18,7 +18,7 @@ _PHASES: Final = {"warm-up": "in the warm-up", "main": "in the main phase"}
 
 @dataclass(frozen=True, slots=True)
 class Unjudged:
-    """Why a run has no verdict, in a word or two and in a sentence."""
+    """Why a run has no verdict: in a word or two, and in a sentence."""
 
     why: Why
     sentence: str

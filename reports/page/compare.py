@@ -44,7 +44,7 @@ AWAKE: Final = AwakeClock()
 def comparison(
     store: Path, rows: Iterable[RunRow], links: Mapping[str, str], choices: Iterable[RunRow] = ()
 ) -> dict[str, Any]:
-    """Collect rows and curves of some runs; ``links`` maps a run's place to its page.
+    """Collect rows and curves of runs; ``links`` maps a run's place to its page.
 
     ``choices`` are further runs that can be chosen, whose curves the page's server has.  A run whose files cannot
     be read keeps its row but has no curves.

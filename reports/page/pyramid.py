@@ -1,4 +1,4 @@
-"""Selection of the operations that a page holds in full if there are very many; all are counted in time buckets.
+"""Select the operations that a page holds in full if there are very many; all are counted in time buckets.
 
 A page with ten million operations would be 120 MB and take ten seconds to open.  So beyond :data:`HELD` a page holds
 the operations of violations, those that did not end as ok (as many as fit), the slowest, and an even sample of the
@@ -92,7 +92,7 @@ def _worst(operations: Operations, lanes: Ints, lane_count: int, end_ns: int) ->
 
 
 def taken(operations: Operations, rows: Ints) -> Operations:
-    """Return only the operations in these rows."""
+    """Return the operations in these rows."""
 
     def of(column: Any) -> Any:
         if isinstance(column, Coded):

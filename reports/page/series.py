@@ -1,4 +1,4 @@
-"""The figures and columns that the page's scripts draw, packed into one text."""
+"""Pack the figures and columns that the page's scripts draw into one text."""
 
 from __future__ import annotations
 

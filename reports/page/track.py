@@ -1,4 +1,4 @@
-"""The track of events beside roles and terms: log lines of nodes and harness, elections, and logs that were cut."""
+"""The track of events next to roles and terms: log lines of nodes and harness, elections, and logs that were cut."""
 
 from __future__ import annotations
 

@@ -81,7 +81,7 @@ class Bar:
 def bars_of(windows: Sequence[FaultWindow], end: float) -> list[Bar]:
     """Return a bar for each fault that was started, in as few rows as possible, at most :data:`MAX_ROWS`.
 
-    A bar shows the fault's number and name, only its number, or nothing, depending on the space.
+    Depending on the space, a bar shows the fault's number and name, only its number, or nothing.
     """
     free: list[float] = []
     found = []

@@ -1,4 +1,4 @@
-"""Plots of numbers that only this system's nodes report, over time, without knowing what they mean."""
+"""Plot numbers that only this system's nodes report, over time, without knowing what they mean."""
 
 from __future__ import annotations
 

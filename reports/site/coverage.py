@@ -1,4 +1,4 @@
-"""Coverage: which faults were tried on which systems and workloads, and how the latest of those runs ended."""
+"""Coverage: which faults were tried on which systems and workloads, and how the latest of these runs ended."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The run that is under way: what it has recorded so far, read bit by bit as its files grow."""
+"""The run that is under way: what it has recorded so far, read incrementally as its files grow."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Watch = Callable[[Event], str | None]
 
 
 class Second(NamedTuple):
-    """How many operations ended in the second that began at ``start``, by outcome."""
+    """The number of operations that ended in the second starting at ``start``, by outcome."""
 
     start: int
     ok: int
@@ -45,7 +45,7 @@ class Band(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Overview:
-    """A run at one moment: its age in seconds, its latest seconds, faults, leaders and nodes.
+    """A run at one time: its age in seconds, its latest seconds, faults, leaders and nodes.
 
     - ``leaders``: the time (s) from which each leader led, and its node.
     - ``violation``: the first violation that the monitor found, and when (s); None if there is none so far.

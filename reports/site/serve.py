@@ -299,7 +299,7 @@ class _Server(ThreadingMixIn, WSGIServer):
         super().shutdown_request(request)
 
     def service_actions(self) -> None:
-        """Close the connections that are late; called twice a second."""
+        """Close connections that take too long; called twice a second."""
         super().service_actions()
         for request, due in list(self.due.items()):
             if due < time.monotonic():
@@ -307,7 +307,7 @@ class _Server(ThreadingMixIn, WSGIServer):
                     request.shutdown(socket.SHUT_RDWR)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Ignore clients that went away; report anything else, which is a bug."""
+        """Ignore clients that disconnected; report anything else, which is a bug."""
         if not isinstance(sys.exception(), OSError):
             super().handle_error(request, client_address)
 

@@ -1,4 +1,4 @@
-"""The aftermath of a break: how clients and leaders fared, and when nothing succeeded."""
+"""The aftermath of a break: how clients and leaders fared, and when no operation succeeded."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Rates(NamedTuple):
 
 
 def rates_around(drawn: Drawn, onset: float) -> Rates | None:
-    """Compute how clients fared before and since a moment (s); None if the comparison would mean nothing."""
+    """Compute how clients fared before and after a time (s); None if the comparison would be meaningless."""
     served, asked = _served(drawn.run), drawn.run.operations.invoked / 1e9
     load = asked[~drawn.run.operations.phase.equals("final") & (not is_cut(drawn.run))]
     if not len(load) or not load[0] < onset <= load[-1] - SPOKEN_S:

@@ -1,4 +1,4 @@
-"""Group what broke into events: merge findings about the same event, and put consequences below their cause."""
+"""Group what broke into events: merge findings about one event, and put consequences below their cause."""
 
 from __future__ import annotations
 

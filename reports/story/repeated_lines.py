@@ -42,7 +42,7 @@ def stuck_text(drawn: Drawn, nodes: Sequence[str]) -> str:
 
 
 def stuck_at(drawn: Drawn, nodes: Sequence[str]) -> LogLine | None:
-    """Choose the line repeated most often, thousands of times, that names one of these nodes.
+    """Choose the most repeated line (thousands of times) that names one of these nodes.
 
     A leader that cannot feed a follower repeats it endlessly, while the follower logs its answers only for a
     moment.  If no line is that frequent, choose the most severe line that one of these nodes repeated, then the

@@ -1,4 +1,4 @@
-"""Where to look next: the section with evidence of the worst break, and what to read there."""
+"""Where to look next: the section with the evidence of the worst break, and what to read there."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _COUNTEREXAMPLE: Final = "Read the counterexample: operations that cannot all be
 
 
 def dating_evidence(drawn: Drawn, moments: Sequence[Dated], short: Mapping[str, int]) -> Clue | None:
-    """Find the event that dates the loss of entries from some logs: the first short log, or the leader.
+    """Find the event that dates the loss of entries from logs: the first short log, or the leader.
 
     The leader is chosen if its own log lacks entries at the end (``short``) and it leads.  ``moments`` are in order
     of time, each with its section.

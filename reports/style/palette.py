@@ -1,7 +1,7 @@
 """Colours, as in Jepsen's plots.
 
-Colours mean only three things: outcome, fault family and verdict.  Every outcome also has its own marker, so that
-nothing depends on colour alone.
+A colour can only mean an outcome, a fault family or a verdict.  Every outcome also has its own marker, so that nothing
+depends on colour alone.
 """
 
 from __future__ import annotations

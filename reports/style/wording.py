@@ -1,4 +1,4 @@
-"""Words for operations, provided by their model if it has some."""
+"""Words for operations, from their model if it has any."""
 
 from __future__ import annotations
 
@@ -12,5 +12,5 @@ Wording: TypeAlias = Callable[[Operation], str]
 
 
 def by_values(_: Operation) -> str:
-    """Return no words, so that the operation's values are shown."""
+    """Return an empty text, so that the operation's values are shown."""
     return ""

@@ -1,4 +1,4 @@
-"""Parts that the texts about a run share: wrapped sentences, tables, rows of checks, sparklines."""
+"""Parts shared by the texts about a run: wrapped sentences, tables, rows of checks, sparklines."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def table(
 
 
 def check_lines(checks: Sequence[Mapping[str, Any]], columns: int, paint: Paint) -> str:
-    """Write what each check saw, for a terminal; for failed and unknown ones also what was required."""
+    """Format what each check saw, for a terminal, and for failed and unknown checks what was required."""
     names = [
         one_line(check.get("name", ""), 24) + (" (gate)" if check.get("kind") == "gate" else "") for check in checks
     ]

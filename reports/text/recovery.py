@@ -32,7 +32,7 @@ def costs_of(drawn: Drawn) -> list[tuple[str, Rows]]:
 
 
 def way_back(row: Mapping[str, Any], *, asked: bool | None = None) -> tuple[str, str]:
-    """Describe when an operation first succeeded after a heal, and when the rate recovered.
+    """Say when an operation first succeeded after a heal, and when the rate recovered.
 
     Each is a time in ms, *never*, or the reason why it is unknown.
 

@@ -1,4 +1,4 @@
-"""A counterexample in box-drawing characters, for terminals and mail."""
+"""Draw a counterexample with box-drawing characters, for terminals and mail."""
 
 from __future__ import annotations
 

@@ -6,11 +6,11 @@ from history.records.finding import ViolationTimes
 
 
 def violation_times_text(found: ViolationTimes) -> str:
-    """Say in which phases the violating answers came, and under which faults they became possible.
+    """Say in which phases the violating answers came, and during which faults they became possible.
 
-    These are two different questions, because an answer in the final phase may miss a value that was written under
-    a fault.  The text is like "30 in the warm-up phase, 72 in the main phase; between the contradicted change and the
-    answer, #0 bridge was active for 41, no fault for 61".
+    These are different questions, because an answer in the final phase may miss a value that was written under a fault.
+    The text is like "30 in the warm-up phase, 72 in the main phase; between the contradicted change and the answer, #0
+    bridge was active for 41, no fault for 61".
     """
     phases = ", ".join(f"{count} in the {phase} phase" for phase, count in found.phases.items())
     faults = [(f"#{fault.id} {fault.fault}", fault.count) for fault in found.faults]

@@ -305,7 +305,7 @@ def test_the_command_of_a_scripted_run_names_the_file_that_holds_its_schedule(
 @pytest.mark.parametrize(
     ("plan", "reported"),
     [
-        (Plan(seed=4), "has no schedule of its own"),
+        (Plan(seed=4), "contains no schedule"),
         (Plan(seed=4, schedule=({"at_s": 1.0, "odd": 2},)), r"schedule\[0\]: there is no key .odd.; known are"),
     ],
 )

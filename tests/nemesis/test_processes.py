@@ -214,7 +214,7 @@ def test_a_victim_that_did_not_lead_is_doubt(name):
     fault = find(name)
     targets = fault.plan(replace(ctx, wanted=Targets(("n3",))), random.Random(0))
     fault.inject(ctx, targets)
-    with pytest.raises(FaultError, match="no target led by its last probe: n3 was follower in term 1"):
+    with pytest.raises(FaultError, match="according to the last probes, no target led: n3 was follower in term 1"):
         fault.witness(ctx, targets)
 
 

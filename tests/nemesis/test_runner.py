@@ -172,7 +172,7 @@ def test_a_server_that_answers_and_dies_before_the_look_at_its_process_is_the_sy
     runner, record, _, system = go(once("kill-random-processes"))
     monkeypatch.setattr(system, "start", lambda nodes: None)  # it answered, so the start was fine
     runner.run(threading.Event())
-    assert "died after it had answered" in record.events[-1].value["reason"]
+    assert "died after answering" in record.events[-1].value["reason"]
     assert [left.by_system for left in runner.heal_all()] == [True]
 
 
@@ -294,7 +294,7 @@ def test_a_fault_whose_time_passed_while_another_one_lasted_is_skipped():
     runner.run(threading.Event())
     long, late = receipts_of(record.events)
     assert (long.state, late.state) == ("installed", "skipped")
-    assert late.reason == "earlier faults lasted beyond its time"
+    assert late.reason == "earlier faults lasted beyond its scheduled time"
     assert late.targets == {}
 
 

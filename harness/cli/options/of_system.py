@@ -88,7 +88,7 @@ def _check_given(ctx: click.Context, known: Sequence[str]) -> None:
         for name in defaults:
             if name not in known:
                 where = "--plan" if name in ctx.meta["planned"] else PROJECT_FILE
-                mend = "leave it out, or name the system that has it"
+                mend = "leave it out, or name a system that has it"
                 raise UsageError(f"{where}: {system} has no option {name.replace('_', '-')}: {mend}")
     prefix = f"{ctx.auto_envvar_prefix}_"
     unknown = [

@@ -49,7 +49,7 @@ class Figures(FiguresType):
             try:
                 found[name.strip()] = float(number)
             except ValueError:
-                self.fail(f"{part!r} is not of the form name=number", param, ctx)
+                self.fail(f"{part!r} must have the form name=number", param, ctx)
         return found
 
 
@@ -73,7 +73,7 @@ def read_defaults(path: Path) -> dict[str, Any]:
         raise UsageError(f"{where}: neither TOML nor a plan.json: {error}") from None
     if content.get("format") == PLAN_FORMAT:
         if content.get("schedule"):
-            raise UsageError(f"{where}: it has a schedule of its own; `harness replay` runs it again")
+            raise UsageError(f"{where}: it contains a schedule; `harness replay` runs it again")
         content = {name: value for name, value in content.items() if name in option_types()}
     return defaults_of(content, where)
 

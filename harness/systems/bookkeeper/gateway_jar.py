@@ -47,6 +47,6 @@ class GatewayJar:
             copy.mkdir()
             shutil.copy2(self._project / "pom.xml", copy)
             shutil.copytree(self._project / "src" / "main", copy / "src" / "main")
-            missing, failed = f"{self.name} is built by Maven", f"{self.name} could not be built"
+            missing, failed = f"{self.name} is built with Maven", f"{self.name} could not be built"
             maven(copy / "pom.xml", "package", missing=missing, failed=failed)
             shutil.copy2(copy / "target" / JAR, into / JAR)

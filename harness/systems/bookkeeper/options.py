@@ -33,9 +33,9 @@ OPTIONS: Final = (
            help="Number of bookies that are slow to store an entry, a ledger's key or a fence: an injected fault."),
     Option(name="slow_ms", default=60, least=1, most=1000, reason="an add is given up after 2 s", marks_runs=True,
            help="Longest delay of a slow bookie, in milliseconds; the shortest is a quarter of it."),
-    Option(name="late_writers", default=0, least=0, most=3600, reason="no run lasts that long", marks_runs=True,
-           help="Half of the writers fall silent before their ledger is recovered, and resume adding this many "
-                "seconds (up to three times as many) after its end is known; 0: none."),
+    Option(name="late_writers", default=0, least=0, most=3600, reason="no run lasts longer", marks_runs=True,
+           help="Half of the writers pause before their ledger is recovered, and resume adding between this many "
+                "seconds and three times as many after its end is known; 0: none."),
     Option(name="recovery_batch", default=3, least=1, most=64, reason="no recovery reads further ahead",
            help="Entries that a recovery reads at once (recoveryReadBatchSize)."),
 )  # fmt: skip

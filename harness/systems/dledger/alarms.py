@@ -19,9 +19,9 @@ ALARMS: Final = (
         pattern="Fail to recover state machine", meaning="the state machine could not be recovered",
         follows="violation",
     ),
-    Alarm(pattern="[BUG]", meaning="the library met a state that it calls a bug", follows="note"),
+    Alarm(pattern="[BUG]", meaning="the library met a state that it reports as a bug", follows="note"),
     Alarm(
-        pattern="Apply task exception", meaning="applying committed entries failed and was tried again",
+        pattern="Apply task exception", meaning="applying committed entries failed and was retried",
         follows="note",
     ),
     Alarm(

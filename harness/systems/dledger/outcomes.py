@@ -27,13 +27,13 @@ CAS_MISMATCH: Final = "cas-mismatch"
 
 LAW: Final = Law(
     Rule("acknowledged", "ok", "ok"),
-    Rule("unapplied", "ok, but the entry was never applied", "ok", cas="info", acquire="info", release="info"),
+    Rule("unapplied", "ok, although the entry was never applied", "ok", cas="info", acquire="info", release="info"),
     Rule("no-value", "ok without a value", "info", read="fail", get="fail", list="fail"),
     Rule("no-entry", "get: nothing is committed there", "fail"),
     Rule("cas-refused", "cas refused: the value was different", "ok"),
-    Rule("cas-refused-unseen", "cas refused, without the value it met", "fail"),
-    Rule("lock-refused", "lock not taken, or not given back: another holds it, or none does", "ok"),
-    Rule("lock-refused-unseen", "the same, without who holds it", "fail"),
+    Rule("cas-refused-unseen", "cas refused, but the answer lacks the value it met", "fail"),
+    Rule("lock-refused", "lock not acquired, or not released: another holder has it, or nobody does", "ok"),
+    Rule("lock-refused-unseen", "the same, but the answer does not name the holder", "fail"),
     Rule("before-append", "error raised before the append", "fail"),
     Rule("after-append", "error raised after it, or unknown", "info", read="fail", get="fail", list="fail"),
     reads=("read", "get", "list"),

@@ -57,7 +57,7 @@ SYSTEM: Final = System(
                 kinds=("lost-append", "incompatible-order", "lost-element", "lost-write", "stale-read")),
     ),
     alarms=(
-        Alarm(pattern="[FATAL] InnoDB", meaning="the storage engine found damage and stops", follows="note"),
+        Alarm(pattern="[FATAL] InnoDB", meaning="the storage engine found damage and stopped", follows="note"),
         Alarm(pattern="Inconsistency detected", meaning="a Galera node disagreed with the others and left",
               follows="note"),
     ),

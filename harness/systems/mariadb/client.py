@@ -72,7 +72,7 @@ class Client:
                     if statement.writes and cursor.rowcount not in (1, 2):
                         if invocation.f == "cas":
                             return LAW.outcome("other-value", invocation, self.home)
-                        raise DataError(f"{cursor.rowcount} rows were changed, not one")
+                        raise DataError(f"{cursor.rowcount} rows were changed instead of one")
                     rows.append(await cursor.fetchall() if statement.answers else [])
                 if not single:
                     end = end._replace(committing=True)

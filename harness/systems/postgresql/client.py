@@ -82,7 +82,7 @@ class Client:
                 if statement.writes and cursor.rowcount != 1:
                     if invocation.f == "cas":
                         return LAW.outcome("other-value", invocation, self.home)
-                    raise psycopg.DataError(f"{cursor.rowcount} rows were changed, not one")
+                    raise psycopg.DataError(f"{cursor.rowcount} rows were changed instead of one")
                 rows.append(await cursor.fetchall() if statement.answers else [])
             if not end.committing:
                 end = end._replace(committing=True)

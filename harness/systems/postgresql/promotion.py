@@ -52,7 +52,7 @@ async def _promote(nodes: list[Machine], words: str) -> str:
             ends = [await one.ask(_END) for one in standbys]
             leading = [standbys[ends.index(max(ends))]]
             if not await leading[0].ask(f"SELECT pg_promote(true, {_PROMOTE_S})", _PROMOTE_S):
-                raise StartError({leading[0].name: f"it was promoted and did not lead within {_PROMOTE_S} s"})
+                raise StartError({leading[0].name: f"it was promoted but did not lead within {_PROMOTE_S} s"})
         for one in standbys:
             await one.receive_from(words)
         return leading[0].name

@@ -89,7 +89,7 @@ class LineProgram:
             child.open.pop(sent.id, None)
             # A late answer would match no open request, and the rest of a half-written line would corrupt the next one.
             if sent.begun and (sent.answer.cancelled() or not sent.answer.done()):
-                child.end("a request was given up")
+                child.end("a request was abandoned")
 
     @property
     def is_running(self) -> bool:
@@ -231,7 +231,7 @@ class _Child:
             self._distrust(f"{error}: {_shown(line)}")
             return
         if nests_deeper(line, answer, DEEPEST):
-            self._distrust(f"an answer nested too deeply: {_shown(line)}")
+            self._distrust(f"an answer that is nested too deeply: {_shown(line)}")
             return
         number = answer.get("id")
         request = self.open.get(number) if type(number) is int else None

@@ -26,7 +26,7 @@ LAW: Final = Law(
     Rule("ok", "ok", "ok"),
     Rule("fail", "fail", "fail"),
     Rule("info", "info", "info", read="fail"),
-    Rule(UNUSABLE, "no known type, an ok read without a value, or the value of another operation", "info", read="fail"),
+    Rule(UNUSABLE, "an unknown type, an ok read without a value, or a value of another operation", "info", read="fail"),
 )
 #: The program must answer within an operation's timeout; this many seconds later it is killed.
 GRACE_S: Final = 0.5

@@ -199,7 +199,7 @@ def test_a_dry_run_refuses_what_a_run_refuses(capsys: pytest.CaptureFixture[str]
     assert "'n9x' does not choose nodes" in " ".join(capsys.readouterr().err.split())
     for faults in ("partition-leader-minority@n3", "kill-leader,partition-majorities-ring@minority"):
         assert run_command(["run", "-n", faults, "--time-limit", "60", "--dry-run"]) == 254
-        assert " cannot be aimed: " in " ".join(capsys.readouterr().err.split())
+        assert " cannot be given targets: " in " ".join(capsys.readouterr().err.split())
 
 
 def test_a_dry_run_of_a_script_repeats_with_that_script(capsys: pytest.CaptureFixture[str]) -> None:

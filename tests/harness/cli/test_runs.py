@@ -116,7 +116,7 @@ def test_a_length_of_time_is_before_now() -> None:
 @pytest.mark.parametrize("text", ["3x", "yesterday", "999999w", ""])
 def test_what_is_no_time_is_refused(text: str, store: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run_command(["ls", str(store), "--since", text]) == 254
-    assert "is not a time: give one such as 12h" in capsys.readouterr().err
+    assert "is not a time" in capsys.readouterr().err
 
 
 def test_no_store_is_254(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

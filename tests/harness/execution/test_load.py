@@ -318,7 +318,7 @@ def test_a_client_that_does_not_return_is_given_up_and_its_worker_goes_on(
     bench.drive(each_worker(operations([write, READ])))
     assert time.monotonic() - began < 60
     ended = {(one.process, one.f): (one.outcome, one.error) for one in bench.operations}
-    why = "its client had not returned 0.1 s after its timeout"
+    why = "the client had not returned 0.1 s after its timeout"
     assert ended.pop((1, "write")) == ("info", why)
     assert ended.pop((4, "read")) == ("fail", why), "a read has no effect"
     assert set(ended.values()) == {("ok", None)}

@@ -87,7 +87,7 @@ def test_a_violation_is_said_once_and_stays() -> None:
     progress = Progress(stream)
     for _ in range(3):
         progress.show(tally(invalid="event 7, k0: stale-read"), PROBES, 1)
-    assert stream.getvalue().startswith("a violation was found: the run is ending.  event 7, k0: stale-read\n")
+    assert stream.getvalue().startswith("violation found, ending the run: event 7, k0: stale-read\n")
     assert stream.getvalue().count("stale-read") == 1
 
 

@@ -117,7 +117,7 @@ def test_a_fault_that_says_what_no_log_may_say_is_the_same_violation() -> None:
 def test_a_fault_of_our_set_up_is_a_failure_of_ours() -> None:
     reported = [probe(1, fault="java.lang.OutOfMemoryError: Java heap space")]
     assert setup_failures(replace(with_probes(*reported), log_hits={})) == [
-        "once 'OutOfMemoryError' on n2 (the server ran out of the memory that the harness allows it)"
+        "once 'OutOfMemoryError' on n2 (the server exceeded the memory that the harness allows it)"
     ]
     assert check_of(with_probes(*reported)).verdict == "valid"
 
@@ -129,7 +129,7 @@ def test_a_server_without_memory_under_memory_pressure_is_no_failure_of_ours() -
     assert setup_failures(squeezed) == []
     check = check_of(squeezed)
     assert check.verdict == "valid"
-    assert "once 'OutOfMemoryError' on n2 (the server ran out of the memory" in check.seen
+    assert "once 'OutOfMemoryError' on n2 (the server exceeded the memory" in check.seen
     assert "under an injected fault that is meant to cause it" in check.seen
     for receipts in (pressed[1:], [replace(pressed[0], state="skipped")]):
         (failure,) = setup_failures(replace(squeezed, receipts=receipts))

@@ -440,7 +440,7 @@ def test_a_system_that_does_not_start_again_at_the_end_has_not_recovered() -> No
     assert check.seen == "did not start again after all were restarted: n2 did not answer within 60 s"
 
 
-REFUSED = "n3 did not start again on its damaged data file /data/harness/register/dledger-n3/data/0, which is allowed"
+REFUSED = "n3 did not start again with its damaged data file /data/harness/register/dledger-n3/data/0, which is allowed"
 
 
 def test_a_damaged_node_that_refuses_the_restart_at_the_end_has_answered() -> None:
@@ -508,7 +508,7 @@ def test_a_server_that_refuses_to_start_on_its_damaged_file_has_answered() -> No
     run = replace(recorded(probes_of(silent=("n3",))), receipts=(receipt(), damaged()))
     check = check_of(run)
     refused = (
-        "n3 did not start again on its damaged data file /data/harness/register/dledger-n3/data/0, which is allowed"
+        "n3 did not start again with its damaged data file /data/harness/register/dledger-n3/data/0, which is allowed"
     )
     assert (check.verdict, check.seen.partition("; ")[2]) == ("valid", refused)
 
@@ -675,7 +675,7 @@ def test_a_damaged_node_that_refuses_that_restart_is_not_waited_for() -> None:
     run = after_restart({"n3": None})
     check = check_of(replace(run, receipts=(*run.receipts, damage)))
     assert check.verdict == "valid"
-    assert check.seen.endswith("n3 did not start again on its damaged data file /data/store/data/0, which is allowed")
+    assert check.seen.endswith("n3 did not start again with its damaged data file /data/store/data/0, which is allowed")
     for_good = after_restart({"n3": None})
     gone = [one for one in for_good.probes if one.node != "n3" or one.time < 50 * S]
     twice = check_of(replace(for_good, probes=tuple(gone), receipts=(*run.receipts, damage)))

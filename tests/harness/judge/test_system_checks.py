@@ -251,7 +251,7 @@ def test_operations_that_never_succeed_again_are_no_recovery(tested: Tested) -> 
     few = {**run, "operations": (*OPERATIONS[:3], *asked_in_vain(range(31, 60), *both))}
     check = check_named("recovery", judged(tested(few, prober=None)))
     assert check.verdict == "unknown"
-    briefly = "read, write and changes requested without success, but not for the whole recovery time"
+    briefly = "read, write and changes requested without success, but for less than the whole recovery time"
     assert check.seen.startswith(briefly)
 
 
@@ -382,7 +382,7 @@ def test_checks_of_nodes_that_say_nothing_are_left_out_and_never_valid(tested: T
     assert set(OF_NODES) & set(names(results)) == set()
     assert results.warnings[-1] == (
         "replicas-agree, election-safety, terms-kept, leader-complete, log-order and committed-kept are left out: "
-        "nodes of this system report nothing about themselves"
+        "this system's nodes report nothing about themselves"
     )
 
 

@@ -108,7 +108,7 @@ def test_stop_at_the_first_that_is_not_as_expected(tmp_path: Path, end: Outcome)
 def test_no_cell_is_begun_that_would_end_after_the_budget(tmp_path: Path) -> None:
     """10 s of load each; the first estimate adds 30 s, the later ones what was measured: 10 s."""
     world = World(tmp_path, begun(*ABC), ["passed", "passed", "passed"])
-    assert world.run(budget_s=45.0).why_ended == "the budget of 45 s is used up"
+    assert world.run(budget_s=45.0).why_ended == "the budget of 45 s is spent"
     assert world.launched == ["a", "b"]
     assert world.screen.lines[-1].startswith("skipped c: not run: the budget")
 

@@ -96,7 +96,7 @@ def test_a_node_that_does_not_answer_is_replaced(enter: Any) -> None:
 
 
 def test_new_nodes_that_are_not_as_at_the_beginning_end_the_suite(enter: Any) -> None:
-    with pytest.raises(HarnessError, match="cannot be reset: n2: even on new nodes: nft: drop"):
+    with pytest.raises(HarnessError, match="cannot be reset: n2: even with new nodes: nft: drop"):
         enter(World([FRESH, CUT, CUT, CUT])).reset()
 
 

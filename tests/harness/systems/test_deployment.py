@@ -412,7 +412,7 @@ def test_no_leader_in_time_is_not_ready(scene: Scene) -> None:
     scene.toy.leads = lambda setup: None
     with pytest.raises(NotReadyError) as caught:
         scene.system.await_leader()
-    assert "the cluster did not start to serve within 5 s" in str(caught.value)
+    assert "the cluster did not begin to serve within 5 s" in str(caught.value)
     assert "serving as" in str(caught.value)
 
 

@@ -116,7 +116,10 @@ def test_all_differences_are_counted_and_some_are_kept() -> None:
 
 def test_a_system_that_reports_no_digest_is_reported_to_have_none() -> None:
     found = check(*(probe(1, node, 9, None) for node in NODES))
-    assert (found.verdict, found.seen) == ("unknown", "the servers report no digest of their contents: not compared")
+    assert (found.verdict, found.seen) == (
+        "unknown",
+        "not compared, because the servers report no digest of their contents",
+    )
 
 
 def test_a_digest_without_its_index_accuses_no_node_and_proves_nothing() -> None:
