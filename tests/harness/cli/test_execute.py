@@ -313,7 +313,7 @@ def test_the_result_goes_to_standard_output_and_the_rest_to_standard_error(world
         == f"{reports.render_brief(world.files, page=False).rstrip()}\nreport: {world.files.report}\n"
     )
     assert "linearizable" not in world.said
-    for piece in (str(world.files.root), "n1 leads after", "  warm-up  ", " after the run"):
+    for piece in (str(world.files.root), "n1 became leader after", "  warm-up  ", " after the run"):
         assert piece in world.said
 
 
