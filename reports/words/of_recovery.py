@@ -50,7 +50,7 @@ _REASONS: Final[Mapping[Reason, str]] = {
     "undeclared": "not served again, and the system does not declare whether every node serves its own clients "
     "(every_node_serves)",
     "damaged": "not served again, perhaps because of the file that we damaged",
-    "briefly": "requested without success, but not for the whole recovery time",
+    "briefly": "requested without success, but for less than the whole recovery time",
 }
 
 
@@ -187,7 +187,7 @@ def time_text(heal: Recovery, load: Recovery, limit: float) -> str:
 
 def refusals_text(refused: Iterable[tuple[str, str]]) -> str:
     """Name the nodes, each with a damaged file on which it did not start; to be appended to another text."""
-    lines = dict.fromkeys(f"; {node} did not start again on {file}, which is allowed" for node, file in refused)
+    lines = dict.fromkeys(f"; {node} did not start again with {file}, which is allowed" for node, file in refused)
     return "".join(lines)
 
 
