@@ -344,7 +344,7 @@ def test_a_register_that_alone_is_not_served_has_not_come_back() -> None:
     briefly = check_of(on_k1(range(61, 70)))
     assert (briefly.verdict, briefly.seen) == (
         "unknown",
-        "reads on k1 requested without success, but not for the whole recovery time",
+        "reads on k1 requested without success, but for less than the whole recovery time",
     )
     assert check_of(on_k1([61])).verdict == "unknown"
     assert check_of(on_k1([121])).verdict == "unknown", "never again"
@@ -376,7 +376,7 @@ def test_a_time_in_which_clients_did_not_ask_is_not_held_against_the_system() ->
     gap = check_of(replace(recorded(), operations=(*OPERATIONS[:3], *begin, *end)))
     assert (gap.verdict, gap.seen) == (
         "unknown",
-        "read, write and changes requested without success, but not for the whole recovery time",
+        "read, write and changes requested without success, but for less than the whole recovery time",
     )
     whole = asked_in_vain(range(61, 122), "read", "write")
     assert check_of(replace(recorded(), operations=(*OPERATIONS[:3], *whole))).verdict == "invalid"
