@@ -5,7 +5,6 @@ A part that cannot be made is left out and named in the run's notes.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from typing import Any, Final, TypeAlias
@@ -56,7 +55,7 @@ from reports.story.planted_bug import (
     word_of,
 )
 from reports.story.scope import scope_of
-from reports.style.format import compact, leaves, short
+from reports.style.format import compact
 from reports.text import recovery as recovery_text
 from reports.text.parts import known_text
 
@@ -81,10 +80,6 @@ CHECK_PLACES: Final = {
     "final-reads": "coverage",
     "kept-pace": "coverage",
 }
-
-
-#: Clearer names for settings whose names in the files could mislead.
-_SAID: Final = {"planted_bug_found_by": "planted bug looked for by"}
 
 
 def head_context(drawn: Drawn) -> dict[str, Any]:
@@ -186,13 +181,12 @@ def charts_context(drawn: Drawn) -> dict[str, Any]:
 
 
 def record_context(drawn: Drawn) -> dict[str, Any]:
-    """Return the variables of the page's end: glossary, settings, commands, files and logs."""
+    """Return the variables of the page's end: glossary, commands, files and logs."""
     run = drawn.run
     part: _Part = run.notes.attempt
     return {
         "words": part("words", lambda: words_of(drawn), []),
         "commands": part("commands", lambda: commands_of(run.plan, faults=bool(run.receipts)), []),
-        "settings": part("settings", lambda: settings_of(run), []),
         "links": part("links", lambda: links_of(run.files), []),
         "logs_held": bool(part("logs", lambda: node_logs.log_files(run.files), [])),
         "logs_gone": part("logs", lambda: logs_gone(run), False),  # noqa: FBT003
@@ -250,6 +244,7 @@ def facts_of(run: LoadedRun) -> list[tuple[str, str]]:
     """Return the names and values that identify the run, without values that were not recorded."""
     nemesis = run.plan.get("nemesis")
     system = run.environment.get("system")
+    looking = checks_looking(run.plan) & {row["name"] for row in checks_of(run)}
     rows = [
         ("test", run.test),
         ("run", run.name),
@@ -257,6 +252,7 @@ def facts_of(run: LoadedRun) -> list[tuple[str, str]]:
         ("system", system or run.plan.get("version")),
         ("options", options_of(run.plan)),
         ("planted bug", run.plan.get("planted_bug")),
+        ("planted bug looked for by", ", ".join(sorted(looking)) if run.plan.get("planted_bug") else ""),
         ("seed", run.seed),
         ("started", run.started),
         ("length", f"{run.end / 1e9:.1f} s" if run.recorded else ""),
@@ -333,27 +329,6 @@ def _network(laid: topology.Topology, leader: str | None) -> dict[str, Any]:
         for node in laid.positions
     ]
     return {"links": links, "nodes": points}
-
-
-def settings_of(run: LoadedRun) -> list[tuple[str, list[tuple[str, str]]]]:
-    """Return plan, environment and timings as flat rows: a group's name and its (name, value) pairs."""
-    groups = []
-    looking = checks_looking(run.plan) & {row["name"] for row in checks_of(run)}
-    plan = {**run.plan, "planted_bug_found_by": sorted(looking)}
-    for title, record in (
-        ("plan", plan if run.plan.get("planted_bug_found_by") else run.plan),
-        ("environment", run.environment),
-        ("timings", run.results.get("timings") or {}),
-    ):
-        texts = {
-            name: value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
-            for name, value in leaves(record)
-            if value not in ("", "null", None)
-        }
-        rows = [(_SAID.get(name, name), short(text, 300)) for name, text in texts.items()]
-        if rows:
-            groups.append((title, rows))
-    return groups
 
 
 def tails_of(run: LoadedRun) -> list[tuple[str, str, list[str]]]:

@@ -37,7 +37,7 @@ def test_every_kind_of_run_has_its_page(made: Maker, kind: str) -> None:
     if kind == "no-recovery":
         assert "n1 and n3 stuck at 2465 of 11924" in page
     if kind != "harness-failure":
-        assert "harness run --nemesis" in page
+        assert "<span>harness</span> <span>run</span> <span>--nemesis</span>" in page
 
 
 def test_a_run_that_recorded_nothing_has_neither_a_length_nor_faults_to_replay(fresh: Maker) -> None:
@@ -46,7 +46,7 @@ def test_a_run_that_recorded_nothing_has_neither_a_length_nor_faults_to_replay(f
         path.unlink()
     reports.write_report(files)
     page = files.report.read_text()
-    assert "harness run --nemesis" in page
+    assert "<span>harness</span> <span>run</span> <span>--nemesis</span>" in page
     assert "harness replay" not in page.partition('id="settings"')[0]
     assert "<dt>length</dt>" not in page
     assert "nothing to draw" in page
