@@ -43,9 +43,15 @@ def lost_for_good(timelines: Sequence[NodeTimeline], index: int, until: float) -
 
 
 def leading_since(timelines: Sequence[NodeTimeline], moment: float) -> tuple[str, float] | None:
-    """Return the node elected last by a moment (s), and when it was first seen to lead; None if there was none."""
-    before = [(one.start, one.node) for one in leaderships_of(timelines) if one.start <= moment]
-    return max(before)[::-1] if before else None
+    """Return the node elected last by a moment (s), and when it was first seen to lead; None if there was none.
+
+    A leader that was not seen to lead for a while in between was not elected again, unless its term is another one.
+    """
+    found: tuple[str, int, float] | None = None
+    for one in leaderships_of(timelines):
+        if one.start <= moment and (found is None or (one.node, one.term) != found[:2]):
+            found = one.node, one.term, one.start
+    return None if found is None else (found[0], found[2])
 
 
 def short_at_the_end(timelines: Sequence[NodeTimeline]) -> tuple[dict[str, int], int]:

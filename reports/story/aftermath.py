@@ -11,6 +11,7 @@ import numpy as np
 from history.codes import OK
 from history.columns.operations import Floats
 from history.records.finding import OUTAGE_S
+from reports.analysis.elections import leaderships_of
 from reports.analysis.faults import when
 from reports.analysis.findings import Drawn
 from reports.analysis.node_timeline import ROLES, NodeTimeline, leader_at
@@ -179,13 +180,21 @@ def _last_leader(drawn: Drawn, onset: float) -> str | None:
 
 
 def leaders_since(drawn: Drawn, onset: float) -> list[str]:
-    """Return the nodes of the leaderships (a node in a term) that began after a moment."""
+    """Return the nodes of the leaderships (a node in a term) that began after a moment.
+
+    In a system without terms, a leadership ends where another node leads.
+    """
     found: list[str] = []
     for timeline in drawn.timelines:
         led = timeline.role == ROLES.index("leader")
         since = timeline.time >= onset
         new = set(timeline.term[led & since].tolist()) - set(timeline.term[led & ~since].tolist())
-        found += [timeline.node] * len(new)
+        found += [timeline.node] * len(new - {-1})
+    before = None
+    for one in leaderships_of(drawn.timelines):
+        if one.term < 0 and one.node != before and one.start >= onset:
+            found.append(one.node)
+        before = one.node
     return found
 
 

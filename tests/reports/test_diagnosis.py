@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ import pytest
 import reports
 from checker import check
 from history import Counterexample, Probe, RunFiles
+from reports.analysis.elections import leaderships_of
 from reports.analysis.findings import prepare, recovery_of
 from reports.analysis.invariant_violations import invariant_violations
 from reports.analysis.lagging_nodes import lagging_nodes
@@ -20,7 +22,7 @@ from reports.analysis.log_falls import LogFall, leading_since, lost_for_good
 from reports.analysis.node_timeline import timelines_of
 from reports.load.run import read_run
 from reports.page.context import places_of
-from reports.story.aftermath import outages_text
+from reports.story.aftermath import leaders_since, outages_text
 from reports.story.diagnosis import Diagnosis, diagnosis_of
 from tests.support.reports.raw import Raw, S
 from tests.support.reports.recorded_runs import recorded_run
@@ -315,6 +317,23 @@ def test_a_node_that_fell_silent_is_dated_by_its_last_answer(runs: dict[str, Pat
     last = raw.of("n3")[-1]["time"] / S
     assert f"n3 gave its last answer at {last:.1f} s, " in found.whole
     assert found.onset == last
+
+
+def test_leader_changes_of_a_system_without_terms_are_counted(runs: dict[str, Path], tmp_path: Path) -> None:
+    """One node's term of -1 is the same before and after it led again, so a change is where another node leads."""
+    changed(runs["data-lost"], tmp_path, lambda probe: {**probe, "term": -1} if "role" in probe else probe)
+    drawn = prepare(read_run(RunFiles(tmp_path)))
+    led = leaderships_of(drawn.timelines)
+    assert {one.term for one in led} == {-1}
+    nodes = [one.node for one in led]
+    assert len(set(nodes)) > 1
+    for onset in (0.0, 8.3, 23.8, 78.0):
+        later = [b.node for a, b in pairwise([led[0], *led]) if b.start >= onset and (a is b or a.node != b.node)]
+        assert leaders_since(drawn, onset) == later
+    for one in led:
+        node, since = leading_since(drawn.timelines, one.end) or ("", 0.0)
+        assert node == one.node
+        assert since <= one.start
 
 
 def test_a_node_that_never_answered_is_not_counted_as_up(runs: dict[str, Path], tmp_path: Path) -> None:
