@@ -390,12 +390,13 @@ name,rows,most},area,toX,y){let{context}=area,top=y+CAPTION,toY=value=>top+LACKI
 LACKING);let ends=[];rows.forEach(([times,values],i)=>{context.strokeStyle=context.fillStyle=data.nodes[i].colour,context.lineWidth=2,context.beginPath();let last=null;
 times.forEach((time,at)=>{let[x,value]=[toX(time),values[at]];last!==null&&context.lineTo(x,toY(last)),value===null?last=null:(last===null?context.moveTo(x,toY(
 value)):context.lineTo(x,toY(value)),last=value)}),context.stroke(),times.length&&last&&(context.fillRect(toX(times.at(-1))-3,toY(last)-3,6,6),ends.push({text:`${data.
-nodes[i].name} ${figure(last,0)}`,x:toX(times.at(-1))-8,y:toY(last)+8}))}),context.lineWidth=6,context.textAlign="right",context.textBaseline="middle",context.strokeStyle=
-Ink.paper,context.fillStyle=Ink.ink;let named=ends.sort((a,b)=>a.y-b.y).slice(0,Math.floor(LACKING/LABEL));return named.forEach((end,place)=>{let lowest=top+LACKING-
-LABEL/2-(named.length-1-place)*LABEL;end.y=Math.min(Math.max(end.y,place?named[place-1].y+LABEL:top),lowest),context.strokeText(end.text,end.x,end.y),context.fillText(
-end.text,end.x,end.y)}),context.lineWidth=1,top+LACKING}function drawAxis(area,toX,y,end){let{context}=area,rough=end/Math.max(2,(area.right-area.left)/90),power=10**
-Math.floor(Math.log10(rough)),step2=[1,2,2.5,5,10].map(factor=>factor*power).find(one=>one>=rough);context.fillStyle=Ink.quiet,context.textAlign="center",context.
-textBaseline="top";for(let tick=0;tick<=end*1.000001;tick+=step2)context.fillText(`${Number(tick.toFixed(3))}${tick===0?" s":""}`,toX(tick),y+6)}var LEVELS=["logged","warned","logged an error","its dispatcher"],ARROWS=["election","lost entries","cut its log"],[ELECTION,LOST]=[0,1],MOST_ARROWS=40,REACH2=5,
+nodes[i].name} ${figure(last,0)}`,x:toX(times.at(-1))-8,y:toY(last)+8}))}),context.lineWidth=1,context.textAlign="right",context.textBaseline="middle";let named=ends.
+sort((a,b)=>a.y-b.y).slice(0,Math.floor(LACKING/LABEL));return named.forEach((end,place)=>{let lowest=top+LACKING-LABEL/2-(named.length-1-place)*LABEL;end.y=Math.
+min(Math.max(end.y,place?named[place-1].y+LABEL:top),lowest);let wide=context.measureText(end.text).width+4;context.fillStyle=Ink.paper,context.fillRect(end.x-wide+
+2,end.y-LABEL/2,wide,LABEL),context.fillStyle=Ink.ink,context.fillText(end.text,end.x,end.y)}),top+LACKING}function drawAxis(area,toX,y,end){let{context}=area,rough=end/
+Math.max(2,(area.right-area.left)/90),power=10**Math.floor(Math.log10(rough)),step2=[1,2,2.5,5,10].map(factor=>factor*power).find(one=>one>=rough);context.fillStyle=
+Ink.quiet,context.textAlign="center",context.textBaseline="top";for(let tick=0;tick<=end*1.000001;tick+=step2)context.fillText(`${Number(tick.toFixed(3))}${tick===
+0?" s":""}`,toX(tick),y+6)}var LEVELS=["logged","warned","logged an error","its dispatcher"],ARROWS=["election","lost entries","cut its log"],[ELECTION,LOST]=[0,1],MOST_ARROWS=40,REACH2=5,
 rowOf=(data,place)=>place<0?data.nodes.length:place;function hasHarnessLines(data){return!!data.track?.lines.some(([,place])=>place<0)}function drawTrack(data,area,toX,step2){
 if(!data.track)return;let{context}=area,inks=[Ink.quiet,Ink["info-ink"],Ink.mark,Ink.link];for(let level of[0,3,1,2]){context.fillStyle=inks[level];for(let[seconds,
 place,what]of data.track.lines){let x=toX(seconds);if(what!==level||x<area.left||x>area.right)continue;let tall=level===2?7:4;context.fillRect(x-.5,(rowOf(data,

@@ -185,9 +185,7 @@ def _contradiction(drawn: Drawn, check: str, row: Mapping[str, Any]) -> Break:
     onset = min(one.example.completed_at for one in examples_of(drawn.run) if one.check == check) / 1e9
     some = violations_text(count, least=check == OF_KEYS and is_least(drawn.run.results))
     which = "this the first" if first.since == onset else f"the first answered at {when(onset, drawn.windows)}"
-    text, clauses = headline_of(
-        drawn, first, "" if first.since == onset else f"the first violation was answered at {onset:.1f} s"
-    )
+    text, clauses = headline_of(drawn, first, onset)
     others = compare_other_reads(drawn, first.example)
     detail = " ".join(filter(None, (f"{first.example.sentence.rstrip('.')}.{others.text}", first.unapplied)))
     return Break(

@@ -22,16 +22,17 @@ _ANSWER: Final = 8
 _COMMA: Final = re.compile(r", (?![^\[(]*[\])])")
 
 
-def headline_of(drawn: Drawn, violation: ViolationContext, earlier: str) -> tuple[str, tuple[Clause, ...]]:
+def headline_of(drawn: Drawn, violation: ViolationContext, onset: float) -> tuple[str, tuple[Clause, ...]]:
     """Say what kind of violation it is, on which object, and which answer shows it; then what that contradicts.
 
-    ``earlier`` says that other violations were answered before.
+    ``onset`` is when the first violation was answered (s), which may be another one.
     """
     on = "" if violation.key is None else f" on {one_line(violation.key, 40)}"
     kind, at, windows = violation.example.kind, f"at {violation.since:.1f} s", drawn.windows
     came = since_fault(violation.since, windows)
     since = Clause(came, f"The answer came {came[0][2:]}" if came[0] else "")
-    more = (Clause((f"; {earlier}",), earlier),) if earlier else ()
+    first = f"the first violation was answered at {onset:.1f} s"
+    more = () if violation.since == onset else (Clause((f" (the first at {onset:.1f} s)",), first),)
     if violation.cycles and (refuted := violation.example.refutes):
         broken = f"; it breaks {and_listed(refuted)}"
         levels = Clause((f"{broken} and every stronger level", broken))
@@ -52,14 +53,13 @@ def headline_of(drawn: Drawn, violation: ViolationContext, earlier: str) -> tupl
         return f"{kind}{on}: {whole} {at}, which contradict each other", (since, *more)
     role = f"{violation.role} " if violation.role in ("leader", "follower") else ""
     before = _contradicted(violation)
-    struck = (
-        None
-        if before is None
-        else _standing(before.returned or before.invoked, before.returned or before.invoked, windows)
-    )
+    ended = 0 if before is None else before.returned or before.invoked
+    struck = None if before is None else _standing(ended, ended, windows)
     though = () if before is None else (_though(drawn, before, violation, struck),)
-    order = (*though, since) if struck and struck != fault_of(violation.since, windows) else (since, *though)
-    return f"{kind}{on}: {role}{whole} {at}", (*order, *more)
+    order = (*though, since, *more)
+    if struck is None or struck == fault_of(violation.since, windows):
+        order = (since, *more, *though)
+    return f"{kind}{on}: {role}{whole} {at}", order
 
 
 def _answers(violation: ViolationContext) -> list[tuple[str | None, str]]:

@@ -248,19 +248,19 @@ function drawLacking(data, { name, rows, most }, area, toX, y) {
       ends.push({ text: `${data.nodes[i].name} ${figure(last, 0)}`, x: toX(times.at(-1)) - 8, y: toY(last) + 8 });
     }
   });
-  context.lineWidth = 6; // hides the lines behind a label, also between its letters
+  context.lineWidth = 1;
   context.textAlign = "right";
   context.textBaseline = "middle";
-  context.strokeStyle = Ink.paper;
-  context.fillStyle = Ink.ink;
   const named = ends.sort((a, b) => a.y - b.y).slice(0, Math.floor(LACKING / LABEL));
   named.forEach((end, place) => {
     const lowest = top + LACKING - LABEL / 2 - (named.length - 1 - place) * LABEL;
     end.y = Math.min(Math.max(end.y, place ? named[place - 1].y + LABEL : top), lowest);
-    context.strokeText(end.text, end.x, end.y);
+    const wide = context.measureText(end.text).width + 4;
+    context.fillStyle = Ink.paper;
+    context.fillRect(end.x - wide + 2, end.y - LABEL / 2, wide, LABEL); // hides the lines behind the label
+    context.fillStyle = Ink.ink;
     context.fillText(end.text, end.x, end.y);
   });
-  context.lineWidth = 1;
   return top + LACKING;
 }
 
