@@ -18,8 +18,7 @@ from checker.models.registry import MODELS, model_named
 from history import Event, Operation
 from history.codes import ABSENT, FAIL, OK, READ
 from history.readers import Foreign, OperationColumns
-from history.readers.transactions.columns import TXN
-from history.records.operations import BEFORE
+from history.records.operations import BEFORE, TXN
 
 
 @dataclass(frozen=True, slots=True)

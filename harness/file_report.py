@@ -73,7 +73,7 @@ def _spread(events: Iterable[Event]) -> list[Event]:
 
 
 def _results(checked: Checked, run: Recording, notes: tuple[str, ...]) -> Results:
-    keys, operations = checked.report.keys, run.rows
+    keys, operations = checked.report.keys, run.operations
     if checked.model.startswith(TRANSACTION_OBJECTS):
         times = violation_times(operations, keys, run.receipts, "isolation")
         check = isolation(keys, checked.model, operations, times)

@@ -15,7 +15,6 @@ import msgspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from history.columns.events import operations_of
 from history.columns.file import History, outline, read_whole
 from history.columns.operations import Operations, from_table
 from history.columns.pairing import PLAIN_OPERATIONS
@@ -24,7 +23,6 @@ from history.json_object import load_object
 from history.metrics.awake_clock import AwakeClock
 from history.records.events import Header, read_event
 from history.records.layout import RunFiles
-from history.records.operations import Operation
 from history.records.probes import Probe, probes_in
 from history.records.receipts import Receipt, receipts_of
 from history.safe_open import LOG, open_below, read_below, require_short_lines
@@ -199,11 +197,6 @@ class Recording:
         return receipts_of(read_event(line, path, number) for number, line in self._outline[1])
 
     @_Once
-    def rows(self) -> list[Operation]:
-        """The operations as objects in invocation order, for checks that look at each one."""
-        return operations_of(self.history.operations)
-
-    @_Once
     def table(self) -> pa.Table:
         """The operations as a table in invocation order.
 
@@ -239,7 +232,7 @@ class Recording:
 
     @_Once
     def operations(self) -> Operations:
-        """The operations as numpy columns, for pages and plots."""
+        """The operations as numpy columns."""
         return from_table(self.table)
 
     @_Once

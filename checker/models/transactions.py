@@ -15,8 +15,8 @@ from checker.core.model import ILLEGAL, UNKNOWN, Adopted, Made, Model, ModelErro
 from checker.models.levels import as_strong, level_named
 from checker.models.objects import MultiRegister, account, shape
 from history import Operation
-from history.readers.transactions.columns import DEFAULT_LEVEL, READS, TXN, WRITES, TransactionObject
-from history.records.operations import BEFORE
+from history.readers.transactions.columns import DEFAULT_LEVEL, WRITES, TransactionObject
+from history.records.operations import BEFORE, READ_STEPS, TXN
 
 
 class Transactions(Model):
@@ -37,7 +37,7 @@ class Transactions(Model):
     def steps(self, f: str, value: Any, result: Any) -> tuple[Any, ...]:
         """Return the steps of a transaction.  Raises ModelError if it is not one."""
         steps = value if result is UNKNOWN or result is None else result
-        names = (*READS, *WRITES[self.holds])
+        names = (*READ_STEPS, *WRITES[self.holds])
         if f != TXN or not isinstance(steps, tuple):
             raise ModelError(f"{self.name} takes transactions (txn), lists of steps; found {f!r} with {steps!r}")
         for step in steps:
@@ -62,11 +62,11 @@ class Transactions(Model):
     def likely_start(self, operations: Sequence[Operation]) -> Any:
         """Return for each key the value that reads found there first and that nobody wrote."""
         steps = [step for one in operations for step in self._steps_of(one)]
-        written = {(freeze(key), freeze(value)) for f, key, value in steps if f not in READS}
+        written = {(freeze(key), freeze(value)) for f, key, value in steps if f not in READ_STEPS}
         start: dict[str, Any] = {}
         for f, key, value in steps:
             found = value if self.holds == "list-append" else [value]
-            if f in READS and value is not None and type(key) in (str, int):
+            if f in READ_STEPS and value is not None and type(key) in (str, int):
                 known = (place for place, item in enumerate(found) if (key, freeze(item)) in written)
                 start[str(key)] = max(start.get(str(key), []), list(found[: next(known, None)]), key=len)
         held = {key: items for key, items in start.items() if items}
@@ -94,7 +94,7 @@ class Transactions(Model):
 
 
 def _step(holds: TransactionObject, f: Any, key: Any, value: Any, *, known: bool) -> str:
-    if f not in READS:
+    if f not in READ_STEPS:
         return f"{f} {value} to {key}" if holds == "list-append" else f"write {value} to {key}"
     if not known:
         return f"read {key}"

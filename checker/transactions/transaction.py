@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from history import FormatError, Operation
-from history.readers.transactions.columns import TXN
-from history.records.operations import Outcome
+from history.records.operations import TXN, Outcome
 
 #: The title in results of what decides transactions.
 ENGINE: Final = "dependency graph"

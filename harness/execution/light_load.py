@@ -33,9 +33,8 @@ from harness.generators.base import Among, Around
 from harness.generators.pacing import Paced
 from harness.judge.service import KeyWant, on_key
 from harness.systems.api import Workload
-from harness.workloads.transactions import called
 from history import Event
-from history.records.operations import was_served
+from history.records.operations import called, was_served
 
 T = TypeVar("T")
 

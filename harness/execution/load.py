@@ -14,11 +14,9 @@ from harness.execution.standstills import Standstills
 from harness.generators import GeneratorContext, Invocation
 from harness.judge.service import Call, KeyWant, on_key, was_granted
 from harness.systems.law import LOST, Outcome
-from harness.workloads.transactions import called
 from history import Event, HistoryWriter
-from history.readers.transactions.columns import TXN
 from history.records.events import Phase
-from history.records.operations import was_served
+from history.records.operations import TXN, called, was_served
 from history.records.writer import UnwritableError
 
 if TYPE_CHECKING:

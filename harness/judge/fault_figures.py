@@ -15,18 +15,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import accumulate
 from typing import Any, Final
 
-import numpy as np
-
 from harness.judge.answers_by_process import last_answers, reporting
 from harness.judge.recovery import FRESH_NS, assess
-from history import Operation, Probe, Receipt
+from history import Probe, Receipt
+from history.columns.operations import Operations
 from history.metrics.awake_clock import AwakeClock
 from history.metrics.recovery import (
-    Asked,
-    LoadSpan,
-    Times,
     figures,
-    load_of,
+    load_in,
     moment_or,
     never_recovered,
     surroundings,
@@ -40,7 +36,7 @@ SUMMED: Final = ("longest_gap_ms", "first_ok_ms", "recovered_ms", "caught_up_ms"
 def with_details(
     rows: Sequence[Mapping[str, Any]],
     receipts: Sequence[Receipt],
-    operations: Sequence[Operation],
+    operations: Operations,
     probes: Sequence[Probe],
     nodes: Sequence[str],
     clock: AwakeClock,
@@ -64,8 +60,9 @@ def with_details(
     receipts, operations, probes = clock.receipts(receipts), clock.operations(operations), clock.probes(probes)
     load = load_in(operations, receipts)
     around = surroundings(receipts, load)
-    under_load = {op.f for op in _under_load(operations)}
-    kinds = {kind: ok for kind, ok in ok_times_by_kind(operations).items() if kind in under_load}
+    kinds = {
+        kind: operations.applied_at(operations.f.code(kind)) for kind in sorted(operations.f.count(operations.in_main))
+    }
     by_id = {receipt.id: receipt for receipt in receipts}
     record = _Record(probes, nodes)
     detailed = []
@@ -79,28 +76,6 @@ def with_details(
         way_back = record.way_back(receipt.healed, _next_start(receipt, receipts))
         detailed.append({**row, "kinds": per_kind, **way_back, "silent": record.silent_since(_mended(receipt))})
     return tuple(detailed)
-
-
-def load_in(operations: Sequence[Operation], receipts: Sequence[Receipt]) -> LoadSpan:
-    """Return the time of the clients' load, as ``history.metrics.recovery`` defines it."""
-    main = [Asked(op.invoked, op.ended, op.returned is None) for op in _under_load(operations)]
-    return load_of(main, max((op.ended for op in operations), default=0), receipts)
-
-
-def _under_load(operations: Sequence[Operation]) -> list[Operation]:
-    """Return the operations of the main phase, or all operations if the history has no phases."""
-    phased = any(op.phase is not None for op in operations)
-    return [op for op in operations if op.phase == "main" or not phased]
-
-
-def ok_times_by_kind(operations: Iterable[Operation]) -> dict[str, Times]:
-    """Return the completion times of acknowledged and applied operations, ascending, by kind; a kind may have none."""
-    found: dict[str, list[int]] = {}
-    for op in operations:
-        times = found.setdefault(op.f, [])
-        if op.applied and op.returned is not None:
-            times.append(op.returned)
-    return {kind: np.array(sorted(times), dtype=np.int64) for kind, times in sorted(found.items())}
 
 
 class _Record:

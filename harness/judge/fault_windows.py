@@ -70,7 +70,7 @@ def windows_of(recorded: Recorded) -> list[Window]:
     """Return the windows of all installed faults that were in effect at some time in the main phase."""
     moments = recorded.state.moments
     first = moments.get("main", 0)
-    last = moments.get("main-end", max((op.ended for op in recorded.operations), default=first))
+    last = moments.get("main-end", recorded.operations.end if len(recorded.operations) else first)
     clock = recorded.clock
     notices = recorded.plan.under_test.surface(recorded.plan.setup()).notices_s
     stretches = _stretches(recorded, first, last, notices)

@@ -10,20 +10,19 @@ from __future__ import annotations
 
 import math
 import sys
-from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Sequence
-from itertools import accumulate
 from typing import Any, Final
 
+import numpy as np
 from msgspec import structs
 
-from checker.per_key import by_key
 from harness.judge.fault_windows import Third, Window, windows_of
 from harness.judge.recorded import Recorded
 from harness.judge.went_on import went_on
-from harness.workloads.transactions import called
-from history import Check, Operation
+from history import Check
+from history.codes import NEVER, OK
+from history.columns.operations import NONE, Flags, Ints, Operations
 from history.records.finding import (
     LATE_MS,
     STILL_SHARE,
@@ -111,13 +110,13 @@ def _operations(recorded: Recorded) -> Check:
     frequent as those permit.
     """
     kinds = recorded.plan.load.kinds
-    main = [op for op in recorded.operations if op.phase == "main"]
-    ok = Counter(op.f for op in main if op.applied and not op.refused)
+    ops, main = recorded.operations, recorded.operations.phase.equals("main")
+    ok = ops.f.count(main & ops.applied & ~ops.refused)
     phase = main_phase(recorded)
     enough = required_count(recorded, _awake_s(recorded, *phase)) if phase else 1
-    beside = sorted({op.f for op in main} - {*kinds})
-    silent, lasting = _silent_keys(main, phase)
-    unapplied, refused = _without_effect(op for op in main if op.f in kinds)
+    beside = sorted(ops.f.count(main).keys() - {*kinds})
+    silent, lasting = _silent_keys(ops, main, phase)
+    unapplied, refused = _without_effect(ops, main & ops.f.among(kinds))
     found = OkCounts(
         least=enough, ok={kind: ok[kind] for kind in kinds}, beside={kind: ok[kind] for kind in beside},
         unapplied=unapplied, refused=refused, keys=lasting, silent=silent,
@@ -125,25 +124,26 @@ def _operations(recorded: Recorded) -> Check:
     return _gate(found, met=all(ok[kind] >= enough for kind in kinds) and silent <= lasting / 2)
 
 
-def _silent_keys(main: Iterable[Operation], phase: tuple[int, int] | None) -> tuple[int, int]:
+def _silent_keys(ops: Operations, main: Flags, phase: tuple[int, int] | None) -> tuple[int, int]:
     """Count the keys on which nothing was ok, and all keys, among those in use from the first quarter to the last.
 
     A key that is used only for a while may have lived under a fault that left no quorum, so it does not count.
     """
     begin, end = phase or (0, 0)
     quarter = (end - begin) / 4
-    lasting = [
-        ops
-        for ops in by_key(main).values()
-        if min(op.invoked for op in ops) < begin + quarter and max(op.invoked for op in ops) > end - quarter
-    ]
-    return sum(not any(op.applied for op in ops) for ops in lasting), len(lasting)
+    key, count = ops.key.codes, len(ops.keys)
+
+    def used(rows: Flags) -> Flags:
+        return np.bincount(key[rows] % count, minlength=count) > 0
+
+    lasting = used(main & (ops.invoked < begin + quarter)) & used(main & (ops.invoked > end - quarter))
+    return int((lasting & ~used(main & ops.applied)).sum()), int(lasting.sum())
 
 
-def _without_effect(operations: Iterable[Operation]) -> tuple[int, int]:
+def _without_effect(ops: Operations, rows: Flags) -> tuple[int, int]:
     """Count the operations that were answered ok but do not count: not applied, and refused."""
-    answered = [op for op in operations if op.outcome == "ok"]
-    return sum(not op.applied for op in answered), sum(op.applied and op.refused for op in answered)
+    answered = rows & ops.which(OK)
+    return int((answered & ~ops.applied).sum()), int((answered & ops.applied & ops.refused).sum())
 
 
 def _under_fault(recorded: Recorded, windows: Sequence[Window]) -> Check:
@@ -154,8 +154,9 @@ def _under_fault(recorded: Recorded, windows: Sequence[Window]) -> Check:
     """
     if not recorded.plan.nemesis:
         return _nothing_to_judge("under-fault", NO_FAULT)
-    ended = within(windows, (op for op in recorded.operations if op.phase == "main"))
-    inside = {number: [op for op in ops if op.applied] for number, ops in ended.items()}
+    ops = recorded.operations
+    ended = within(windows, ops, ops.phase.equals("main"))
+    inside = {number: rows[ops.applied[rows]] for number, rows in ended.items()}
     counts = {window.id: len(inside[window.id]) for window in windows}
     enough = {window.id: required_count(recorded, window.answerable_s) for window in windows}
     alone = [window for window in windows if window.asked and not window.together]
@@ -167,7 +168,7 @@ def _under_fault(recorded: Recorded, windows: Sequence[Window]) -> Check:
     met = met or any(number >= needed for number, needed in before.values())
     brief = [window for window in windows if window.together]
     number, needed = _together(recorded, brief, inside) if brief else (0, 0)
-    unapplied, _ = _without_effect({id(op): op for ops in ended.values() for op in ops if not op.refused}.values())
+    unapplied, _ = _without_effect(ops, _any_of(ops, ended.values()) & ~ops.refused)
     found = UnderFault(
         faults=tuple(
             WindowCount(
@@ -177,7 +178,7 @@ def _under_fault(recorded: Recorded, windows: Sequence[Window]) -> Check:
             )
             for w in windows
         ),
-        total=len({id(op) for ops in inside.values() for op in ops}), short_kinds=kinds, empty_thirds=thirds,
+        total=int(_any_of(ops, inside.values()).sum()), short_kinds=kinds, empty_thirds=thirds,
         together=number, together_least=needed, unapplied=unapplied,
         before={fault: number for fault, (number, _) in before.items()},
         before_least={fault: needed for fault, (_, needed) in before.items()},
@@ -187,18 +188,16 @@ def _under_fault(recorded: Recorded, windows: Sequence[Window]) -> Check:
 
 def _shares(recorded: Recorded) -> dict[str, float]:
     """Return the share that each required kind has of the operations of the main phase."""
-    main = Counter(op.f for op in recorded.operations if op.phase == "main")
+    main = recorded.operations.f.count(recorded.operations.phase.equals("main"))
     total = main.total()
     return {kind: main[kind] / total for kind in recorded.plan.load.kinds} if total else {}
 
 
-def _short_kinds(
-    recorded: Recorded, windows: Sequence[Window], inside: dict[int, list[Operation]]
-) -> tuple[ShortKind, ...]:
+def _short_kinds(recorded: Recorded, windows: Sequence[Window], inside: dict[int, Ints]) -> tuple[ShortKind, ...]:
     """Find the kinds of which too few were ok under a fault, if enough were due that this cannot be chance."""
     found, shares = [], _shares(recorded)
     for window in windows:
-        ok = Counter(op.f for op in inside[window.id])
+        ok = recorded.operations.f.count(inside[window.id])
         for kind, share in shares.items():
             if recorded.plan.rate * window.answerable_s * share < MIN_OPERATIONS**2:
                 continue
@@ -207,22 +206,22 @@ def _short_kinds(
     return tuple(found)
 
 
-def _empty_thirds(
-    recorded: Recorded, windows: Sequence[Window], inside: dict[int, list[Operation]]
-) -> tuple[EmptyThird, ...]:
+def _empty_thirds(recorded: Recorded, windows: Sequence[Window], inside: dict[int, Ints]) -> tuple[EmptyThird, ...]:
     """Find the thirds of a fault's time in which clients issued nothing, or some kind was never ok.
 
     Operations at the beginning of a fault show nothing about the rest of it.  A third counts only if :data:`TELLING`
     operations were due in it.
     """
-    under_way = under_way_in(op for op in recorded.operations if op.phase == "main")
+    ops = recorded.operations
+    under_way = under_way_in(ops.where(ops.phase.equals("main")))
     rate, shares, found = recorded.plan.rate, _shares(recorded), []
     for window in windows:
         for place, third in enumerate(window.thirds):
             if not under_way(third.begin, third.end) and rate * third.seconds >= TELLING:
                 found.append(EmptyThird(window.id, place, idle=True))
                 continue
-            begun = {op.f for op in inside[window.id] if third.begin <= op.invoked < third.end}
+            rows = inside[window.id]
+            begun = ops.f.count(rows[(third.begin <= ops.invoked[rows]) & (ops.invoked[rows] < third.end)])
             due = [kind for kind, share in shares.items() if rate * third.ready_s * share >= TELLING]
             if not begun and rate * third.ready_s >= TELLING:
                 found.append(EmptyThird(window.id, place))
@@ -240,25 +239,21 @@ def _why_exempt(third: Third, rate: float) -> str:
     return "no quorum was left" if rate * third.quorum_s < TELLING else "an election may have lasted as long"
 
 
-def under_way_in(operations: Iterable[Operation]) -> Callable[[int, int], bool]:
+def under_way_in(operations: Operations) -> Callable[[int, int], bool]:
     """Return a function that says whether any operation was under way at some time between two moments.
 
     An operation that never returned stays under way.
     """
-    ops = sorted(operations, key=_invoked)
-    begins = [op.invoked for op in ops]
+    order = np.argsort(operations.invoked, kind="stable")
+    begins, ends = operations.invoked[order], operations.returned[order]
     #: For each place, the latest end of the operations up to it.
-    ends = list(accumulate((math.inf if op.returned is None else op.returned for op in ops), max))
+    latest = np.maximum.accumulate(np.where(ends == NONE, NEVER, ends))
 
     def under_way(begin: int, end: int) -> bool:
-        before = bisect_left(begins, end)
-        return before > 0 and ends[before - 1] > begin
+        before = int(np.searchsorted(begins, end))
+        return before > 0 and bool(latest[before - 1] > begin)
 
     return under_way
-
-
-def _invoked(op: Operation) -> int:
-    return op.invoked
 
 
 def _acknowledged_before(recorded: Recorded, windows: Sequence[Window]) -> dict[int, tuple[int, int]]:
@@ -266,33 +261,39 @@ def _acknowledged_before(recorded: Recorded, windows: Sequence[Window]) -> dict[
 
     Only the main phase counts.
     """
-    main = [op for op in recorded.operations if op.phase == "main"]
-    writes = [op for op in main if called(op.f, op.value) not in recorded.plan.load.reads]
+    ops, main = recorded.operations, recorded.operations.phase.equals("main")
+    writes = main & ~ops.called.among(recorded.plan.load.reads)
     first = recorded.state.moments.get("main", 0)
-    share = len(writes) / len(main) if main else 1.0
+    share = float(writes.sum() / main.sum()) if main.any() else 1.0
     found = {}
     for window in windows:
         if window.asked or window.answerable_s:
             continue
-        ended = [op for op in writes if op.applied and not op.refused and (op.returned or 0) <= window.begin]
-        found[window.id] = (len(ended), required_count(recorded, _awake_s(recorded, first, window.begin), share))
+        ended = writes & ops.applied & ~ops.refused & (ops.returned <= window.begin)
+        found[window.id] = (int(ended.sum()), required_count(recorded, _awake_s(recorded, first, window.begin), share))
     return found
 
 
-def _together(recorded: Recorded, windows: Sequence[Window], inside: dict[int, list[Operation]]) -> tuple[int, int]:
+def _together(recorded: Recorded, windows: Sequence[Window], inside: dict[int, Ints]) -> tuple[int, int]:
     """Return how many operations were ok under these windows, and how many were required."""
-    number = len({id(op) for window in windows for op in inside[window.id]})
+    number = int(_any_of(recorded.operations, (inside[window.id] for window in windows)).sum())
     return number, required_count(recorded, sum(window.answerable_s for window in windows))
 
 
-def within(windows: Sequence[Window], operations: Iterable[Operation]) -> dict[int, list[Operation]]:
-    """Map a fault's id to the operations that were invoked in its window and returned before its healing began."""
-    ops = sorted(operations, key=_invoked)
-    found: dict[int, list[Operation]] = {}
-    for window in windows:
-        first = bisect_left(ops, window.begin, key=_invoked)
-        last = bisect_right(ops, window.end, key=_invoked)
-        found[window.id] = [op for op in ops[first:last] if op.returned is not None and op.returned <= window.end]
+def within(windows: Sequence[Window], ops: Operations, rows: Flags) -> dict[int, Ints]:
+    """Map a fault's id to those of the rows that were invoked in its window and returned before its healing began."""
+    ended = rows & (ops.returned != NONE)
+    return {
+        window.id: np.flatnonzero(ended & (ops.invoked >= window.begin) & (ops.returned <= window.end))
+        for window in windows
+    }
+
+
+def _any_of(ops: Operations, groups: Iterable[Ints]) -> Flags:
+    """Return a mask of the rows that are in any of these groups."""
+    found = np.zeros(len(ops), dtype=np.bool_)
+    for rows in groups:
+        found[rows] = True
     return found
 
 
@@ -302,27 +303,24 @@ def _read_back(recorded: Recorded, windows: Sequence[Window]) -> Check:
     The number of such writes that the node had applied must reach the writes' share of the operations required under
     faults.
     """
-    reads = recorded.plan.load.reads
-    main = [op for op in recorded.operations if op.phase == "main"]
-    writes = [op for op in main if called(op.f, op.value) not in reads and not op.refused]
-    acknowledged = [op for op in writes if op.outcome == "ok"]
-    if not any(window.asked for window in windows) or not acknowledged:
+    ops, main = recorded.operations, recorded.operations.phase.equals("main")
+    reads = ops.called.among(recorded.plan.load.reads)
+    writes = main & ~reads & ~ops.refused
+    acknowledged = writes & ops.which(OK)
+    if not any(window.asked for window in windows) or not acknowledged.any():
         return _nothing_to_judge("read-back", NO_WRITE)
-    enough = required_count(recorded, sum(w.answerable_s for w in windows if w.asked), len(writes) / len(main))
-    last: dict[Any, int] = {}
+    enough = required_count(recorded, sum(w.answerable_s for w in windows if w.asked), float(writes.sum() / main.sum()))
+    last = np.full(len(ops.keys), NONE)
     number = 0
-    for ops in within(windows, [op for op in acknowledged if op.applied]).values():
-        number += len(ops)
-        for op in ops:
-            last[op.key] = max(last.get(op.key, 0), op.returned or 0)
-    read = {
-        op.key
-        for op in recorded.operations
-        if called(op.f, op.value) in reads and op.applied and op.key in last and op.invoked >= last[op.key]
-    }
-    unread = tuple(sorted(str(key) for key in last.keys() - read))
-    found = ReadBack(acknowledged=number, least=enough, keys=len(last), unread=unread)
-    return _gate(found, met=bool(last) and number >= enough and not unread)
+    for rows in within(windows, ops, acknowledged & ops.applied).values():
+        number += rows.size
+        np.maximum.at(last, ops.key.codes[rows], ops.returned[rows])
+    written = {ops.keys[code] for code in np.flatnonzero(last != NONE)}
+    since = last[ops.key.codes]
+    read = ops.keys_in(reads & ops.applied & (since != NONE) & (ops.invoked >= since))
+    unread = tuple(sorted(str(key) for key in written - read))
+    found = ReadBack(acknowledged=number, least=enough, keys=len(written), unread=unread)
+    return _gate(found, met=bool(written) and number >= enough and not unread)
 
 
 # -- faults -----------------------------------------------------------------------------------------------------------
@@ -357,7 +355,7 @@ def _faults(recorded: Recorded) -> Check:
 
 
 def _final_reads(recorded: Recorded, refused: Collection[str]) -> Check:
-    keys = {op.key for op in recorded.operations}
+    keys = recorded.operations.keys_in(slice(None))
     moments = recorded.state.moments
     spans = [(moments.get("final-reads"), moments.get("restarting"))]
     if "restarted" in moments:
@@ -378,27 +376,28 @@ def _unserved_nodes(
     """Map each node to the keys that its own clients failed to read in this time, unless its system allows that."""
     if begin is None or recorded.plan.under_test.every_node_serves is False:
         return {}
-    asked: dict[str, set[Any]] = {}
-    answered: dict[str, set[Any]] = {}
-    for op in recorded.operations:
-        of_reads = called(op.f, op.value) in recorded.plan.load.reads
-        if of_reads and op.node and op.invoked >= begin and (end is None or op.invoked < end):
-            asked.setdefault(op.node, set()).add(op.key)
-            answered.setdefault(op.node, set()).update([op.key] if op.applied else [])
+    ops, reads = recorded.operations, _reads_between(recorded, begin, end)
     # A home that is no node may be on one that did not start on a file that we damaged.
     homes = [*(node for node in recorded.serving if node not in refused), *(() if refused else recorded.homes)]
-    found = [home for home in homes if home in asked]
-    return {home: tuple(sorted(map(str, left))) for home in found if (left := asked[home] - answered[home])}
+    found = {}
+    for home in homes:
+        mine = reads & ops.node.equals(home)
+        if left := ops.keys_in(mine) - ops.keys_in(mine & ops.applied):
+            found[home] = tuple(sorted(map(str, left)))
+    return found
 
 
 def _read_between(recorded: Recorded, begin: int | None, end: int | None) -> set[Any]:
     """Return the keys with a read that was invoked in this time and answered by a node that had applied it."""
     if begin is None:
         return set()
-    reads = recorded.plan.load.reads
-    later = (op for op in recorded.operations if op.applied and op.invoked >= begin)
-    answered = (op for op in later if called(op.f, op.value) in reads)
-    return {op.key for op in answered if end is None or op.invoked < end}
+    return recorded.operations.keys_in(_reads_between(recorded, begin, end) & recorded.operations.applied)
+
+
+def _reads_between(recorded: Recorded, begin: int, end: int | None) -> Flags:
+    """Return a mask of the reads that were invoked in this time."""
+    ops, until = recorded.operations, NEVER if end is None else end
+    return ops.called.among(recorded.plan.load.reads) & (ops.invoked >= begin) & (ops.invoked < until)
 
 
 def _kept_pace(recorded: Recorded) -> Check:

@@ -5,12 +5,12 @@ Everything here is a pure function of the recorded data, so a run can be judged 
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, replace
 from operator import attrgetter
 from typing import Any, Final
 
+import numpy as np
 from msgspec import structs
 
 from checker.models.registry import model_named
@@ -27,8 +27,9 @@ from harness.judge.violation_times import describe, violation_times
 from harness.plan import Plan
 from harness.runstate import RunState
 from harness.systems.promise import Promise
-from harness.workloads.transactions import called
-from history import Check, KeyVerdict, Operation, Results, worst
+from history import Check, KeyVerdict, Results, worst
+from history.codes import FAIL, OUTCOMES
+from history.columns.operations import NONE, Operations
 from history.records.finding import Elements, Finding, ViolationTimes, contradictions_of_keys
 from history.records.text import and_listed, counted
 from history.records.violations import LINEARIZABLE
@@ -161,7 +162,7 @@ def linearizability(keys: Sequence[KeyVerdict], recorded: int, when: ViolationTi
 def isolation(
     keys: Sequence[KeyVerdict],
     model: str,
-    operations: Sequence[Operation],
+    operations: Operations,
     when: ViolationTimes | None,
     unread: str = "",
 ) -> Check:
@@ -169,7 +170,7 @@ def isolation(
     transactions = model_named(model)
     assert isinstance(transactions, Transactions)
     verdict = worst(key.verdict for key in keys)
-    failed = counted(sum(one.outcome == "fail" for one in operations), "failed one")
+    failed = counted(int(np.count_nonzero(operations.which(FAIL))), "failed one")
     seen = f"{counted(len(operations), 'transaction')}, {failed} among them"
     if verdict == "invalid":
         levels = [level for key in keys for level in key.levels]
@@ -206,13 +207,13 @@ def _untested(check: Check, since: str) -> Check:
 
 def unread(recorded: Recorded) -> str:
     """Say since when no read succeeded, if clients kept trying for a long time; else return an empty string."""
-    if not (reads := recorded.plan.load.reads) or not recorded.operations:
+    if not (reads := recorded.plan.load.reads) or not len(recorded.operations):
         return ""
-    of_reads = (op for op in recorded.operations if called(op.f, op.value) in reads)
-    served = [op.returned for op in of_reads if op.served and op.returned]
-    if not served:
+    ops = recorded.operations
+    last = int(ops.returned[ops.called.among(reads) & ops.served].max(initial=NONE))
+    if last == NONE:
         return ", but no read succeeded"
-    last, asked = max(served), max(op.invoked for op in recorded.operations)
+    asked = int(ops.invoked.max())
     silent = asked - last - recorded.clock.slept(last, max(last, asked))
     return f", but no read succeeded after {last / 1e9:.1f} s" if silent >= UNREAD_NS else ""
 
@@ -259,13 +260,18 @@ def excused(check: Check, voided: Voided | None) -> Check:
 # -- words ------------------------------------------------------------------------------------------------------------
 
 
-def counts(operations: Sequence[Operation]) -> dict[str, Any]:
+def counts(operations: Operations) -> dict[str, Any]:
     """Count the operations by phase, kind and outcome, and in total."""
+    phases, kinds, outcomes = (*operations.phase.names, "main"), operations.f.names, len(OUTCOMES)
+    row = (operations.phase.codes % len(phases)) * len(kinds) + operations.f.codes  # no phase has the last place
+    found, first, number = np.unique(row * outcomes + operations.outcome, return_index=True, return_counts=True)
     table: dict[str, dict[str, dict[str, int]]] = {}
-    for op in operations:
-        row = table.setdefault(op.phase or "main", {}).setdefault(op.f, {"ok": 0, "fail": 0, "info": 0})
-        row[op.outcome] += 1
-    total = Counter(op.outcome for op in operations)
+    for place in np.argsort(first):
+        code, outcome = divmod(int(found[place]), outcomes)
+        phase, kind = divmod(code, len(kinds))
+        counted_row = table.setdefault(phases[phase], {}).setdefault(kinds[kind], {"ok": 0, "fail": 0, "info": 0})
+        counted_row[OUTCOMES[outcome]] += int(number[place])
+    total = {name: int(np.count_nonzero(operations.which(code))) for code, name in enumerate(OUTCOMES)}
     return {"phases": table, "ok": total["ok"], "fail": total["fail"], "info": total["info"], "all": len(operations)}
 
 

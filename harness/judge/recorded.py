@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import msgspec
+import numpy as np
 
 from harness.clusters import netns_names
 from harness.errors import CheckError
@@ -23,7 +24,8 @@ from harness.runstate import RunState
 from harness.store import require_history
 from harness.systems.api import Alarm, Evidence, Machine
 from harness.systems.registry import FILE
-from history import Operation, Probe, Receipt, RunFiles
+from history import Probe, Receipt, RunFiles
+from history.columns.operations import Operations
 from history.json_object import load_object
 from history.metrics.awake_clock import AwakeClock
 from history.node_logs import seconds_of
@@ -44,7 +46,7 @@ class Recorded:
     """
 
     plan: Plan
-    operations: Sequence[Operation]
+    operations: Operations
     receipts: Sequence[Receipt]
     probes: Sequence[Probe]
     state: RunState
@@ -81,7 +83,9 @@ class Recorded:
     @property
     def homes(self) -> tuple[str, ...]:
         """The names to which clients send requests that are not a node's, such as "primary", wherever that is."""
-        return tuple(sorted({op.node for op in self.operations if op.node} - {*self.nodes}))
+        codes = np.unique(self.operations.node.codes)
+        names = {self.operations.node.names[code] for code in codes if code >= 0}
+        return tuple(sorted(names - {"", *self.nodes}))
 
     @property
     def keepers(self) -> tuple[str, ...]:
@@ -127,7 +131,7 @@ def read_recorded(run: RunFiles | Recording) -> Recorded:
     receipts, alarms = history.receipts, plan.under_test.alarms
     return Recorded(
         plan=plan,
-        operations=recording.rows,
+        operations=recording.operations,
         receipts=receipts,
         probes=recording.probes,
         state=state,

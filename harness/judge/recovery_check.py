@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import Final
 
+import numpy as np
 from msgspec import structs
 
 from harness.judge.answers_by_process import last_answers, last_begins
@@ -32,13 +33,15 @@ from harness.judge.recovery import (
     rule_of,
     silent_before,
 )
-from harness.judge.service import KeyWant, on_key, services_since, wants_of
-from harness.workloads.transactions import called
-from history import SECOND, Check, Operation, Verdict
+from harness.judge.service import LASTING, READS, calls_in, services_since, wants_of
+from history import SECOND, Check, Verdict
+from history.codes import NEVER
+from history.columns.operations import NONE, Ints, Operations
 from history.metrics.awake_clock import AwakeClock, gaps
 from history.records.finding import BeyondLog, Comeback, ShortLeader
 from history.records.probes import last_commit
 from history.records.recovery import (
+    CHANGES,
     SLACK_S,
     HarnessCause,
     Reason,
@@ -127,8 +130,9 @@ def _refused(recorded: Recorded, damages: Damages, gone_at: int = -1) -> dict[st
     """
     if any(probe.answered for probe in recorded.probes):
         return damages.refused(recorded.probes, gone_at)
-    last = {op.node: op.returned or 0 for op in recorded.operations if op.served}
-    return {one.node: one for one in damages.refusable if last.get(one.node, -1) <= max(one.end, gone_at)}
+    ops = recorded.operations
+    last = {one.node: ops.returned[ops.served & ops.node.equals(one.node)][-1:] for one in damages.refusable}
+    return {one.node: one for one in damages.refusable if (last[one.node] <= max(one.end, gone_at)).all()}
 
 
 def _found(
@@ -147,7 +151,7 @@ def _found(
     system, rule = recorded.plan.under_test, rule_of(recorded.plan.under_test, recorded.probes)
     # A home that is no node may be on one that did not start on a file that we damaged.
     with_clients = [*(node for node in recorded.serving if node not in refused), *(() if refused else recorded.homes)]
-    calls = {(called(operation.f, operation.value), operation.node) for operation in operations}
+    calls, _ = calls_in(operations)
     wants = wants_of(recorded.plan.load, calls, with_clients if clients_decide(system, recorded.probes) else ())
 
     def assessed(moment: int, services: Mapping[Want, Service]) -> Recovery:
@@ -157,7 +161,7 @@ def _found(
             return assess_operations(moment, services)
         return assess(probes, nodes, moment, services, committed_before, recorded.state.logless)
 
-    def followed(moment: int, among: Sequence[Operation], wants: Sequence[Want]) -> Recovery:
+    def followed(moment: int, among: Operations, wants: Sequence[Want]) -> Recovery:
         services, unproven = _services(recorded, wants, moment, among, bool(refused))
         found = replace(assessed(moment, services), unproven=unproven, event=event, epoch_bits=system.epoch_bits)
         silent = silent_before(probes, nodes, moment) if event != "restart" else {}
@@ -165,7 +169,7 @@ def _found(
 
     healed, swept = since
     since_heal = followed(healed, operations, wants)
-    final = [operation for operation in operations if operation.phase == "final"]
+    final = operations.where(operations.phase.equals("final"))
     # A want that was served since the heal and was not requested again is known to have come back.
     asked_again = services_since(swept, final, recorded.plan.load)
     since_load = followed(swept, final, [want for want in wants if want in asked_again] or wants)
@@ -181,7 +185,7 @@ def _found(
 
 
 def _services(
-    recorded: Recorded, wants: Sequence[Want], moment: int, operations: Sequence[Operation], refused: bool
+    recorded: Recorded, wants: Sequence[Want], moment: int, operations: Operations, refused: bool
 ) -> tuple[dict[Want, Service], Unproven]:
     """Return how clients were served since a moment, and what cannot be held against the system.
 
@@ -219,9 +223,7 @@ def _services(
     return services, tuple((reason, tuple(left)) for reason, left in why.items())
 
 
-def _keys_in_vain(
-    recorded: Recorded, moment: int, operations: Sequence[Operation], over: int
-) -> tuple[list[Want], list[Want]]:
+def _keys_in_vain(recorded: Recorded, moment: int, operations: Operations, over: int) -> tuple[list[Want], list[Want]]:
     """Return the reads and changes of registers that are lost, and those that were not requested long enough to say.
 
     Both were served once, and since a moment only requested without success, by clients that were served with others.
@@ -229,31 +231,37 @@ def _keys_in_vain(
     client had been served again.
     """
     load, workers = recorded.plan.load, max(recorded.plan.concurrency, len(recorded.serving))
-    back: dict[tuple[str, int], int] = {}
-    since, failed = set[KeyWant](), dict[KeyWant, list[Operation]]()
-    for op in operations:
-        if op.invoked < moment or (want := on_key(load, op.f, op.value, op.key)) is None:
-            continue
-        if op.served:
-            since.add(want)
-            client = want[0], op.process % workers
-            back[client] = min(back.get(client, op.ended), op.ended)
-        else:
-            failed.setdefault(want, []).append(op)
-    in_vain = {want: requests for want, requests in failed.items() if want not in since}
-    if not in_vain:
+    if load.name not in LASTING:
+        return [], []
+    width = len(operations.keys)
+
+    def wants(ops: Operations, rows: Ints) -> Ints:
+        """Number what the rows ask for: changes or reads, and the key."""
+        reads = ops.called.among(load.reads)[rows]
+        return np.asarray(reads * width + ops.key.codes[rows])
+
+    rows = np.flatnonzero((operations.invoked >= moment) & (operations.key.codes >= 0))
+    want, served = wants(operations, rows), operations.served[rows]
+    # A client may serve changes and not reads.
+    client = want // width * workers + operations.process[rows] % workers
+    back = np.full(2 * workers, NEVER)
+    np.minimum.at(back, client[served], operations.ended[rows[served]])
+    in_vain = ~np.isin(want, want[served])
+    if not in_vain.any():
         return [], []  # so that the whole run is searched only where that decides
-    before = {on_key(load, op.f, op.value, op.key) for op in recorded.operations if op.served}
+    whole = recorded.operations
+    before = wants(whole, np.flatnonzero(whole.served & (whole.key.codes >= 0)))
+    # A client that was not served at all says nothing about one register.
+    told = in_vain & (back[client] != NEVER) & np.isin(want, before)
     lost, briefly = list[Want](), list[Want]()
-    for want, requests in in_vain.items():
-        side, key = want
-        # A client that was not served at all says nothing about one register.
-        asked = [(op, back[client]) for op in requests if (client := (side, op.process % workers)) in back]
-        if not asked or want not in before:
+    for code in dict.fromkeys(want[in_vain].tolist()):
+        mine = told & (want == code)
+        if not mine.any():
             continue
-        late = max(over, min(op.ended for op, _ in asked))
-        again = any(op.invoked >= max(late, served_at) for op, served_at in asked)
-        (lost if again else briefly).append((f"{side} on {key}", None))
+        late = max(over, int(operations.ended[rows[mine]].min()))
+        again = (operations.invoked[rows[mine]] >= np.maximum(late, back[client[mine]])).any()
+        side = (CHANGES, READS)[code // width]
+        (lost if again else briefly).append((f"{side} on {operations.keys[code % width]}", None))
     return lost, briefly
 
 
@@ -269,7 +277,7 @@ def _before_the_restart(recorded: Recorded) -> Recorded:
     if until is None:
         return recorded
     probes = [probe for probe in recorded.probes if probe.time < until]
-    return replace(recorded, probes=probes, operations=[op for op in recorded.operations if op.invoked < until])
+    return replace(recorded, probes=probes, operations=recorded.operations.where(recorded.operations.invoked < until))
 
 
 def recovery_check(recorded: Recorded, found: RecoveryFindings | None, damages: Damages) -> Check:
@@ -386,9 +394,10 @@ def _with_whole_logs(recorded: Recorded, recovery: Recovery, lost: Iterable[str]
 def _comeback(
     found: RecoveryFindings, recovery: Recovery, recorded: Recorded, at_fault: Sequence[str] = ()
 ) -> Comeback:
-    served = [one.returned for one in recorded.operations if one.served and one.returned is not None]
+    ops = recorded.operations
+    served = int(ops.returned[ops.served].max(initial=NONE))
     ends = [
-        *(one.ended for one in recorded.operations),
+        ops.end,
         *(probe.time for probe in recorded.probes[-1:]),
         *(receipt.healed or receipt.started for receipt in recorded.receipts),
     ]
@@ -406,6 +415,6 @@ def _comeback(
         reached_ns={node: back(moment) for node, moment in recovery.reached.items()},
         seconds=recovery.seconds,
         last_commit_ns=last_commit(recorded.probes),
-        last_served_ns=max(served, default=None),
-        end_ns=max(ends, default=0),
+        last_served_ns=None if served == NONE else served,
+        end_ns=max(ends),
     ).graded

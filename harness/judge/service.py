@@ -9,14 +9,17 @@ lost.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Collection, Iterable, Mapping, Sequence
+import json
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any, Final, TypeAlias
 
+import numpy as np
+import pyarrow as pa
+
 from harness.systems.api import Workload
-from harness.workloads.transactions import called
-from history import Operation
-from history.records.operations import is_refusal, was_served
+from history.codes import NEVER
+from history.columns.operations import NONE, Flags, Ints, Operations
+from history.records.operations import called, is_refusal, was_served
 from history.records.recovery import CHANGES, Service, Want
 
 #: "reads" or "changes", and the register from which or on which.
@@ -67,38 +70,50 @@ def _side(workload: Workload, f: str) -> str:
     return READS if f in workload.reads else CHANGES
 
 
-def services_since(
-    moment: int, operations: Sequence[Operation], workload: Workload, pause: int = 0
-) -> dict[Want, Service]:
+def services_since(moment: int, operations: Operations, workload: Workload, pause: int = 0) -> dict[Want, Service]:
     """Return how each kind of request fared among the operations invoked since a moment (ns).
 
     Wants that nobody asked for are left out.  Clients that ask again within ``pause`` (ns) of an answer count as asking
     all the time; a longer gap does not count.
     """
-    asked: dict[Want, list[tuple[int, int]]] = {}
-    granted: dict[Want, int] = {}
-    end = max((op.ended for op in operations), default=moment)
-    for op in operations:
-        if op.invoked < moment:
-            continue
-        until = end if op.returned is None else op.returned
-        for want in met_by(workload, (called(op.f, op.value), op.node)):
-            asked.setdefault(want, []).append((op.invoked, until))
-            if was_granted(op.f, op.outcome, op.error, op.result):
-                granted[want] = min(granted.get(want, until), until)
-    return {
-        want: Service(_covered(spans, granted.get(want, end), pause), granted.get(want))
-        for want, spans in asked.items()
-    }
+    until = np.where(operations.returned == NONE, operations.end, operations.returned)
+    rows = np.flatnonzero(operations.invoked >= moment)
+    granted = _granted(operations)[rows]
+    calls, of_call = calls_in(operations, rows)
+    met = [met_by(workload, call) for call in calls]
+    services = {}
+    for want in dict.fromkeys(want for wants in met for want in wants):
+        mine = np.array([want in wants for wants in met])[of_call]
+        first = until[rows[mine & granted]].min(initial=NEVER)
+        end = operations.end if first == NEVER else int(first)
+        waited = _covered(operations.invoked[rows[mine]], until[rows[mine]], end, pause)
+        services[want] = Service(waited, None if first == NEVER else end)
+    return services
 
 
-def _covered(spans: Iterable[tuple[int, int]], until: int, pause: int) -> int:
+def calls_in(operations: Operations, rows: Ints | slice = slice(None)) -> tuple[list[Call], Ints]:
+    """Return the different calls among some rows, and each row's place among them."""
+    kinds, nodes = operations.called, operations.node
+    width = len(nodes.names) + 1
+    found, of_call = np.unique(kinds.codes[rows] * width + nodes.codes[rows] + 1, return_inverse=True)
+    names = (None, *nodes.names)
+    return [(kinds.names[code // width], names[code % width]) for code in found.tolist()], of_call
+
+
+def _granted(operations: Operations) -> Flags:
+    """Return a mask of the operations that did what was asked (see :func:`was_granted`)."""
+    granted = operations.served & ~operations.refused
+    locks = np.flatnonzero(granted & operations.f.among(_UNCHANGED))
+    answers = zip(operations.f.codes[locks].tolist(), operations.result.take(pa.array(locks)).to_pylist(), strict=True)
+    granted[locks] = [was_granted(operations.f.names[f], "ok", None, json.loads(answer)) for f, answer in answers]
+    return granted
+
+
+def _covered(begins: Ints, ends: Ints, until: int, pause: int) -> int:
     """Return the time (ns) that spans cover up to a moment, including gaps that are no longer than a pause."""
-    total, reached = 0, -math.inf
-    for begin, end in sorted(spans):
-        if begin > until:
-            break
-        stop = min(end, until)
-        total += max(0, stop - (int(reached) if begin - reached <= pause else begin))
-        reached = max(reached, stop)
-    return total
+    order = np.lexsort((ends, begins))
+    order = order[begins[order] <= until]
+    begins, stops = begins[order], np.minimum(ends[order], until)
+    reached = np.maximum.accumulate(stops)[:-1]
+    begins[1:] = np.where(begins[1:] - reached <= pause, reached, begins[1:])
+    return int(np.maximum(stops - begins, 0).sum())

@@ -6,15 +6,15 @@ from collections import Counter
 from collections.abc import Sequence
 
 from checker.counterexamples.violation_times import Sighting, sightings
-from checker.per_key import by_key
-from history import KeyVerdict, Operation, Receipt
+from history import KeyVerdict, Receipt
+from history.columns.operations import Operations
 from history.records.events import PHASES
 from history.records.finding import FaultCount, ViolationTimes
 from reports.words.violation_times import violation_times_text
 
 
 def violation_times(
-    operations: Sequence[Operation],
+    operations: Operations,
     keys: Sequence[KeyVerdict],
     receipts: Sequence[Receipt],
     check: str = "linearizable",
@@ -23,8 +23,7 @@ def violation_times(
     bad = [verdict for verdict in keys if verdict.verdict == "invalid"]
     if not bad:
         return None
-    of_key = by_key(operations)
-    seen = [sighting for verdict in bad for sighting in sightings(of_key.get(verdict.key, []), verdict)]
+    seen = [sighting for verdict in bad for sighting in sightings(operations.of_key(verdict.key), verdict)]
     standing = [[receipt for receipt in receipts if _stood(receipt, sighting)] for sighting in seen]
     phases = Counter(sighting.by.phase or "main" for sighting in seen)
     by_id = Counter(receipt.id for faults in standing for receipt in faults)

@@ -9,9 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
+import numpy as np
+
 from harness.judge.fault_windows import stops
 from harness.judge.recorded import Recorded
 from history import Probe
+from history.codes import OK
 from history.records.finding import Unfelt
 from history.records.operations import NEVER_MADE
 
@@ -40,11 +43,9 @@ def went_on(recorded: Recorded) -> dict[int, Unfelt]:
 
 def _operations(recorded: Recorded, begin: int, end: int) -> int:
     """Count the operations that were both issued and answered ok between two moments."""
-    return sum(
-        begin <= op.invoked and op.returned is not None and op.returned <= end
-        for op in recorded.operations
-        if op.outcome == "ok" and op.error != NEVER_MADE
-    )
+    ops = recorded.operations
+    answered = ops.which(OK) & ~ops.error.equals(NEVER_MADE)
+    return int(np.count_nonzero(answered & (begin <= ops.invoked) & (ops.returned <= end)))
 
 
 def _answered(probes: Iterable[Probe], node: str, begin: int, end: int) -> bool:

@@ -95,9 +95,8 @@ def _starts(trial: Trial) -> Rating:
 def _outcomes(trial: Trial, client_timeout: float) -> Rating:
     """Check that clients return in time and give a reason whenever an operation does not succeed."""
     counts = Counter(op.outcome for op in trial.operations)
-    took = [
-        (op.returned - op.invoked) / 1e9 for op in trial.clock.operations(trial.operations) if op.returned is not None
-    ]
+    at = trial.clock.at
+    took = [(at(op.returned) - at(op.invoked)) / 1e9 for op in trial.operations if op.returned is not None]
     seen = ", ".join(f"{counts[outcome]} {outcome}" for outcome in ("ok", "fail", "info"))
     if max(took, default=0.0) > client_timeout + SLACK_S:
         late = f"an operation took up to {max(took):.1f} s, with a client timeout of {client_timeout:g} s"

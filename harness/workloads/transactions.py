@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from harness.generators import Generator, GeneratorContext, Invocation, Op, operations, seeded
 from history import Event
-from history.readers.transactions.columns import READS, TXN
+from history.records.operations import TXN
 
 Write: TypeAlias = Literal["append", "w"]
 #: A transaction has at most this many steps.
@@ -26,8 +26,6 @@ MOST_WRITES: Final = 4
 READ_AT_ONCE: Final = 32
 #: The number of keys in a long fork, and of the transactions that read all of them.
 GROUP: Final = 6
-#: The name of a transaction that only reads.
-READ_ONLY: Final = "read-only txn"
 Steps: TypeAlias = list[list[Any]]
 
 
@@ -81,11 +79,6 @@ def write_skews(write: Write) -> Generator:
                 yield [*(["r", one, None] for one in pair), [write, key, 1]]
 
     return _generator(invocations)
-
-
-def called(f: str, value: Any) -> str:
-    """Return the name of an operation: its ``f``, or :data:`READ_ONLY` for a transaction that only reads."""
-    return READ_ONLY if f == TXN and all(step[0] in READS for step in value) else f
 
 
 def _generator(invocations: Callable[[random.Random], Iterator[Steps]]) -> Generator:

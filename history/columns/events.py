@@ -1,18 +1,15 @@
-"""Convert events to Arrow columns and back, and columns of ``history.tables.operations`` to operations."""
+"""Convert events to Arrow columns and back."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from functools import cache
 from typing import Any, Final, cast
 
 import pyarrow as pa
 
 from history.records.events import NEMESIS, Event
-from history.records.operations import Operation
 from history.tables.operations import memo, table_of
-from history.tables.schemas import OPERATIONS
 
 #: One row for each event, as in ``history.jsonl``; ``process`` is null for the nemesis.
 EVENTS: Final = pa.schema(
@@ -69,16 +66,6 @@ def events_of(table: pa.Table) -> list[Event]:
         row["process"] = NEMESIS if row["process"] is None else row["process"]
         row["key"], row["value"] = key_of(row["key"]), json.loads(row["value"])
     return [Event(**row) for row in rows]
-
-
-def operations_of(table: pa.Table | pa.RecordBatch) -> list[Operation]:
-    """Convert the rows of an operations table to operations, in row order."""
-    parse = cache(_value_of)
-    columns: dict[str, list[Any]] = {name: table.column(name).to_pylist() for name in OPERATIONS.names}
-    for name in ("key", "value", "result"):
-        columns[name] = [parse(cell) for cell in columns[name]]
-    names = Operation.__slots__
-    return [Operation(*cells) for cells in zip(*(columns[name] for name in names), strict=True)]
 
 
 def key_of(text: str | None) -> str | int | None:

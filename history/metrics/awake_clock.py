@@ -12,14 +12,16 @@ from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
-from history.records.operations import Operation
 from history.records.probes import Probe
 from history.records.receipts import Receipt
+
+if TYPE_CHECKING:
+    from history.columns.operations import Operations
 
 #: Nodes are probed four times a second, and a probe ends within a second whatever the node does.
 GAP_NS: Final = 5_000_000_000
@@ -86,11 +88,12 @@ class AwakeClock:
         """Return the probes with their times on this clock."""
         return [replace(probe, time=self.at(probe.time)) for probe in probes] if self.spans else probes
 
-    def operations(self, operations: Sequence[Operation]) -> Sequence[Operation]:
+    def operations(self, operations: Operations) -> Operations:
         """Return the operations with their times on this clock."""
         if not self.spans:
             return operations
-        return [replace(op, invoked=self.at(op.invoked), returned=self.maybe(op.returned)) for op in operations]
+        returned = np.where(operations.returned < 0, operations.returned, self.times(operations.returned))
+        return replace(operations, invoked=self.times(operations.invoked), returned=returned)
 
     def receipts(self, receipts: Sequence[Receipt]) -> Sequence[Receipt]:
         """Return the receipts with their times on this clock."""

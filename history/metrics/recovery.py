@@ -37,7 +37,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -45,6 +45,9 @@ import numpy.typing as npt
 from history.metrics.awake_clock import AwakeClock
 from history.records.events import SECOND
 from history.records.receipts import Receipt
+
+if TYPE_CHECKING:
+    from history.columns.operations import Operations
 
 CALM_S: Final = 5
 LEAST_S: Final = 1
@@ -106,6 +109,17 @@ def load_of(asked: Iterable[Asked], last: int, receipts: Iterable[Receipt]) -> L
         return LoadSpan(end, end, end)
     known = end if any(part.open for part in parts) else max(part.known for part in parts)
     return LoadSpan(min(part.begin for part in parts), known, end)
+
+
+def load_in(operations: Operations, receipts: Sequence[Receipt]) -> LoadSpan:
+    """Return when clients were sending requests, as defined above."""
+    main = operations.in_main
+    invoked, returned = operations.invoked[main], operations.returned[main]
+    asked = []
+    if len(invoked):
+        known = int(max(invoked.max(), returned.max()))
+        asked = [Asked(int(invoked.min()), known, bool((returned < 0).any()))]
+    return load_of(asked, operations.end, receipts)
 
 
 def surroundings(receipts: Sequence[Receipt], load: LoadSpan) -> dict[int, Surroundings]:

@@ -113,13 +113,22 @@ def is_refusal(answer: Any) -> bool:
     return isinstance(answer, (list, tuple)) and len(answer) == 3
 
 
+#: The ``f`` of a transaction.
+TXN: Final = "txn"
+#: The name of a transaction that only reads.
+READ_ONLY: Final = "read-only txn"
 #: The functions of a transaction's read steps, as workloads and Jepsen spell them.
 READ_STEPS: Final = ("r", "read")
 
 
+def called(f: str, value: Any) -> str:
+    """Return the name of an operation: its ``f``, or :data:`READ_ONLY` for a transaction that only reads."""
+    return READ_ONLY if f == TXN and all(step[0] in READ_STEPS for step in value) else f
+
+
 def contradiction(f: str, asked: Any, answered: Any) -> str | None:
     """Explain why an ok completion's value cannot belong to the invocation; None if it can."""
-    if f == "txn":
+    if f == TXN:
         return _txn_contradiction(asked, answered)
     if (
         f not in ECHOED

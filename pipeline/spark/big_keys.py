@@ -35,7 +35,8 @@ from checker.dispatch import decide
 from checker.explain.explain import explain
 from history import Counterexample, KeyVerdict, Operation
 from history.codes import NEVER
-from history.columns.events import key_of, operations_of
+from history.columns.events import key_of
+from history.columns.operations import from_table
 from history.columns.pairing import PLAIN_OPERATIONS
 from history.records.events import load_json
 from history.records.text import counted
@@ -236,7 +237,7 @@ def _counterexamples(
         return shown
     wanted = sorted(set().union(*cores.values(), *beside.values()))
     found = run_action(operations.where(operations["invoke_index"].isin(wanted)).select(*OPERATIONS.names).toArrow)
-    by_index = {operation.invoke_index: operation for operation in operations_of(found.cast(PLAIN_OPERATIONS))}
+    by_index = {operation.invoke_index: operation for operation in from_table(found.cast(PLAIN_OPERATIONS))}
     for (key, _), core in sorted(cores.items()):
         shown[key] += _explain(core, [by_index[index] for index in sorted(core | beside[key])])
     return shown

@@ -19,7 +19,8 @@ from checker.models.registry import model_named
 from checker.per_key import check_object
 from checker.turns import in_turns
 from history import KeyVerdict
-from history.columns.events import key_of, operations_of
+from history.columns.events import key_of
+from history.columns.operations import from_table
 from history.columns.pairing import PLAIN_OPERATIONS
 from history.readers.parquet import columns_of
 from history.tables.operations import json_text
@@ -117,7 +118,7 @@ def _verdict(one: OneKey, model: str, options: CheckOptions, columnar: int, rows
     if one.count > rows:
         return None
     group = pa.concat_tables([part().cast(PLAIN_OPERATIONS) for part in one.parts])
-    return check_object(operations_of(group.sort_by("invoke_index")), model_named(model), options)
+    return check_object(list(from_table(group)), model_named(model), options)
 
 
 def verdict_table(verdicts: list[KeyVerdict]) -> pa.Table:

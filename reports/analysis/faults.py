@@ -16,7 +16,7 @@ import numpy as np
 from history import SECOND, Receipt
 from history.columns.operations import Operations
 from history.metrics.awake_clock import AwakeClock
-from history.metrics.recovery import Asked, LoadSpan, figures, load_of, moment_or, surroundings
+from history.metrics.recovery import LoadSpan, figures, load_in, moment_or, surroundings
 from reports.analysis.node_timeline import NodeTimeline, leader_at
 from reports.load.cut_record import is_cut
 from reports.load.run import LoadedRun
@@ -178,8 +178,8 @@ def about_to_strike(node: str, seconds: float, windows: Sequence[FaultWindow]) -
 def fault_windows(run: LoadedRun, timelines: Sequence[NodeTimeline]) -> list[FaultWindow]:
     """Return the faults in the order in which they were started."""
     clock = AwakeClock.recorded(run.state)
-    oks = clock.times(run.operations.served_at())
-    kinds = {kind: clock.times(run.operations.served_at(code)) for code, kind in enumerate(run.operations.f.names)}
+    oks = clock.times(run.operations.applied_at())
+    kinds = {kind: clock.times(run.operations.applied_at(code)) for code, kind in enumerate(run.operations.f.names)}
     load = load_in(run.operations, run.receipts).awake(clock)
     awake = clock.receipts(run.receipts)
     around = surroundings(awake, load)
@@ -195,17 +195,6 @@ def fault_windows(run: LoadedRun, timelines: Sequence[NodeTimeline]) -> list[Fau
         costs = {**dict.fromkeys(FIGURES), **own}
         found.append(_window(recorded, costs, by_kind, timelines, run, measured_for(receipt, load)))
     return found
-
-
-def load_in(operations: Operations, receipts: Sequence[Receipt]) -> LoadSpan:
-    """Return when clients were sending requests, as ``history.metrics.recovery`` defines it."""
-    main = operations.in_main
-    invoked, returned = operations.invoked[main], operations.returned[main]
-    asked = []
-    if len(invoked):
-        known = int(max(invoked.max(), returned.max()))
-        asked = [Asked(int(invoked.min()), known, bool((returned < 0).any()))]
-    return load_of(asked, operations.end, receipts)
 
 
 def measured_for(receipt: Receipt, load: LoadSpan) -> float | None:

@@ -116,7 +116,7 @@ def availability_of(operations: Operations, end_ns: int) -> tuple[float, Ints]:
     count = int(end_ns // width) + 1
     done = operations.returned != NONE
     when = operations.returned[done] // width
-    served = operations.served[done]
+    served = operations.applied[done]
     ok = np.bincount(when[served], minlength=count)[:count]
     other = np.bincount(when[~served], minlength=count)[:count]
     return width / SECOND, np.where(ok > 0, 1, np.where(other > 0, 2, 0)).astype(np.int64)

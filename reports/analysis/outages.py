@@ -66,7 +66,7 @@ def unserved(run: LoadedRun, about: Comeback) -> tuple[float, float | None] | No
     """
     if not about.by_clients or is_cut(run):
         return None
-    again, served = about.served_ns, run.operations.served_at()
+    again, served = about.served_ns, run.operations.applied_at()
     before = served[served < again] if again is not None else served
     if not len(before) or before[-1] > about.healed_ns + 1e9:
         return None
@@ -118,7 +118,7 @@ def _service(
 ) -> ServiceOutages | None:
     if not mine.any():
         return None
-    served = operations.served[mine]
+    served = operations.applied[mine]
     begun, waited = operations.invoked[mine], operations.returned[mine]
     begun, waited = clock.times(begun), clock.times(np.where(waited == NONE, end_ns, waited))
     oks = np.sort(waited[served])

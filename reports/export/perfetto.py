@@ -105,7 +105,7 @@ def _clients(drawn: Drawn, packets: Packets, group: int) -> None:
     tracks = [packets.track(f"client {lane}", group, lane) for lane in range(count)]
     until = np.where(operations.returned == NONE, end, operations.returned)
     values, results = operations.value.to_pylist(), operations.result.to_pylist()
-    order = np.lexsort((operations.index, lanes))
+    order = np.lexsort((operations.invoke_index, lanes))
     following = np.append(np.where(np.diff(lanes[order]) == 0, operations.invoked[order][1:], end), end)[: len(order)]
     for row, after in zip(order.tolist(), following.tolist(), strict=True):
         outcome, f = OUTCOMES[operations.outcome[row]], operations.f.name(row) or "?"
@@ -113,7 +113,7 @@ def _clients(drawn: Drawn, packets: Packets, group: int) -> None:
             tracks[lanes[row]], int(operations.invoked[row]), f if outcome == "ok" else f"{f} {outcome}", outcome,
             key=operations.key.name(row), value=values[row], result=results[row], node=operations.node.name(row),
             error=operations.error.name(row), phase=operations.phase.name(row), process=int(operations.process[row]),
-            index=int(operations.index[row]),
+            index=int(operations.invoke_index[row]),
         )  # fmt: skip
         packets.end(tracks[lanes[row]], min(int(until[row]), after))
 

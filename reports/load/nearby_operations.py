@@ -24,7 +24,7 @@ def nearby_operations(operations: Operations, example: Counterexample) -> list[O
     if not example.roles or example.key is None:
         return []
     mine, rows = [one.invoke_index for one in example.operations], operations.rows_of(example.key)
-    rows = rows[~np.isin(operations.index[rows], mine)]
+    rows = rows[~np.isin(operations.invoke_index[rows], mine)]
     begun = operations.invoked[rows]
     done = np.where(operations.returned[rows] == NONE, begun, operations.returned[rows])
     chosen: set[int] = set()

@@ -121,7 +121,7 @@ def recovery_of(
     """
     edges = np.arange(RECOVERY_S[0], RECOVERY_S[1] + STEP_S / 2, STEP_S)
     asked = float(operations.invoked[operations.in_main].max(initial=0)) / 1e9
-    oks = clock.times(operations.served_at()) / 1e9
+    oks = clock.times(operations.applied_at()) / 1e9
 
     def awake(moment: float) -> float:
         return clock.at(round(moment * 1e9)) / 1e9

@@ -12,8 +12,8 @@ from urllib.parse import quote, urlencode
 
 from history import node_logs
 from history.metrics.recovery import CALM_S
-from history.readers.transactions.columns import TXN
 from history.records.caveats import is_least, violations_counted
+from history.records.operations import TXN
 from history.records.settings import options_of
 from history.records.violations import checks_looking
 from reports.analysis import elections, figures, node_timeline, outages, snapshots, topology

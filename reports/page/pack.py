@@ -92,8 +92,8 @@ def operation_columns(
     columns = {
         "t": started,
         "d": np.where(done, np.maximum(operations.returned // 1000 - started, 0), -1),
-        "i": operations.index,
-        "r": np.where(done, operations.return_index - operations.index, -1),
+        "i": operations.invoke_index,
+        "r": np.where(done, operations.return_index - operations.invoke_index, -1),
         "p": operations.process,
         "lane": lanes,
         "o": operations.outcome,

@@ -61,7 +61,7 @@ def pyramid_of(
 
 
 def _held(operations: Operations, errors: Flags, marked: Collection[int], most: int) -> Flags:
-    held = np.isin(operations.index, np.fromiter(marked, np.int64, len(marked)))
+    held = np.isin(operations.invoke_index, np.fromiter(marked, np.int64, len(marked)))
     room = most // 2 - int(held.sum())
     _add(held, _thinned(np.flatnonzero(errors & ~held), room))
     took = np.where(operations.returned == NONE, 0, operations.returned - operations.invoked)

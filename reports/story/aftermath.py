@@ -117,7 +117,7 @@ def _unapplied(run: LoadedRun, start: float, stop: float) -> int:
     """Count the operations acknowledged between two moments (s) by nodes that had not applied them."""
     operations = run.operations
     within = (operations.returned > start * 1e9) & (operations.returned <= stop * 1e9)
-    return int(np.count_nonzero(operations.which(OK) & ~operations.served & within))
+    return int(np.count_nonzero(operations.which(OK) & ~operations.applied & within))
 
 
 def _succeeded(unapplied: int) -> str:
@@ -200,4 +200,4 @@ def leaders_since(drawn: Drawn, onset: float) -> list[str]:
 
 def _served(run: LoadedRun) -> Floats:
     """Return the times when nodes acknowledged operations that they had applied, in seconds, in order."""
-    return run.operations.served_at() / 1e9
+    return run.operations.applied_at() / 1e9

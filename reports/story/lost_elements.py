@@ -179,7 +179,7 @@ def _lacking(operations: Operations, node: str) -> Ints:
     """
     reads = _reads(operations, node)
     if not reads or (operations.key.codes != operations.key.codes[0]).any():
-        return operations.index[:0]
+        return operations.invoke_index[:0]
     held, adds = _held_by(operations, reads[-1]), operations.f.codes == operations.f.code("add")
     before = operations.which(OK) & adds & (operations.returned < operations.invoked[reads[-1]])
     lacking = [row for row in np.flatnonzero(before).tolist() if _element(operations, row) not in held]

@@ -28,8 +28,8 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_it_holds_what_the_files_hold(root: Path) -> None:
     run, files = Recording(root), RunFiles(root)
     history = read_history(files.history)
-    assert run.rows == pair(history.events)
-    assert run.table == operations_table(run.rows)
+    assert list(run.operations) == pair(history.events)
+    assert run.table == operations_table(run.operations)
     assert (run.header, run.receipts) == (history.header, receipts_of(history.events))
     assert run.probes == read_probes(files.probes)
     for name in ("plan", "state", "results"):
@@ -41,7 +41,7 @@ def test_each_file_is_opened_once_however_often_it_is_asked_for(root: Path) -> N
     run = Recording(root)
     with watched(root) as seen:
         for _ in range(3):
-            assert run.history.operations.num_rows == len(run.rows) == len(run.operations)
+            assert run.history.operations.num_rows == len(run.operations)
             assert run.header.started
             assert run.receipts
             assert run.probes

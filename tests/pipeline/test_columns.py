@@ -10,8 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from history import Event, Operation
-from history.columns.events import EVENTS, events_table, key_of, operations_of
+from history.columns.events import EVENTS, events_table, key_of
 from history.columns.lines import Block, read_block
+from history.columns.operations import from_table
 from history.tables.operations import json_text, operations_table
 
 JSON = st.recursive(
@@ -37,13 +38,13 @@ def test_operations_come_back(rows) -> None:
         )
         for place, (key, value, result, outcome) in enumerate(rows)
     ]
-    assert operations_of(operations_table(operations)) == operations
+    assert list(from_table(operations_table(operations))) == operations
 
 
 def test_types_are_not_confused() -> None:
     values = [1, True, 1.0, "1", "true", None, "null", [1], "[1]"]
     operations = [Operation(0, "write", "k", value, value, "ok", 0, 0, 0, 0) for value in values]
-    found = operations_of(operations_table(operations))
+    found = list(from_table(operations_table(operations)))
     assert [(repr(item.value), repr(item.result)) for item in found] == [(repr(value), repr(value)) for value in values]
 
 

@@ -37,7 +37,7 @@ def test_a_file_read_in_pieces_shows_what_the_whole_run_holds(root: Path, monkey
     for _ in range(len(content) // live.MAX_READ + 2):
         found = run.look()
     assert first.age_s < found.age_s
-    ended = Counter((one.returned // 10**9, one.outcome) for one in whole.rows if one.returned is not None)
+    ended = Counter((one.returned // 10**9, one.outcome) for one in whole.operations if one.returned is not None)
     for second in found.seconds:
         assert [second.ok, second.fail, second.info] == [ended[second.start, name] for name in live.OUTCOMES]
     assert sum(one.ok for one in found.seconds) == sum(count for (_, name), count in ended.items() if name == "ok")

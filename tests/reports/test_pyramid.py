@@ -72,7 +72,7 @@ def test_what_shows_most_is_held_and_the_buckets_know_all(drawn: Any, most: int,
         wanted[lane, place] = max(wanted[lane, place], WORST[OUTCOMES.index(row.outcome)])
     assert (found.worst == wanted).all()
     kept = taken(operations, found.held)
-    assert kept.index.tolist() == [rows[place].invoke_index for place in held]
+    assert kept.invoke_index.tolist() == [rows[place].invoke_index for place in held]
     assert kept.value.to_pylist() == [str(rows[place].value) for place in held]
     assert [kept.node.name(place) for place in range(len(kept))] == ["n1"] * len(held)
 

@@ -141,7 +141,7 @@ def test_faults_during_the_operations_before_are_reported(made: Maker) -> None:
 
 def test_the_response_is_reported_where_operations_waited_to_be_sent(made: Maker) -> None:
     drawn = prepare(read_run(made("valid")))
-    operations = replace(drawn.run.operations, due=drawn.run.operations.invoked - 5 * SECOND)
+    operations = replace(drawn.run.operations, intended=drawn.run.operations.invoked - 5 * SECOND)
     late = replace(drawn, run=replace(drawn.run, operations=operations))
     for shown, wanted in ((drawn, False), (late, True)):
         assert ("p99 since due, ms" in terminal.render(shown, 100)) == wanted

@@ -10,8 +10,8 @@ from typing import Any, Final
 from harness.systems.api import Evidence
 from harness.systems.sql.store import primary_of
 from history import Check, Counterexample, Operation, Verdict
-from history.readers.transactions.columns import READS, TXN
 from history.records.finding import Kind, contradictions
+from history.records.operations import READ_STEPS, TXN
 from history.records.text import counted
 from history.records.verdicts import MAX_COUNTEREXAMPLES
 
@@ -28,12 +28,12 @@ def acknowledged(evidence: Evidence) -> Check:
     tried = [one for one in evidence.operations if one.f == TXN]
     done = [one for one in tried if one.outcome == "ok"]
     finals = [one for one in tried if one.phase == "final" and one.node == primary]
-    newest = {key: one for one in finals for f, key, _ in one.value if f in READS}
+    newest = {key: one for one in finals for f, key, _ in one.value if f in READ_STEPS}
     last: dict[Any, tuple[Operation, list[Any]]] = {}
     for one in finals:
         if one.outcome == "ok":
-            last.update({key: (one, items or []) for f, key, items in one.result if f in READS})
-    appends = [(one, key, value) for one in done for f, key, value in one.result if f not in READS]
+            last.update({key: (one, items or []) for f, key, items in one.result if f in READ_STEPS})
+    appends = [(one, key, value) for one in done for f, key, value in one.result if f not in READ_STEPS]
     examples, unread = [], set()
     for one, key, value in appends:
         read, items = last.get(key, (one, []))

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
 from harness.generators import Invocation
-from harness.workloads.transactions import READ_ONLY, called
+from history.records.operations import READ_ONLY, called
 
 #: The number of tables over which the keys of transactions are spread.
 _SPREAD: Final = 3

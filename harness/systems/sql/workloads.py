@@ -9,8 +9,8 @@ from harness.generators import Generator
 from harness.systems.api import Scale, Setup, Workload
 from harness.systems.sql.acknowledged import acknowledged
 from harness.systems.workloads import BANK, CAS_REGISTER, COUNTER, REGISTER, SET
-from harness.workloads.transactions import READ_ONLY, Beside, last_transactions, long_forks, mixed, write_skews
-from history.readers.transactions.columns import TXN
+from harness.workloads.transactions import Beside, last_transactions, long_forks, mixed, write_skews
+from history.records.operations import READ_ONLY, TXN
 
 #: The levels of SQL, and the level by which each is judged.
 LEVELS: Final = {

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from history.codes import ABSENT, FAIL, INFO, NEVER, OK, READ, WRITE
 from history.errors import FormatError
 from history.readers.scanned import LARGEST
-from history.records.operations import Operation, place_of_index
+from history.records.operations import READ_STEPS, Operation, place_of_index
 
 TransactionObject: TypeAlias = Literal["list-append", "rw-register"]
 TRANSACTION_OBJECTS: Final[tuple[TransactionObject, ...]] = ("list-append", "rw-register")
@@ -26,9 +26,6 @@ TRANSACTION_OBJECTS: Final[tuple[TransactionObject, ...]] = ("list-append", "rw-
 DEFAULT_LEVEL: Final = "serializable"
 #: The names of write steps, by what the keys hold.
 WRITES: Final[dict[str, tuple[str, ...]]] = {"list-append": ("append",), "rw-register": ("w", "write")}
-READS: Final = ("r", "read")
-#: The function name of operations that are transactions.
-TXN: Final = "txn"
 _OUTCOMES: Final = {"ok": OK, "info": INFO, "fail": FAIL}
 
 
@@ -87,7 +84,7 @@ def columns_of_operations(
 
     ``place`` names an event by its index.  Raises FormatError for a malformed step.
     """
-    kinds = dict.fromkeys(READS, READ) | dict.fromkeys(WRITES[holds], WRITE)
+    kinds = dict.fromkeys(READ_STEPS, READ) | dict.fromkeys(WRITES[holds], WRITE)
     lists = holds == "list-append"
     numbers, names = Numbering(), Numbering()
     keys: dict[int, int] = {}

@@ -11,17 +11,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from harness.judge.fault_figures import by_fault, load_in, ok_times_by_kind, with_details
+from harness.judge.fault_figures import by_fault, with_details
 from history import UNAPPLIED, Event, Operation, Probe, Receipt, pair
-from history.columns.operations import from_table
+from history.columns.operations import from_operations, from_table
 from history.metrics.awake_clock import AwakeClock
-from history.metrics.recovery import LoadSpan, never_recovered
+from history.metrics.recovery import LoadSpan, load_in, never_recovered
 from history.records.events import Type
 from history.tables.operations import operations_table
 from pipeline.tables.load_figures import load_figures
 from pipeline.tables.recovery import Slice, fault_table, ok_times
 from pipeline.tables.runs import last_moment
-from reports.analysis.faults import load_in as load_of_columns
 from reports.text import recovery as recovery_text
 from tests.support.draws import draws
 
@@ -52,7 +51,7 @@ def detailed(
     operations: list[Operation], probes: Iterable[Probe] = PROBES, receipts: tuple[Receipt, ...] = (RECEIPT,)
 ) -> list[dict[str, Any]]:
     rows = [{"id": receipt.id, "fault": receipt.fault, "state": receipt.state} for receipt in receipts]
-    return list(with_details(rows, receipts, operations, list(probes), NODES, AwakeClock()))
+    return list(with_details(rows, receipts, from_operations(operations), list(probes), NODES, AwakeClock()))
 
 
 def test_each_kind_has_figures_of_its_own() -> None:
@@ -75,12 +74,12 @@ def test_a_standstill_of_the_harness_changes_no_figure(at: float) -> None:
     probes = [replace(one, time=later(one.time)) for one in PROBES]
     receipt = replace(RECEIPT, heal_started=later(RECEIPT.heal_started), healed=later(RECEIPT.healed))
     clock, row = AwakeClock([(round(at * S), round((at + 30) * S))]), {"id": RECEIPT.id}
-    before = with_details([row], [RECEIPT], operations, PROBES, NODES, AwakeClock())
+    before = with_details([row], [RECEIPT], from_operations(operations), PROBES, NODES, AwakeClock())
     assert (
         with_details(
             [row],
             [replace(receipt, stood=later(receipt.stood), started=later(receipt.started))],
-            moved,
+            from_operations(moved),
             probes,
             NODES,
             clock,
@@ -112,7 +111,9 @@ def test_the_kinds_add_up_to_the_table() -> None:
     operations = ok("read", (0, 12), (17, 40), rate=30) + ok("write", (0, 10), (25, 40))
     (row,) = detailed(operations)
     times = sorted(one.returned or 0 for one in operations)
-    (whole,) = fault_table([RECEIPT], np.array(times), load_in(operations, [RECEIPT]), AwakeClock()).to_pylist()
+    (whole,) = fault_table(
+        [RECEIPT], np.array(times), load_in(from_operations(operations), [RECEIPT]), AwakeClock()
+    ).to_pylist()
     for name in ("rate_before", "rate_during", "rate_after"):
         assert sum(figures[name] for figures in row["kinds"].values()) == pytest.approx(whole[name])
 
@@ -255,7 +256,7 @@ def test_without_probes_nothing_is_said_of_nodes() -> None:
 
 
 def test_nothing_at_all() -> None:
-    assert with_details([], [], [], [], NODES, AwakeClock()) == ()
+    assert with_details([], [], from_operations([]), [], NODES, AwakeClock()) == ()
     assert by_fault([]) == {}
 
 
@@ -328,9 +329,8 @@ def test_the_load_is_the_same_wherever_it_is_looked_for(
     operations = pair(events, "here")
     table = operations_table(operations)
     slices = [Slice.of(table.slice(n, 3)) for n in range(0, table.num_rows, 3)]
-    load = load_in(operations, receipts)
+    load = load_in(from_table(table), receipts)
     assert load == Slice.load(slices, receipts)
-    assert load == load_of_columns(from_table(table), receipts)
     answered = sum(one.outcome == "ok" and (one.phase == "main" or not phased) for one in operations)
     last = last_moment(fault_table(receipts, np.empty(0, np.int64), load, AwakeClock()))
     found, same_load, _ = load_figures(lambda: iter(table.to_batches(3)), AwakeClock(), last)
@@ -344,8 +344,7 @@ def test_an_acknowledgement_that_was_never_applied_is_no_service_anywhere() -> N
     operations = [replace(op, error=UNAPPLIED) if number % 2 else op for number, op in enumerate(operations)]
     columns = from_table(operations_table(operations))
     assert ok_times(operations_table(operations)).tolist() == [1 * S, 3 * S]
-    assert ok_times_by_kind(operations)["write"].tolist() == [1 * S, 3 * S]
-    assert columns.returned[columns.served].tolist() == [1 * S, 3 * S]
+    assert columns.returned[columns.applied].tolist() == [1 * S, 3 * S]
 
 
 def hung(answered_at: float | None) -> list[Operation]:
@@ -362,19 +361,19 @@ def test_clients_that_hang_until_the_end_were_kept_waiting(answered_at: float | 
     """The good twin is answered at once; the bad ones time out late, or never: that was no time without load."""
     operations = hung(answered_at)
     times = np.array([op.returned for op in operations if op.outcome == "ok"])
-    (row,) = fault_table([RECEIPT], times, load_in(operations, [RECEIPT]), AwakeClock()).to_pylist()
+    (row,) = fault_table([RECEIPT], times, load_in(from_operations(operations), [RECEIPT]), AwakeClock()).to_pylist()
     assert row["longest_gap_ms"] == pytest.approx(gap_s * 1000)
     assert never_recovered(row) == (gap_s > 20)
     assert row["rate_during"] == 0.0
-    (detailed,) = with_details([row], [RECEIPT], operations, [], NODES, AwakeClock())
+    (detailed,) = with_details([row], [RECEIPT], from_operations(operations), [], NODES, AwakeClock())
     assert detailed["kinds"]["write"]["longest_gap_ms"] == row["longest_gap_ms"]
 
 
 def test_the_record_of_a_killed_run_ends_with_its_last_fault() -> None:
     """All clients hang in their operations while a fault is healed after them: they waited until then."""
     operations = [*ok("write", (0, 9)), *hung(None)[-2:-1]]
-    assert load_in(operations, [RECEIPT]) == LoadSpan(0, 20 * S, 20 * S)
-    assert load_in(operations, []) == LoadSpan(0, 11 * S, 11 * S)
+    assert load_in(from_operations(operations), [RECEIPT]) == LoadSpan(0, 20 * S, 20 * S)
+    assert load_in(from_operations(operations), []) == LoadSpan(0, 11 * S, 11 * S)
 
 
 # -- as text -----------------------------------------------------------------------------------------------------------

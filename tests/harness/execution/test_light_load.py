@@ -30,9 +30,10 @@ from harness.generators import (
 )
 from harness.generators.plain import Plain
 from harness.systems.workloads import REGISTER
-from harness.workloads.transactions import READ_ONLY, Beside, called
+from harness.workloads.transactions import Beside
 from harness.workloads.transactions import mixed as mixed_transactions
 from history import Event
+from history.records.operations import READ_ONLY, called
 
 READS = [Invocation("read", key) for key in "ab"]
 NODES = 3

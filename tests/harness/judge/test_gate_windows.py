@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 
+import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from harness.judge.fault_windows import Window
 from harness.judge.gates import under_way_in, within
 from history import Operation
+from history.columns.operations import from_operations
 from tests.support.draws import draws
-from tests.support.harness.good_run import operation
+from tests.support.harness.good_run import operation, replace
 
 
 def an_operation(begin: int, length: int | None) -> Operation:
@@ -33,7 +34,9 @@ def test_a_window_holds_what_began_and_ended_in_it(operations: list[Operation], 
             for op in operations
             if op.returned is not None and window.begin <= op.invoked and op.returned <= window.end
         ]
-        assert within(windows, operations)[window.id] == sorted(wanted, key=lambda op: op.invoked)
+        columns = from_operations(operations)
+        rows = within(windows, columns, np.ones(len(columns), dtype=np.bool_))[window.id]
+        assert [columns[row] for row in rows] == [op for op in columns if op in wanted]
 
 
 @settings(max_examples=draws(100, 2000))
@@ -43,4 +46,4 @@ def test_under_way_is_what_began_before_the_end_and_ended_after_the_begin(
 ) -> None:
     begin, end = span[0], span[0] + span[1]
     wanted = any(op.invoked < end and (math.inf if op.returned is None else op.returned) > begin for op in operations)
-    assert under_way_in(operations)(begin, end) is wanted
+    assert under_way_in(from_operations(operations))(begin, end) is wanted

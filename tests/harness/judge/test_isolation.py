@@ -8,6 +8,7 @@ from checker import Transaction, check
 from checker.transactions.transaction import operations_of_transactions
 from harness.judge.judge import isolation
 from history import Check
+from history.columns.operations import from_operations
 from history.records.violations import LINEARIZABLE
 
 SKEW = [
@@ -23,7 +24,7 @@ TURNS = [
 
 def judged(transactions: list[Transaction], model: str) -> Check:
     operations = operations_of_transactions(transactions)
-    return isolation(check(operations, model).keys, model, operations, None)
+    return isolation(check(operations, model).keys, model, from_operations(operations), None)
 
 
 @pytest.mark.parametrize(

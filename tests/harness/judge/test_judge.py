@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from itertools import count
 from typing import Any
 
@@ -27,6 +26,7 @@ from harness.runstate import RunState
 from harness.systems.dledger.alarms import ALARMS
 from harness.systems.dledger.options import OPTIONS
 from history import Check, Counterexample, KeyVerdict, Operation, Probe, Receipt, Results
+from history.columns.operations import from_operations
 from history.records.finding import Comeback, EntriesDeleted, Fall, TermForgotten, TwoLeaders, UnderFault
 from history.records.operations import UNAPPLIED
 from reports.words.of_nodes import fall_text
@@ -45,6 +45,7 @@ from tests.support.harness.good_run import (
     operation,
     probe,
     receipt,
+    replace,
 )
 
 AT_ONCE = tuple(operation(31, f) for f in ("read", "write"))
@@ -1091,7 +1092,7 @@ def test_a_violation_outranks_every_gate() -> None:
 
 
 def test_nothing_recorded_is_unknown_and_never_valid() -> None:
-    empty = Recorded(Plan(seed=1), (), (), (), RunState(), NODES, NODES, {})
+    empty = Recorded(Plan(seed=1), from_operations([]), (), (), RunState(), NODES, NODES, {})
     assert judged(empty, ()).verdict == "unknown"
 
 

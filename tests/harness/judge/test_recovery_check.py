@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 from typing import Any, overload
 
 import pytest
@@ -16,12 +15,13 @@ from harness.judge.recorded import Recorded
 from harness.judge.service import services_since
 from harness.runstate import RunState
 from history import Check, KeyVerdict, Operation, Probe, Receipt
+from history.columns.operations import from_operations
 from history.records.finding import Comeback
 from history.records.operations import NEVER_MADE, UNAPPLIED
 from history.records.recovery import Service
 from tests.support.draws import draws
 from tests.support.harness.findings import only
-from tests.support.harness.good_run import MOMENTS, NODES, asked_in_vain, check_named, good, operation, receipt
+from tests.support.harness.good_run import MOMENTS, NODES, asked_in_vain, check_named, good, operation, receipt, replace
 
 S = 1_000_000_000
 LATE = {**MOMENTS, "healed": 61 * S, "final-reads": 122 * S, "end": 124 * S}
@@ -419,7 +419,7 @@ def test_the_time_asked_is_what_operations_cover_and_short_gaps(
         short = bool(before and after) and min(after) - max(before) <= pause
         return short or any(begin <= at < end for begin, end in spans)
 
-    service = services_since(0, [*vain, last], good().plan.load, pause)[("read", None)]
+    service = services_since(0, from_operations([*vain, last]), good().plan.load, pause)[("read", None)]
     assert service == Service(sum(map(counts, range(granted))), granted)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -17,6 +16,7 @@ from harness.systems import workloads
 from harness.systems.api import Alarm, Evidence, Workload
 from harness.systems.dledger import SYSTEM as DLEDGER
 from history import Check, KeyVerdict, Operation, Probe, Results
+from history.columns.operations import from_operations
 from history.records.finding import Comeback, Finding
 from tests.support.harness.findings import only
 from tests.support.harness.good_run import (
@@ -31,6 +31,7 @@ from tests.support.harness.good_run import (
     judged,
     operation,
     receipt,
+    replace,
 )
 
 Tested = Callable[..., Recorded]
@@ -338,11 +339,11 @@ def test_a_lock_that_is_only_refused_is_not_served(tested: Tested) -> None:
         for (f, _), word in wants.items()
     ]
     lock = next(one for one in DLEDGER.workloads if one.name == "lock")
-    assert {want: one.granted for want, one in services_since(61 * S, held, lock).items() if want in wants} == (
-        dict.fromkeys(wants)
-    )
+    assert {
+        want: one.granted for want, one in services_since(61 * S, from_operations(held), lock).items() if want in wants
+    } == (dict.fromkeys(wants))
     taken = replace(held[-2], result=["acquired", 8])
-    assert services_since(61 * S, [*held, taken], lock)[("acquire", None)].granted == taken.returned
+    assert services_since(61 * S, from_operations([*held, taken]), lock)[("acquire", None)].granted == taken.returned
 
 
 def test_operations_that_never_succeeded_at_all_show_nothing(tested: Tested) -> None:

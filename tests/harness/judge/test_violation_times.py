@@ -9,6 +9,7 @@ from checker import check_operations
 from checker.counterexamples.violation_times import sightings
 from harness.judge.violation_times import describe, violation_times
 from history import Counterexample, KeyVerdict, Operation, Receipt
+from history.columns.operations import from_operations
 from history.records.finding import FaultCount, ViolationTimes
 from tests.support.checker.oracle import Sampler
 
@@ -40,7 +41,7 @@ FAULTS = (
 
 def test_each_violation_has_its_phase_and_the_faults_from_the_missed_write_to_the_answer() -> None:
     verdict = check_operations(HISTORY, "register")
-    found = violation_times(HISTORY, [verdict], FAULTS)
+    found = violation_times(from_operations(HISTORY), [verdict], FAULTS)
     assert found == ViolationTimes(
         check="linearizable", of=3, counted=3, phases={"warm-up": 1, "main": 1, "final": 1},
         faults=(FaultCount(0, "bridge", 1), FaultCount(2, "pause", 1)), calm=1,
@@ -54,14 +55,14 @@ def test_each_violation_has_its_phase_and_the_faults_from_the_missed_write_to_th
 
 def test_a_history_that_is_in_order_has_no_violation_times() -> None:
     verdict = check_operations(HISTORY[2:4], "register")
-    assert violation_times(HISTORY[2:4], [verdict], FAULTS) is None
+    assert violation_times(from_operations(HISTORY[2:4]), [verdict], FAULTS) is None
     assert describe(None) == ""
 
 
 def test_where_not_all_are_known_it_says_of_how_many_it_speaks() -> None:
     example = Counterexample("stale-read", "so it is.", HISTORY[2:5])
     verdict = KeyVerdict("k0", "invalid", "wgl", 8, 0.1, 7, (example,))
-    found = violation_times([*HISTORY, op("cas", [5, 6], 50, 51)], [verdict], FAULTS)
+    found = violation_times(from_operations([*HISTORY, op("cas", [5, 6], 50, 51)]), [verdict], FAULTS)
     assert found is not None
     assert (found.of, found.counted) == (7, 1)
     assert describe(found) == (
@@ -74,7 +75,7 @@ def test_an_answer_after_a_fault_was_healed_is_not_said_to_be_of_its_time() -> N
     """The lost write was made under the fault, and the final read that lacks it came after the heal."""
     fault = Receipt(0, "bridge", "installed", 10 * S, stood=10 * S, healed=20 * S, witness={"packets": 1})
     history = (op("write", 1, 1, 2), op("write", 2, 11, 12), op("read", 1, 30, 31, "final"))
-    text = describe(violation_times(history, [check_operations(history, "register")], [fault]))
+    text = describe(violation_times(from_operations(history), [check_operations(history, "register")], [fault]))
     stood = "between the contradicted change and the answer, #0 bridge was active for 1"
     assert text == f"1 in the final phase; {stood}"
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -10,7 +9,7 @@ import pytest
 from harness.judge.recorded import Recorded
 from harness.judge.went_on import went_on
 from history.records.operations import NEVER_MADE, UNAPPLIED
-from tests.support.harness.good_run import NODES, S, check_named, good, judged, operation, probe, receipt
+from tests.support.harness.good_run import NODES, S, check_named, good, judged, operation, probe, receipt, replace
 
 ONE = {node: ["server"] for node in NODES}
 

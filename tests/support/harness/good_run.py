@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import Any
+import dataclasses
+from typing import Any, TypeVar
 
 from harness.judge.judge import judge
 from harness.judge.recorded import Recorded
 from harness.plan import Plan
 from harness.runstate import RunState
 from history import Check, KeyVerdict, Operation, Probe, Receipt, Results
+from history.columns.operations import from_operations
 
 S = 1_000_000_000
+T = TypeVar("T")
+
+
+def replace(record: T, **changes: Any) -> T:
+    """Change fields of a record; operations may be given as objects."""
+    if "operations" in changes:
+        changes["operations"] = from_operations(changes["operations"])
+    return dataclasses.replace(record, **changes)  # type: ignore[type-var]
 
 
 NODES = ("n1", "n2", "n3")
@@ -72,7 +81,7 @@ PROBES = (
 def good() -> Recorded:
     return Recorded(
         plan=Plan(seed=1, nemesis=("kill-one",), rate=0.05),
-        operations=OPERATIONS,
+        operations=from_operations(OPERATIONS),
         receipts=(receipt(),),
         probes=PROBES,
         state=RunState(moments=dict(MOMENTS), environment={"java": "21"}, warnings=["w"], ended=True),

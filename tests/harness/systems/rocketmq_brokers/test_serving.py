@@ -14,6 +14,7 @@ from harness.systems.rocketmq_brokers import DLEDGER, HA
 from harness.systems.rocketmq_brokers.probes import ACKNOWLEDGED, END, EPOCH
 from harness.systems.rocketmq_brokers.queues import BOOTED
 from history import Operation, Probe
+from history.columns.operations import from_operations
 from tests.support.harness.good_run import MOMENTS, NODES, S, check_named, good, judged
 
 LEADER = "n2"
@@ -47,7 +48,7 @@ def recorded(system: str, operations: Iterable[Operation]) -> Recorded:
     state = replace(good().state, moments=LATE)
     before = operation(5, "send", "n1", 5, 0)
     return replace(
-        good(), plan=plan, operations=(before, *operations), probes=tuple(probes), state=state
+        good(), plan=plan, operations=from_operations([before, *operations]), probes=tuple(probes), state=state
     )  # fmt: skip
 
 
