@@ -28,7 +28,7 @@ LAYERS = {
     "history": [
         "errors file_signatures codes extras loading_clock no_pandas schema system_entry_points under_way",
         "log_times safe_open", "compiled json_object", "toml_file records",
-        "tables metrics readers", "columns", "recording", "node_logs", "__init__",
+        "tables readers", "columns", "metrics", "recording", "node_logs", "__init__",
     ],
     "checker": [
         "core", "models kernels turns", "foreign search transactions", "engines weak_levels",
