@@ -96,7 +96,7 @@ def _decide(operations: Sequence[Operation], model: WeakRegister, limits: Limits
     if once and (model.level != SEQUENTIAL or len(by_key) < 2):
         return _Found("valid", _GRAPH)
     if model.level != SEQUENTIAL:
-        return _Found("unknown", _GRAPH, reason="a value was written twice: which write a read saw is not known")
+        return _Found("unknown", _GRAPH, reason="a value was written twice, so it is unknown which write a read saw")
     return _search(operations, initial, limits)
 
 

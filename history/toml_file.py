@@ -1,4 +1,4 @@
-"""Read files that people write, in TOML, or programs, in JSON. Errors say what a file really is."""
+"""Read TOML files that people write, or JSON from a program. Errors say what a file really is."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Measure how long each question of ``docs/questions.md`` takes over a generated warehouse, or make a notebook.
 
-    python -m bench.pipeline.questions [--runs 42000] [--rounds 5]      the table of the page
+    python -m bench.pipeline.questions [--runs 42000] [--rounds 5]      prints the page's table
     python -m bench.pipeline.questions --notebook > docs/questions.ipynb
 
 The page is the only source: its ``python`` block opens the tables, and each ``sql`` block is a question.

@@ -52,7 +52,7 @@ class EngineResult:
 
 
 def not_begun(engine: str, operations: int) -> EngineResult:
-    """Return the result for a deadline that passed before the engine looked at the first operation."""
+    """Return the result for a deadline that passed before the engine examined the first operation."""
     return EngineResult("unknown", engine, reason=f"{LATE}: 0 of {counted(operations, 'operation')} looked at")
 
 

@@ -143,7 +143,7 @@ def _wider(core: Core, known: Sequence[Call], model: Model, judged: Judged, limi
 
 
 def _explained(part: Sequence[Call], known: Sequence[Call], model: Model) -> list[Call]:
-    """Add to the part all calls that made what it needs, and the calls that those need in turn."""
+    """Add to the part all calls that made what it needs, and recursively the calls that those need."""
     kept = {call.source: call for call in calls_as_recorded(part, known)}
     asking = list(kept.values())
     makers: dict[Any, list[Call]] = {}

@@ -58,7 +58,7 @@ def find_in_single_registers(calls: Sequence[Call], limits: Limits) -> SingleReg
         count += found.count
         notes += [found.note] if found.note else []
         if limits.over():
-            notes.append("the deadline passed before all registers had been looked at")
+            notes.append("the deadline passed before all registers were examined")
             break
     if not held:
         return None

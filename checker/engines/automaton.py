@@ -57,8 +57,8 @@ _REVIVED: Final = 256
 class TimelineColumns:
     """Reads and writes of one register, one row per call, in the order of their invocations.
 
-    This is not ``RegisterColumns``: the automaton has no CAS, so its kernel takes marks, and it follows ``code``,
-    which the searches do not need.
+    Unlike ``RegisterColumns``, these columns have no CAS, so writes are just marked, and they have ``code``, which the
+    searches do not need.
 
     ``write`` marks writes, ``value`` are dense ids 0..V-1, ``invoke`` and ``ret`` are dense ranks 0..events-1
     (``NEVER`` for pending writes; all reads have returned).  ``code`` has for each rank the call that begins, or

@@ -119,7 +119,7 @@ def _lost(calls: Sequence[Call], enqueues: _ByItem, taken: _ByItem) -> Iterator[
 
 
 def _ends_empty(calls: Sequence[Call], drain: Call, enqueues: _ByItem, taken: _ByItem, *, again: bool) -> bool:
-    """Return whether the queue may be empty at the very end of a drain; False if that is not known."""
+    """Return whether the queue may be empty at the end of a drain; False if that is unknown."""
     if again and any(len(begun) > 1 for begun in enqueues.values()):
         return False  # the same copy may have been delivered twice
     missed = _missed(drain, drain.ret, enqueues, taken)
@@ -195,7 +195,7 @@ def _item(value: Any) -> str:
 def decide_ids(calls: Sequence[Call], limits: Limits) -> EngineResult:
     """Decide whether all identifiers are unique.
 
-    A violation is an identifier that was given out more than once, shown by the first two.
+    A violation is an identifier that was returned more than once, shown by the first two operations that did.
     """
     given: defaultdict[Any, list[Call]] = defaultdict(list)
     for call in limits.paced(calls, IDS):

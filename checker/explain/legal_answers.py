@@ -32,7 +32,7 @@ _ROWS_A_STEP: Final = 500
 TOO_MANY: Final = "there are too many orders to try them all"
 UNBOUNDED: Final = "the answers cannot be listed"
 DOUBTED: Final = "other operations that fit no order are as doubtful as this one"
-NO_ORDER: Final = "there is no order of the others either"
+NO_ORDER: Final = "the others have no order either"
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,9 +11,8 @@ configuration changes when a call begins.  When a call returns, each configurati
 Of two configurations with the same value, the one that has done more at less cost stays (``_add``).  When none is left,
 no order explains the history up to this event.  Open calls with the present value count as done without being marked.
 
-If many writes are pending, there is no end of configurations that differ only in which of them they spent.  With
-``thrift``, only the number that they spent is compared.  ``pruned`` says that this left something out, and a dead end
-then proves nothing.
+If many writes are pending, very many configurations differ only in which of them they spent.  With ``thrift``, only the
+number that they spent is compared.  ``pruned`` says that this left something out, and a dead end then proves nothing.
 """
 
 from __future__ import annotations

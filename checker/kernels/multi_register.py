@@ -42,7 +42,7 @@ def number_transactions(writes, place, item, lengths, pending):  # type: ignore[
     """Number the transactions, equal ones alike; return the numbers, and their parts.
 
     By step: whether it writes, the register's ``place``, and the ``item``.  If a transaction reads a register after
-    writing it, it must read what it wrote.  What a pending transaction read is not known.
+    writing it, it must read what it wrote.  What a pending transaction read is unknown.
     """
     size = lengths.size
     start, middle = np.zeros(size + 1, np.int32), np.zeros(size, np.int32)

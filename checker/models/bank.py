@@ -33,7 +33,7 @@ class Bank(Model):
     overdraft = True
 
     def __init__(self, initial: Any = ()) -> None:
-        """``initial`` holds the balances at the start, as pairs; ``ANY``: they are not known."""
+        """``initial`` holds the initial balances, as pairs; ``ANY``: they are unknown."""
         self.initial = _UNKNOWN_START if initial is ANY else _present(initial)
         if initial is ANY:
             self.name = f"{type(self).name}-unknown"

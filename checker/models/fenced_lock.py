@@ -13,7 +13,7 @@ from history import Operation
 
 #: The holder's token while it is unknown: that of an acquire that never completed.  No answer is equal to it.
 UNKNOWN_TOKEN: Final = ANY
-#: Nothing is known: neither whether it is held nor which tokens were given out.
+#: Nothing is known: neither whether it is held nor which tokens were used.
 _UNSEEN: Final = (NOWHERE, -1)
 
 

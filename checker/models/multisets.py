@@ -119,4 +119,4 @@ class UniqueIds(Model):
         return ""
 
     def describe(self, state: State) -> str:
-        return f"a generator that has given out {counted(len(state), 'identifier')}"
+        return f"a generator that has returned {counted(len(state), 'identifier')}"

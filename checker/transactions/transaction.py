@@ -19,9 +19,8 @@ class Transaction:
 
     ``steps`` are ``["append", key, value]`` and ``["r", key, list]``, or ``["w", key, value]`` and ``["r", key,
     value]``; reads of a transaction that is not ok may have None.  ``outcome`` is ok if it committed, fail if it
-    certainly did not, and info if that is not known.  ``invoked`` and ``returned`` are times on one clock, in any
-    unit.  Without them, real time is not judged, and the transactions of a ``process`` are in the order of the
-    list.
+    certainly did not, and info if that is unknown.  ``invoked`` and ``returned`` are times on one clock, in any unit.
+    Without them, real time is not judged, and the transactions of a ``process`` are in the order of the list.
     """
 
     process: int

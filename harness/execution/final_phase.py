@@ -87,7 +87,8 @@ class FinalPhase:
         caught_up = [waiting_for(system, probes, members, one, committed_before, logless) for one in since]
         moving = {worker.client.home for worker in load.workers} - {*self._run.system.names}
         wanted = {*wants_of(workload, load.asked, {*self._nodes, *moving} if clients_decide(system, probes) else ())}
-        # A key that is asked for in vain keeps the load going; one that was never served has nothing to come back to.
+        # A key that is requested without success keeps the load going; one that was never served has nothing to recover
+        # to.
         self._once |= load.served_keys
         once, few = self._once, len(load.keys) <= FEW_KEYS
         load.served.clear()

@@ -52,7 +52,7 @@ def light_load(
     stream: Stream,
     vain: Iterable[KeyWant] = (),
 ) -> Generator:
-    """Alternate final reads with the rest of the workload, so that each node's clients issue reads and changes in turn.
+    """Alternate final reads with the rest of the workload, so that each node's clients alternate reads and changes.
 
     ``kind`` describes the workload, and ``homes`` holds the node of each worker.  What was requested of registers in
     ``vain`` is requested first.
@@ -117,11 +117,11 @@ class AskAgain(Around, frozen=True):
 
 
 class Turns(Among, frozen=True):
-    """Reads and changes in turn, for each node separately.
+    """Alternating reads and changes, for each node separately.
 
     ``children`` are the final reads and the workload, which may have its own reads.  ``node_of`` holds the number of
     each worker's node.  ``changed`` says for each node whether the last operation of its clients was a change, and
-    ``passed`` how many reads it passed on since.  Clients of a read-only replica never get a change.
+    ``passed`` how many reads its clients have issued since.  Clients of a read-only replica never get a change.
     """
 
     kinds_of_reads: Container[str]

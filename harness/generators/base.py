@@ -100,7 +100,7 @@ class GeneratorContext(Struct, frozen=True):
         free, worker = self.free, issued.worker
         if worker not in free:
             raise ValueError(f"{issued} is for a worker that is not free")
-        rest = free[1:] if free[0] == worker else tuple([one for one in free if one != worker])
+        rest = free[1:] if free[0] == worker else tuple([other for other in free if other != worker])
         return replace(self, free=rest, issued=self.issued + 1)
 
     def only(self, workers: Container[int]) -> GeneratorContext:

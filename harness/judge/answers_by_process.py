@@ -1,6 +1,6 @@
 """Find answers of a node that certainly come from one process, and which figures nodes report.
 
-A figure that a system's probes lack looks like one that is not known yet. So a node counts as reporting a figure if any
+A figure that a system's probes lack looks like one that is still unknown. So a node counts as reporting a figure if any
 of its answers has it.
 """
 

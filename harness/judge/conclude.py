@@ -121,7 +121,7 @@ def _with_failure(results: Results, unwritten: Exception | None) -> Results:
 
 
 def _known_defects(run: Recording, system: str) -> tuple[tuple[KnownDefect, ...], tuple[str, ...]]:
-    """Return the system's known defects whose marks the run has; none if there is no file of its defects."""
+    """Return the system's known defects whose marks the run has; none if the system has no file of defects."""
     path = defects_of(system)
     if path is None:
         return (), ()

@@ -185,7 +185,7 @@ class Damages:
             lines.append(f"faults damaged files on {names}, more than a minority of {number}, which may lose data")
         if lost and (cut := sorted({damage.node for damage in self.all if damage.may_be(*LOG)})):
             which = ", ".join(cut)
-            lines.append(f"a fault cut the log on {which}: which may lose entries that only a bare majority held")
+            lines.append(f"a fault cut the log on {which}, which may lose entries that only a bare majority held")
         return lines
 
 

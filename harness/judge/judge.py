@@ -68,7 +68,7 @@ def judge(
         (of_clients,) = own_checks([model], evidence, [*common, *ours])
         of_clients = _untested(of_clients, since)
     named = [of_clients, *common, *ours]
-    of_load = [_untested(one, since) for one in own_checks(recorded.plan.load.checks, evidence, named)]
+    of_load = [_untested(check, since) for check in own_checks(recorded.plan.load.checks, evidence, named)]
     of_system = [*of_load, *own_checks(recorded.plan.under_test.invariants, evidence, [*named, *of_load])]
     checks = tuple(excused(check, voided) for check in settled([of_clients, *common, *of_system, *ours]))
     # A gate is valid or unknown, never invalid, so it can neither cause a violation nor hide one.
@@ -106,7 +106,9 @@ def _of_system(plan: Plan, checks: Sequence[Check]) -> dict[str, Any]:
     """
     bug = {"planted_bug": plan.declared_planted_bug.help} if plan.declared_planted_bug is not None else {}
     bits = {"epoch_bits": plan.under_test.epoch_bits} if plan.under_test.epoch_bits else {}
-    options = {"words": {one.name: one.help for one in plan.under_test.options}} if plan.under_test.options else {}
+    options = (
+        {"words": {option.name: option.help for option in plan.under_test.options}} if plan.under_test.options else {}
+    )
     logs = plan.under_test.log_words.to_environment()
     return {**bug, **bits, "promises": _promises(plan, checks), **logs, **options}
 
@@ -117,11 +119,11 @@ def _promises(plan: Plan, checks: Sequence[Check]) -> list[dict[str, Any]]:
     A page that names a violation also names the promise that it breaks.
     """
     kinds, names = {*plan.load.kinds, *plan.load.reads}, {check.name for check in checks}
-    promises = (one if isinstance(one, Promise) else Promise(one) for one in plan.under_test.promises)
+    promises = (item if isinstance(item, Promise) else Promise(item) for item in plan.under_test.promises)
     return [
-        asdict(replace(one, of=tuple(kind for kind in one.of if kind in kinds)))
-        for one in promises
-        if not (one.of or one.checks) or kinds.intersection(one.of) or names.intersection(one.checks)
+        asdict(replace(promise, of=tuple(kind for kind in promise.of if kind in kinds)))
+        for promise in promises
+        if not (promise.of or promise.checks) or kinds.intersection(promise.of) or names.intersection(promise.checks)
     ]
 
 
@@ -233,12 +235,12 @@ def settled(checks: Sequence[Check]) -> list[Check]:
 
     An element that the last read of every node holds is not lost; one that only some nodes hold is missing on nodes.
     """
-    of_sets = next((one for check in checks for one in check.findings if isinstance(one, Elements)), None)
+    of_sets = next((finding for check in checks for finding in check.findings if isinstance(finding, Elements)), None)
     if of_sets is None:
         return list(checks)
 
-    def severity(one: Finding) -> Finding:
-        return structs.replace(one, severity=of_sets.severity) if one.kind == "lost-element" else one
+    def severity(finding: Finding) -> Finding:
+        return structs.replace(finding, severity=of_sets.severity) if finding.kind == "lost-element" else finding
 
     return [replace(check, findings=tuple(map(severity, check.findings))) for check in checks]
 
@@ -250,10 +252,13 @@ def excused(check: Check, voided: Voided | None) -> Check:
     """
     if voided is None or check.verdict != "invalid" or check.kind == "gate" or check.name in _NEVER_BY_LOSS:
         return check
-    wrong = [one for one in check.findings if one.verdict == "invalid"]
-    if any(one.kind in _NEVER_BY_LOSS or (one.since is not None and one.since < voided.since) for one in wrong):
+    wrong = [finding for finding in check.findings if finding.verdict == "invalid"]
+    if any(
+        finding.kind in _NEVER_BY_LOSS or (finding.since is not None and finding.since < voided.since)
+        for finding in wrong
+    ):
         return check
-    left = tuple(structs.replace(one, verdict="unknown") for one in check.findings)
+    left = tuple(structs.replace(finding, verdict="unknown") for finding in check.findings)
     return replace(check, verdict="unknown", seen=f"{check.seen}; but {voided.describe()}", findings=left)
 
 

@@ -74,7 +74,7 @@ def cells_of(asked: SuiteOptions, suite: Suite, seed: int) -> list[Cell]:
     if not cells:
         given = {"--nemesis": ",".join(asked.nemesis), "--system": asked.system}
         words = " and ".join(f"{option} {value}" for option, value in given.items() if value)
-        raise UsageError(f"no cell of {asked.file} has {words}; `harness suite {asked.file} --dry-run` lists them")
+        raise UsageError(f"no cell of {asked.file} matches {words}; `harness suite {asked.file} --dry-run` lists them")
     return Shard.parse(asked.shard).of(cells)  # may be empty: with few cells, other shards have them all
 
 

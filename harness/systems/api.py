@@ -411,7 +411,7 @@ class System:
     ``may_refuse`` by not starting.
 
     ``every_node_serves``: clients of any node must be served once all faults are healed, by the node or through it.
-    False: they need not be, for example if backups refuse requests.  None: it is not known, so a run in which some
+    False: they need not be, for example if backups refuse requests.  None: this is unknown, so a run in which some
     clients are not served is unknown.
 
     ``promises`` are the system's claims.  ``epoch_bits`` is the number of lower bits of an index that count within an

@@ -53,7 +53,7 @@ def total_check(operations: Sequence[Operation]) -> Check:
             f"{first.process}"
         )
         text = f"{BANK}: {seen}"
-        example = Counterexample.of_promise("wrong-total", text, (first, f"the balances sum up to {total}"))
+        example = Counterexample.of_promise("wrong-total", text, (first, f"the balances add up to {total}"))
         times = sorted(op.ended for op in wrong)
         findings = (
             Contradiction(

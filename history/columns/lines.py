@@ -125,7 +125,7 @@ class _Lines:
         return events
 
     def event(self, start: int, end: int) -> Event:
-        """Read the event in a line.  Raises FormatError without the line's real place."""
+        """Read the event in a line. Raises FormatError that does not name the line."""
         event = read_event(self.data[start:end].tobytes(), _UNNAMED, 0)
         if (complaint := misfit(event)) is not None:
             raise FormatError(str(_UNNAMED), "line 0", complaint)

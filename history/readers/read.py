@@ -126,7 +126,7 @@ def _unread(path: Path, why: str) -> FormatError:
         convert_history(path, Path(os.devnull), large=0, by_rows=0)
     except FormatError as error:
         return error
-    return too_large(path, f"{why}; `harness ingest` says more", BY_ROWS)
+    return too_large(path, f"{why}; `harness ingest` gives details", BY_ROWS)
 
 
 def _parquet(path: Path) -> Foreign:

@@ -232,7 +232,7 @@ def parse_header(record: dict[str, Any], path: Path) -> Header:
         raise FormatError(str(path), "line 1", f"version {record.get('version')!r} is not one that this release reads")
     for name in ("nodes", "members"):
         names = record.get(name, [])
-        if not isinstance(names, list) or not all(isinstance(one, str) for one in names):
+        if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
             raise FormatError(str(path), "line 1", f"{name!r} must be a list of strings, found {str(names)[:80]}")
     known = {"format", "version", "test", "model", "seed", "started"}
     model = record.get("model", "register")

@@ -390,7 +390,8 @@ class OkCounts(Finding, frozen=True, kw_only=True):
     """Number of ok operations of each kind in the main phase; the run needs at least ``least`` of each.
 
     ``beside`` counts those of the kinds that are not required.  ``unapplied`` more were acknowledged but not applied,
-    and ``refused`` more were refused; neither count.  Of the ``keys`` in use throughout, ``silent`` had nothing ok.
+    and ``refused`` more were refused; these do not count. Of the ``keys`` in use throughout, ``silent`` had no ok
+    operation.
     """
 
     check: str = "operations"

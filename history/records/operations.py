@@ -126,47 +126,47 @@ def called(f: str, value: Any) -> str:
     return READ_ONLY if f == TXN and all(step[0] in READ_STEPS for step in value) else f
 
 
-def contradiction(f: str, asked: Any, answered: Any) -> str | None:
+def contradiction(f: str, requested: Any, answered: Any) -> str | None:
     """Explain why an ok completion's value cannot belong to the invocation; None if it can."""
     if f == TXN:
-        return _txn_contradiction(asked, answered)
+        return _txn_contradiction(requested, answered)
     if (
         f not in ECHOED
         or answered is None
-        or (f == "append" and not (isinstance(asked, str) and type(answered) is str))
+        or (f == "append" and not (isinstance(requested, str) and type(answered) is str))
     ):
         return None
     repeated = answered[:2] if f == "cas" and is_refusal(answered) else answered
     # In JSON, unlike in Python, true is not equal to 1.
-    plain = type(asked) is type(repeated) and type(asked) in (int, str)
-    same = asked == repeated if plain else _text(asked) == _text(repeated)
+    plain = type(requested) is type(repeated) and type(requested) in (int, str)
+    same = requested == repeated if plain else _text(requested) == _text(repeated)
     if same:
         return None
-    return f"a {f} of {_text(asked)[:80]} was invoked, but cannot end as one of {_text(answered)[:80]}"
+    return f"a {f} of {_text(requested)[:80]} was invoked, but cannot end as one of {_text(answered)[:80]}"
 
 
-def _txn_contradiction(asked: Any, answered: Any) -> str | None:
+def _txn_contradiction(requested: Any, answered: Any) -> str | None:
     """Explain why an ok transaction's answer cannot belong to its steps ``[f, key, …]``.
 
     None if it can, or if the value is not a list of steps.
     """
-    if not _is_list(asked) or not all(_is_list(step) and len(step) > 1 for step in asked):
+    if not _is_list(requested) or not all(_is_list(step) and len(step) > 1 for step in requested):
         return None
     if answered is None:
-        if not any(step[0] in READ_STEPS for step in asked):
+        if not any(step[0] in READ_STEPS for step in requested):
             return None
-        return f"a txn of {_text(asked)[:80]} is ok but lacks what it read"
-    if _is_list(answered) and len(answered) == len(asked) and all(map(_answers_step, asked, answered)):
+        return f"a txn of {_text(requested)[:80]} is ok but lacks what it read"
+    if _is_list(answered) and len(answered) == len(requested) and all(map(_answers_step, requested, answered)):
         return None
-    return f"a txn of {_text(asked)[:80]} was invoked, but cannot end as one of {_text(answered)[:80]}"
+    return f"a txn of {_text(requested)[:80]} was invoked, but cannot end as one of {_text(answered)[:80]}"
 
 
-def _answers_step(asked: Any, answered: Any) -> bool:
+def _answers_step(requested: Any, answered: Any) -> bool:
     """Return whether a step's answer repeats the step, apart from the value that a read returns."""
-    if not _is_list(answered) or len(answered) != len(asked):
+    if not _is_list(answered) or len(answered) != len(requested):
         return False
-    same = 2 if asked[0] in READ_STEPS else len(asked)
-    return _text(list(asked[:same])) == _text(list(answered[:same]))
+    same = 2 if requested[0] in READ_STEPS else len(requested)
+    return _text(list(requested[:same])) == _text(list(answered[:same]))
 
 
 def _is_list(value: Any) -> bool:

@@ -210,7 +210,7 @@ def contents_differ(checks: Sequence[Mapping[str, Any]]) -> list[str]:
 
 
 def finding_name(severity: str, kind: str, planted_bug: str = "", beside: str = "") -> str:
-    """Describe a run's worst finding for lists of runs: the severity, and the kind if that says more.
+    """Describe a run's worst finding for lists of runs: its severity, and its kind if that is more specific.
 
     Without a ``severity`` there is no violation, and ``kind`` says why the run proves nothing.  ``planted_bug`` is
     ``found``, ``missed`` or empty.  If the bug was found, ``beside`` names the worst finding apart from it

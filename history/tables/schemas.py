@@ -343,7 +343,9 @@ TRENDS: Final = pa.schema(
         ),
         _field("recovery_p", pa.float64(), "two-sided p-value of that test", nullable=True),
         _field(
-            "regressions", pa.string(), "open and closed ones, as JSON, because they may compare numbers or verdicts"
+            "regressions",
+            pa.string(),
+            "open and closed regressions, as JSON, because they may compare numbers or verdicts",
         ),
     ]
 )

@@ -45,9 +45,8 @@ HOME: Final = "harness"
 class Targets:
     """The targets of a fault.
 
-    ``grudge`` maps a node to the nodes whose packets it drops.  ``reserved`` are further nodes, one of which the
-    fault may still hit, such as a successor that is not known yet.  ``detail`` is plain JSON for the fault's own
-    use.
+    ``grudge`` maps a node to the nodes whose packets it drops.  ``reserved`` are further nodes, one of which the fault
+    may still hit, such as a successor that is still unknown.  ``detail`` is plain JSON for the fault's own use.
     """
 
     nodes: tuple[str, ...]
@@ -183,8 +182,9 @@ class Context:
     def run_checked(self, commands: Mapping[str, Command]) -> dict[str, Completed]:
         """Run commands on their nodes.  Raises FaultError that names node and reason if one does not exit with 0."""
         done = self.nodes.run(commands)
-        if wrong := [one for one in done.values() if one.code != 0]:
-            raise FaultError("; ".join(f"{one.node}: exit {one.code}: {complaint(one.stderr)}" for one in wrong))
+        if failed := [result for result in done.values() if result.code != 0]:
+            lines = (f"{result.node}: exit {result.code}: {complaint(result.stderr)}" for result in failed)
+            raise FaultError("; ".join(lines))
         return done
 
     def until(self, look: Callable[[], T | None], within_s: float, every_s: float = POLL_S) -> T | None:

@@ -159,7 +159,7 @@ class Runner:
             # Heal links first, so that processes that are started again find their peers.
             order = sorted(self._active, key=lambda number: self._active[number][0].family not in LINK_FAMILIES)
             unhealed = [self._heal(number) for number in order]
-            return tuple(one for one in unhealed if one)
+            return tuple(left for left in unhealed if left)
 
     def _take(self, step: Step, stop: threading.Event) -> None:
         with self._lock:
@@ -182,14 +182,14 @@ class Runner:
         except Exception as error:  # noqa: BLE001 (kept, and raised after healing)
             self._failures.append(error)
             return
-        asked: dict[str, Any] = {"nodes": list(targets.nodes), "targets": targets.to_json(), "leader": leader}
-        asked["summary"] = summary_of(fault, step)
+        intent: dict[str, Any] = {"nodes": list(targets.nodes), "targets": targets.to_json(), "leader": leader}
+        intent["summary"] = summary_of(fault, step)
         if len(rivals := claimants(probes)) > 1:
-            asked["claimants"] = rivals
+            intent["claimants"] = rivals
         began = ctx.clock.now()  # before recording: if that is slow, the fault must not seem to begin earlier
         # First the record, then the command.  If this process dies in between, whoever heals knows what may be active;
         # if the record cannot be written, nothing is sent.
-        if self._note("invoke", fault, step.id, "inject", **asked):
+        if self._note("invoke", fault, step.id, "inject", **intent):
             self._active[step.id] = fault, targets
             self.tried.add(fault.name)
             if getattr(fault, "destroys", False):  # even if the fault fails, nodes that may be damaged count
@@ -198,8 +198,8 @@ class Runner:
 
     def _skip(self, step: Step, reason: str) -> None:
         fault, leader = self._faults[step.fault], leader_now(self._ctx.system.probes(), self._ctx.members)
-        asked: dict[str, Any] = {"nodes": [], "targets": {}, "leader": leader, "summary": summary_of(fault, step)}
-        self._note("invoke", fault, step.id, "inject", **asked)
+        intent: dict[str, Any] = {"nodes": [], "targets": {}, "leader": leader, "summary": summary_of(fault, step)}
+        self._note("invoke", fault, step.id, "inject", **intent)
         self._note("fail", fault, step.id, "inject", reason=reason)
 
     def _plan(self, fault: Fault, step: Step, ctx: Context) -> Targets:

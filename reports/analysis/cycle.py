@@ -129,7 +129,7 @@ def steps_of(operation: Operation) -> list[Any]:
 
 
 def step_text(step: Any, most: int, *, known: bool = True) -> str:
-    """Format a step: ``append 3 to 5``, ``read [1, 2] in 5``, and ``read 5`` if the answer is not known."""
+    """Format a step: ``append 3 to 5``, ``read [1, 2] in 5``, and ``read 5`` if the answer is unknown."""
     f, key, value = step
     if f in ("r", "read") and not known:
         return f"read {one_line(key, 16)}"

@@ -28,8 +28,8 @@ def _unprobed_text(run: LoadedRun) -> str:
     if not spans:
         return ""
     return (
-        f"No node was probed {_listed(spans)}, and no standstill of the harness is recorded there: what nodes did then "
-        "is not known, and figures treat it like any other time."
+        f"No node was probed {_listed(spans)}, and no standstill of the harness is recorded there: what nodes did "
+        f"then is unknown, and figures treat it like any other time."
     )
 
 

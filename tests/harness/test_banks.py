@@ -21,6 +21,6 @@ def test_the_first_read_with_another_total_is_shown() -> None:
     (wrong,) = found.findings
     assert isinstance(wrong, Contradiction)
     assert (found.verdict, wrong.kind, wrong.count) == ("invalid", "wrong-total", 2)
-    assert (shown.suspects, shown.roles[0].says) == ((read(1, 5, -4),), "the balances sum up to 1")
+    assert (shown.suspects, shown.roles[0].says) == ((read(1, 5, -4),), "the balances add up to 1")
     assert total_check([read(0, 5, -5), read(1)]).verdict == "valid"
     assert total_check([]).verdict == "unknown"

@@ -43,7 +43,7 @@ def dry_run(plan: Plan, ctx: click.Context) -> str:
 def document(plan: Plan, ctx: click.Context) -> dict[str, Any]:
     """Return the plan for ``--json``.
 
-    The schedule has the form of a plan.json.  ``members`` is null if the members are not known yet.
+    The schedule has the form of a plan.json.  ``members`` is null if the members are still unknown.
     """
     steps = [asdict(step) for step in _steps(plan)]
     members = list(member_names(plan)) or None

@@ -15,7 +15,7 @@ LAW: Final = Law(
     Rule("answered", "done; in a window of adds, some are acknowledged and each of the others is in doubt", "ok"),
     Rule("no-handle", "this gateway has no such handle: it was started after the ledger was opened", "fail"),
     Rule("sealed", "LedgerClosed from a handle that had already answered LedgerClosed or LedgerFenced", "fail"),
-    Rule("never-created", "no create was acknowledged, so its id is not known", "fail", read="ok"),
+    Rule("never-created", "no create was acknowledged, so its id is unknown", "fail", read="ok"),
     Rule("no-ledger", "the metadata server has no such ledger", "info", tail="fail", read="ok"),
     Rule("error", "any other code", "info", tail="fail", read="fail"),
     reads=("tail", "read"),

@@ -5,7 +5,7 @@
 
     [[roles]]
     command = "python3 {files}/server.py --node {node} --peers {peers} --data {data} --replication {replication}"
-    peer = "{node}={address}:7000"               # {peers} are those of all nodes, with commas
+    peer = "{node}={address}:7000"               # {peers} lists those of all nodes, separated by commas
     port = 7000
 
     [client]

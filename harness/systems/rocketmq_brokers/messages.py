@@ -52,7 +52,7 @@ def queue_names(setup: Setup) -> tuple[str, ...]:
 def body_of(payload: int) -> bytes:
     """Return the body of a message: its number, and padding of 64 to 2053 bytes.
 
-    The sizes vary because recovery goes by the sizes of messages.
+    The sizes vary because recovery of a log relies on the sizes of messages.
     """
     return b"%d:" % payload + b"." * (64 + payload * 7919 % 1990)
 

@@ -156,7 +156,7 @@ def test_a_check_of_a_text_too_large_for_rows(tmp_path: Path, monkeypatch: pytes
     cases = {
         story + b"7 8\n": "line 2: 2 forms in a line",
         story + b"{:process 1, :type :invoke}\n": "line 2: the field :f is missing",
-        story + story: "the events do not pair; `harness ingest` says more",
+        story + story: "the events do not pair; `harness ingest` gives details",
     }
     for data, complaint in cases.items():
         path.write_bytes(data)
