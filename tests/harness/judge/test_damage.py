@@ -113,7 +113,7 @@ def test_where_clients_lost_data_a_log_that_we_cut_is_reported() -> None:
     nodes = ("n1", "n2", "n3", "n4", "n5")
     assert cut.warnings(nodes) == TERM.warnings(nodes, lost=True) == []
     (line,) = cut.warnings(nodes, lost=True)
-    assert line.startswith("a fault cut the log on n1:")
+    assert line.startswith("a fault cut the log on n1")
 
 
 # -- data lost by our own damage --------------------------------------------------------------------------------------
