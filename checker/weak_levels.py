@@ -141,7 +141,7 @@ def _sessions(operations: Iterable[Operation]) -> list[list[Operation]]:
 
 
 def _successive(session: Sequence[Operation]) -> Iterator[tuple[Operation, Operation]]:
-    """Pair each operation with the next one; nothing follows one in doubt, which may still be in progress."""
+    """Pair each operation with the next one; nothing follows an operation in doubt, which may still be in progress."""
     last: Operation | None = None
     for one in session:
         if last is not None:

@@ -22,7 +22,7 @@ Turns: TypeAlias = Annotated[
     str,
     Meta(
         pattern=r"^\s*$|^[^,]*[^\s,][^,]*(,[^,]*[^\s,][^,]*)*$",
-        title="a string in the form of --nemesis, without empty parts between commas",
+        title="a string like that of --nemesis, without empty parts between commas",
     ),
 ]
 

@@ -36,7 +36,7 @@ Loop: TypeAlias = Literal["closed", "open"]
 MAX_RUNS: Final = 10_000
 _MAX_FAULTS: Final = 1_000_000
 _WEEK: Final = 604_800
-_LONG: Final = "waiting longer does not help"
+_LONG: Final = "longer waits do not help"
 
 # The bounds of each number, and why no run can use more: larger values are almost certainly typos.
 Seed: TypeAlias = Annotated[int, Meta(ge=0, le=2**63 - 1, description="it is stored in 64 bits")]

@@ -64,7 +64,7 @@ class RunState:
     _saved: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
 
     def reach(self, moment: str, time: int) -> None:
-        """Record the time of a moment, unless it is recorded already.  The next :meth:`save` writes it."""
+        """Record that a moment was reached now, unless it is recorded already.  The next :meth:`save` writes it."""
         assert moment in MOMENTS
         self.moments.setdefault(moment, time)
 

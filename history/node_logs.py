@@ -367,7 +367,7 @@ def _meaning(text: str, words: _Words) -> _Meaning | None:
 
 
 def _bisect(source: BinaryIO, size: int, origin: float, moment: float) -> int:
-    """Return an offset at most one block before the first line at or after a moment."""
+    """Return an offset at most one block before the first line at or after a given time."""
     low, high = 0, size
     while high - low > 65536:
         middle = (low + high) // 2

@@ -34,7 +34,7 @@ def with_makers_before(part: Sequence[Call], calls: Iterable[Call], start: int, 
     """Add, for each value that the part lacks, the last call that made it and returned before ``start``.
 
     The last CAS that replaced the value is added as well, because it is the plainest reason why the value is gone.
-    Models that do not hold one value get nothing added.
+    Nothing is added for models whose state is not one value.
     """
     if not model.one_value:
         return list(part)

@@ -208,7 +208,7 @@ class _Sentences(CoreWords):
         )
 
     def _between(self, outer: _Cluster, inner: _Cluster) -> Counterexample:
-        """Explain that the inner value was current between two moments at which the outer one was."""
+        """Explain that the inner value was current between two times at which the outer one was."""
         assert inner.first is not None
         said = f"{self._seen_by(outer)}, and was {self._value(outer)} again {self._seen_again(outer)}. In between, "
         value = shown(thaw(inner.value))

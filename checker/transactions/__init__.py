@@ -6,7 +6,7 @@ After Adya, Liskov and O'Neil (2000), and Elle (Kingsbury and Alvaro 2020).  Som
 ===============  ======================================================================================
 ``check``        the verdict in the form that all models have
 ``verdict``      which levels hold, with a shortest cycle for one that does not
-``transaction``  transactions as a caller of the library passes them
+``transaction``  the form in which callers of the library pass transactions
 ``list_append``  dependencies of transactions that append to lists: the reads show the order of all appends
 ``rw_register``  dependencies of transactions that write registers: some of the order is known
 ``anomalies``    what these two have in common

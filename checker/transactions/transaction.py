@@ -1,4 +1,4 @@
-"""Transactions as a caller of the library passes them."""
+"""The form in which callers of the library pass transactions."""
 
 from __future__ import annotations
 

@@ -50,7 +50,7 @@ SECTIONS: Final[dict[str, dict[str, tuple[str, str]]]] = {
         "heal": ("heal", "Remove every fault from the nodes of a cluster."),
         "doctor": ("doctor", "Show what this machine can do and what it lacks."),
         "list": ("lists", "List systems, faults, workloads, models or suites."),
-        "system": ("system", "Create a system of your own, or check one."),
+        "system": ("system", "Create your own system, or check one."),
         "completion": ("completion", "Print the completion script of a shell."),
     },
 }

@@ -54,12 +54,17 @@ class Since(Moment):
 
 @click.command("ls")
 @click.argument("directory", metavar="[STORE]", type=Directory(), required=False)
-@click.option("--verdict", type=click.Choice(_VERDICTS), multiple=True, help="Only runs with this verdict; repeatable.")
+@click.option(
+    "--verdict",
+    type=click.Choice(_VERDICTS),
+    multiple=True,
+    help="Only runs with this verdict; if repeated, with any of them.",
+)
 @click.option("--system", metavar="NAME[@VERSION]", shell_complete=complete_systems, help="Only runs of this system.")
 @click.option("--workload", shell_complete=complete_workloads, help="Only runs of this workload.")
 @click.option(
     "--nemesis", "-n", multiple=True, shell_complete=complete_faults,
-    help="Only runs with this fault; repeatable, and then only runs with all of them.",
+    help="Only runs with this fault; if repeated, only runs with all of them.",
 )  # fmt: skip
 @click.option("--since", type=Since(), help="Only runs that started after this time.")
 @click.option(

@@ -66,7 +66,7 @@ class NetnsCluster:
     def lock(self) -> AbstractContextManager[None]:
         """Keep other processes out while the context lasts.
 
-        Raises UsageError without root, and on entering ClusterBusyError that names the holder.
+        Raises UsageError without root, and ClusterBusyError, which names the holder, when the context is entered.
         """
         capabilities.require_root()
         return self._lock.held()

@@ -25,7 +25,7 @@ def suspended_ns() -> int:
 
 
 class Standstills:
-    """A watch for standstills, active while entered; safe to use from any thread.
+    """A context that watches for standstills; safe to use from any thread.
 
     ``clock_ns`` is the clock that deadlines use.  ``suspended_ns`` returns how long the machine has been suspended,
     during which that clock stands still.

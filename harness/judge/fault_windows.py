@@ -197,7 +197,7 @@ def _thirds(parts: Sequence[TimeSpan], begin: int, end: int, clock: AwakeClock) 
 
 
 def _standing(recorded: Recorded, low: int, high: int) -> list[Receipt]:
-    """Return the faults that may have been in effect at some time between two moments."""
+    """Return the faults that may have been in effect at some time between two times."""
     return [
         one
         for one in recorded.receipts

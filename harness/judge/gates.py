@@ -240,7 +240,7 @@ def _why_exempt(third: Third, rate: float) -> str:
 
 
 def under_way_in(operations: Operations) -> Callable[[int, int], bool]:
-    """Return a function that says whether any operation was under way at some time between two moments.
+    """Return a function that says whether any operation was under way at some time between two times.
 
     An operation that never returned stays under way.
     """

@@ -187,7 +187,7 @@ def _found(
 def _services(
     recorded: Recorded, wants: Sequence[Want], moment: int, operations: Operations, refused: bool
 ) -> tuple[dict[Want, Service], Unproven]:
-    """Return how clients were served since a moment, and what cannot be held against the system.
+    """Return how clients were served since a given time, and what cannot be held against the system.
 
     If some node ``refused`` to start on a file that we damaged, that node alone may have served a key.
     """
@@ -226,7 +226,7 @@ def _services(
 def _keys_in_vain(recorded: Recorded, moment: int, operations: Operations, over: int) -> tuple[list[Want], list[Want]]:
     """Return the reads and changes of registers that are lost, and those that were not requested long enough to say.
 
-    Both were served once, and since a moment only requested without success, by clients that were served with others.
+    Both were served once, and since some time only requested without success, by clients that were served with others.
     They are lost if a request also failed that began when the time was ``over``, another one had failed, and the same
     client had been served again.
     """

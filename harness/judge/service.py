@@ -71,7 +71,7 @@ def _side(workload: Workload, f: str) -> str:
 
 
 def services_since(moment: int, operations: Operations, workload: Workload, pause: int = 0) -> dict[Want, Service]:
-    """Return how each kind of request fared among the operations invoked since a moment (ns).
+    """Return how each kind of request fared among the operations invoked since a given time (ns).
 
     Wants that nobody asked for are left out.  Clients that ask again within ``pause`` (ns) of an answer count as asking
     all the time; a longer gap does not count.

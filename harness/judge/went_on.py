@@ -42,7 +42,7 @@ def went_on(recorded: Recorded) -> dict[int, Unfelt]:
 
 
 def _operations(recorded: Recorded, begin: int, end: int) -> int:
-    """Count the operations that were both issued and answered ok between two moments."""
+    """Count the operations that were both issued and answered ok between two times."""
     ops = recorded.operations
     answered = ops.which(OK) & ~ops.error.equals(NEVER_MADE)
     return int(np.count_nonzero(answered & (begin <= ops.invoked) & (ops.returned <= end)))

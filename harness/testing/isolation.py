@@ -101,7 +101,7 @@ class _Load:
         self._reads: list[tuple[Any, list[Any]]] = []
 
     def run(self, todo: Iterator[Steps], process: int, following: int) -> None:
-        """Run transactions until there are none; after one in doubt, under the ``following`` process number."""
+        """Run all transactions; after a transaction in doubt, continue as the ``following`` process."""
         connection = self._connect(self._dsn)
         while (steps := self._next(todo)) is not None:
             outcome = self._perform(connection, process, steps)

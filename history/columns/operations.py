@@ -155,7 +155,7 @@ class Operations(Sequence[Operation]):
 
     @cached_property
     def keys(self) -> list[Any]:
-        """The keys by their codes, and None for code -1."""
+        """The key for each code; None for -1."""
         return [*map(json.loads, self.key.names), None]
 
     def keys_in(self, rows: Flags | slice) -> set[Any]:

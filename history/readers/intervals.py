@@ -38,7 +38,7 @@ def events_of_operations(operations: Sequence[Record], wrong: Wrong) -> list[Rec
         if type_ not in _ENDS:
             raise wrong(place, f"expected an operation to end as one of {', '.join(_ENDS)}; found {type_!r}")
         if type_ == "ok" and end is None:
-            raise wrong(place, "an operation that is ok has an end, which is missing")
+            raise wrong(place, "an operation that is ok must have an end, which is missing")
         if end is not None and end < start:
             raise wrong(place, f"the operation ends at {end}, before it starts at {start}")
         shared: dict[str, Any] = {

@@ -79,7 +79,7 @@ class Firewall(Protocol):
         return _sum(self.counts(listing, "from"))
 
     def system_packets(self, listing: str) -> Counter[str]:
-        """Return how many packets at the system's own ports did not get past the acting rules, by peer."""
+        """Return how many packets at the system's own ports the acting rules stopped, by peer."""
         return _sum(self.counts(listing, "before")) - _sum(self.counts(listing, "after"))
 
 

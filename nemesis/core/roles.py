@@ -120,7 +120,7 @@ exit 0"""
 
 
 def signal(home: str, role: str, name: Signal) -> Command:
-    """Return a command that signals every process of a role; an empty role stands for all roles of the home."""
+    """Return a command that signals every process of a role; an empty role means all roles of the home."""
     return Command(("sh", "-c", SIGNAL, home, role, name), timeout=20.0)
 
 

@@ -54,9 +54,9 @@ def leader_of(ctx: Context) -> str:
     if (leader := leader_now(probes, ctx.members)) is not None:
         return leader
     if len(rivals := claimants(probes)) > 1:
-        raise NotYetError(f"{and_listed(rivals)} say that they lead, and no majority names one of them")
+        raise NotYetError(f"{and_listed(rivals)} claim to lead, and no majority names any of them")
     silent = next((f"; {probe.node}: {probe.error}" for probe in probes.values() if not probe.answered), "")
-    raise NotYetError(f"no node says that it leads{silent}")
+    raise NotYetError(f"no node claims to lead{silent}")
 
 
 def successor_of(ctx: Context) -> str:

@@ -250,7 +250,7 @@ class PromoteFollower:
             return probes[new] if new and _later(probes[new], targets.detail["term"]) else None
 
         if (probe := ctx.until(look, SUCCESSOR_S)) is None:
-            raise FaultError("no follower says that it leads in a later term")
+            raise FaultError("no follower claims to lead in a later term")
         promoted = {"node": probe.node, **({"term": probe.term} if probe.term >= 0 else {})}
         return {**leader_hit(targets), "promoted": promoted, **gone}
 

@@ -1,11 +1,11 @@
 """Limit the resources of the processes of the role that faults hit, with a control group.
 
-Control groups of both versions work; version 2 is used if it has the controller.  A node without a hierarchy of version
-1 mounts one.  The group has the name of the role's group, followed by the kind of limit (see ``nemesis.core.roles``).
-In version 2 the processes move from one group to the other, which limits what they use from then on, and they are found
-in both.
+Control groups of both versions work; version 2 is used if it has the controller.  On a node without a hierarchy of
+version 1, one is mounted.  The group has the name of the role's group, followed by the kind of limit (see
+``nemesis.core.roles``). In version 2 the processes move to this group, which limits what they use from then on, and
+they are found in either group.
 
-Only these processes are ever in the group, so the counts in its files concern only them.
+No other processes are ever in the group, so the counts in its files are only about these.
 """
 
 from __future__ import annotations

@@ -27,7 +27,7 @@ JUST_S: Final = 2.0
 
 
 class Rates(NamedTuple):
-    """How many operations succeeded per second ``before`` and ``since`` a moment.
+    """The number of operations that succeeded per second ``before`` and ``since`` a given time.
 
     ``before`` is counted from ``first`` (s) and ``since`` until ``until`` (s). ``ended``: ``until`` is the last
     success, long before the load's end; otherwise it is when the load's last operation began.
@@ -59,7 +59,7 @@ def rates_around(drawn: Drawn, onset: float) -> Rates | None:
 
 
 def after_onset(drawn: Drawn, onset: float) -> str:
-    """Say how clients fared before and since a moment (s), and how many leaders there were since then."""
+    """Say how clients fared before and after a given time (s), and how many leaders there were after it."""
     parts = []
     if (rates := rates_around(drawn, onset)) is not None:
         ran = f"the load ran from {rates.first:.1f} to {rates.until:.1f} s"
@@ -114,7 +114,7 @@ def _unserved(drawn: Drawn, lasting: Sequence[Outage]) -> Iterator[str]:
 
 
 def _unapplied(run: LoadedRun, start: float, stop: float) -> int:
-    """Count the operations acknowledged between two moments (s) by nodes that had not applied them."""
+    """Count the operations acknowledged between two times (s) by nodes that had not applied them."""
     operations = run.operations
     within = (operations.returned > start * 1e9) & (operations.returned <= stop * 1e9)
     return int(np.count_nonzero(operations.which(OK) & ~operations.applied & within))
@@ -132,7 +132,7 @@ def _acknowledged(unapplied: int) -> str:
 
 
 def _elected(drawn: Drawn, onset: float, leader: str | None) -> str:
-    """Say how often leaders were elected since a moment, whether it was the same one, and who led at the end."""
+    """Say how often leaders were elected since a given time, whether it was the same one, and who led at the end."""
     changes, before = leaders_since(drawn, onset), leader_at(drawn.timelines, math.nextafter(onset, 0))
     ending = f"{leader or 'no node'} led at the end"
     if not changes and leader and _led_throughout(drawn, leader, onset):
@@ -145,7 +145,7 @@ def _elected(drawn: Drawn, onset: float, leader: str | None) -> str:
 
 
 def _led_throughout(drawn: Drawn, leader: str, onset: float) -> bool:
-    """Return whether every probe of a node since a moment found it leading."""
+    """Return whether every probe of a node since a given time found it leading."""
     roles = next(one.role[one.time >= onset] for one in drawn.timelines if one.node == leader)
     return len(roles) > 0 and bool((roles == ROLES.index("leader")).all())
 

@@ -244,7 +244,7 @@ def test_a_follower_that_leads_in_the_same_term_was_not_promoted():
     ctx, fault = promoting(raises_term=False)
     targets = fault.plan(ctx, random.Random(0))
     fault.inject(ctx, targets)
-    with pytest.raises(FaultError, match="no follower says that it leads in a later term"):
+    with pytest.raises(FaultError, match="no follower claims to lead in a later term"):
         fault.witness(ctx, targets)
 
 

@@ -36,7 +36,7 @@ def test_of_two_that_claim_to_lead_without_a_term_the_majority_names_the_leader_
 def test_no_leader_is_aimed_at_while_two_claim_to_lead_without_a_term():
     ctx, _, system, _ = world()
     system.probes = lambda: said("n1", "n2", named={"n3": "n1", "n4": "n2", "n5": "n4"})  # type: ignore[method-assign]
-    with pytest.raises(NotYetError, match="n1 and n2 say that they lead, and no majority names one of them"):
+    with pytest.raises(NotYetError, match="n1 and n2 claim to lead, and no majority names any of them"):
         choose("leader", ctx, random.Random(0))
     system.probes = lambda: said("n1", "n2", named={"n3": "n2", "n4": "n2", "n5": "n1"})  # type: ignore[method-assign]
     assert choose("leader", ctx, random.Random(0)) == ("n2",)

@@ -31,7 +31,7 @@ OPTIONS: Final = (
            help="Maximum number of clients that recover a ledger; each ledger draws its own."),
     Option(name="slow_bookies", default=0, least=0, most=98, reason="a cluster has no more nodes", marks_runs=True,
            help="Number of bookies that are slow to store an entry, a ledger's key or a fence: an injected fault."),
-    Option(name="slow_ms", default=60, least=1, most=1000, reason="an add is given up after 2 s", marks_runs=True,
+    Option(name="slow_ms", default=60, least=1, most=1000, reason="an add times out after 2 s", marks_runs=True,
            help="Longest delay of a slow bookie, in milliseconds; the shortest is a quarter of it."),
     Option(name="late_writers", default=0, least=0, most=3600, reason="no run lasts longer", marks_runs=True,
            help="Half of the writers pause before their ledger is recovered, and resume adding between this many "
@@ -42,7 +42,7 @@ OPTIONS: Final = (
 PLANTED_BUGS: Final = (
     PlantedBug(
         name="wiped-bookies", found_by=("ledgers",), options={"quorum": "3-1-1"},
-        help="a restarted bookie has lost its disk, and with it the cookie that would tell it so",
+        help="a restarted bookie has lost its disk, including the cookie from which it would notice that",
     ),
     PlantedBug(
         name="replaced-bookies", found_by=("ledgers",), options={"quorum": "2-2-2", "late_writers": 20},

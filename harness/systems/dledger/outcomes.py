@@ -1,9 +1,9 @@
 """The law of outcomes: what an answer of the register server proves about an operation.
 
 A write or read that was acknowledged without having been applied is ``ok`` and marked ``UNAPPLIED``: its client got
-that answer, and for a read that value.  A cas, acquire or release acknowledged that way has no result, so it is
-``info``; a transfer is ``ok``, and only the balances that it left are unknown.  An append that was acknowledged always
-has its index.
+that answer and, for a read, that value.  A cas, acquire or release acknowledged that way has no result, so it is
+``info``; a transfer is ``ok``, but the balances that it left are unknown.  An append that was acknowledged always has
+its index.
 
 A get that finds nothing is ``fail``: the library promises nothing about what is not committed yet.
 

@@ -81,7 +81,7 @@ class RoleTable(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     files: Annotated[
         dict[Text, str],
         Meta(
-            description="files to write before each start: paths below {home}, and contents that may have placeholders"
+            description="files to write before each start: paths below {home} and contents, which may have placeholders"
         ),
     ] = {}
     keep: Annotated[tuple[Text, ...], Meta(description="patterns of small files below {home} to collect")] = ()
@@ -189,7 +189,7 @@ class FaultsTable(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True)
         bool, Meta(description="it can run under libfaketime (a static program cannot), and its probes report clock_ms")
     ] = False
     memory_only: Annotated[
-        str, Meta(description="reason why its data does not survive the end of all processes; by default, it does")
+        str, Meta(description="why its data does not survive the end of all processes; by default, it does")
     ] = ""
     heartbeat: Annotated[str, Meta(description="text that, among a leader's packets, only heartbeats contain")] = ""
     notices_s: Annotated[

@@ -1,7 +1,7 @@
 """Brokers race on one epoch at the controller, each acting on the last answer it got.
 
-An alter expects the state that its worker read or was granted; one in doubt is often repeated, as a broker would do.
-Besides the model, there are checks in linear time (:func:`epochs_check`).
+An alter expects the state that its worker read or was granted; an alter in doubt is often repeated, as a broker would
+do. Besides the model, there are checks in linear time (:func:`epochs_check`).
 """
 
 from __future__ import annotations

@@ -77,7 +77,7 @@ def on_dledger(name: str, metadata: Answer, runtime: Answer) -> dict[str, Any]:
 
 
 class HaProber:
-    """A prober for a node of the HA system: its broker, and the controller on it if that leads.
+    """A prober for a node of the HA system, that is, for its broker and, if it leads, its controller.
 
     A broker reports how far its queues are behind the confirmed offset, but not that offset.  So ``applied`` is too
     high by the part of the log that is not confirmed.

@@ -131,9 +131,9 @@ def test_a_script_that_does_not_fit_into_shorter_runs_is_skipped(tmp_path: Path)
             "defaults.rate must be a number above 0 and at most 1",
         ),
         ("[[matrix]]\nnemsis = 'bridge'", "matrix[0]: there is no key 'nemsis'; did you mean nemesis"),
-        ("[[matrix]]\nname = 'a'\nnemesis = []", "matrix[0].nemesis must be a string in the form of --nemesis"),
+        ("[[matrix]]\nname = 'a'\nnemesis = []", "matrix[0].nemesis must be a string like that of --nemesis"),
         ("[[matrix]]\nnemesis = 'brigde'", "there is no nemesis 'brigde'; did you mean bridge"),
-        ("[[matrix]]\nnemesis = 5", "matrix[0].nemesis must be a string in the form of --nemesis"),
+        ("[[matrix]]\nnemesis = 5", "matrix[0].nemesis must be a string like that of --nemesis"),
         (
             "[[matrix]]\nversion = '0.5'",
             "matrix[0].version must be one of '0.3.2', '0.4.0', ",
