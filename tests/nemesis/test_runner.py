@@ -231,7 +231,7 @@ class NeverReady:
         return None
 
     def plan(self, ctx, rng):
-        raise NotYetError("no node says that it leads")
+        raise NotYetError("no node claims to lead")
 
     inject = witness = heal = None
 
@@ -241,7 +241,7 @@ def test_a_fault_without_a_node_to_aim_at_waits_a_while_and_is_skipped():
     runner.run(threading.Event())
     (receipt,) = receipts_of(record.events)
     assert receipt.state == "skipped"
-    assert receipt.reason == "no node says that it leads"
+    assert receipt.reason == "no node claims to lead"
     assert receipt.started >= 5e9 + (1 + PATIENCE_S) * 1e9
 
 
