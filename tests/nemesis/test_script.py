@@ -110,7 +110,7 @@ def test_a_condition_that_never_comes_true_is_a_skipped_fault():
     steps = [Step(2, "inject", "hammer-time", 0, None, "n3 leads", 10, 4)]
     (receipt,), clock = run(steps)
     assert receipt.state == "skipped"
-    assert receipt.reason == "never within 10 s: n3 leads"
+    assert receipt.reason == "condition not met within 10 s: n3 leads"
     assert clock.now() / 1e9 == pytest.approx(5 + 12, abs=0.2)
 
 

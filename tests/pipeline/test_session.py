@@ -341,7 +341,7 @@ def test_the_users_settings_hold_and_a_jar_brings_its_kind_of_uri(tmp_path) -> N
             r"no jar for s3a:// URIs: add it with --spark-conf spark.jars.packages=\S+:hadoop-aws:3\.",
         ),
         ("gs://bucket/run", r"no jar for gs:// .*:hadoop-gcp:3\."),
-        ("s3://bucket/run", r"reads no s3:// URIs: write s3a://"),
+        ("s3://bucket/run", r"cannot read s3:// URIs: use s3a://"),
         ("own://bucket/run", r"no jar for own:// URIs: add it with --spark-conf spark.jars=JAR"),
     ],
 )

@@ -86,7 +86,7 @@ def test_the_users_other_files_are_there_and_his_environment_is_sourced(tmp_path
         ("s3a", "ClassNotFoundException", "spark.jars.packages=org.apache.hadoop:hadoop-aws:9.9, or in spark-defaults"),
         ("abfss", "ClassNotFoundException", "org.apache.hadoop:hadoop-azure:9.9"),
         ("gs", "No FileSystem for scheme", "org.apache.hadoop:hadoop-gcp:9.9"),
-        ("s3", "No FileSystem for scheme", "Hadoop 9.9 reads no s3:// URIs: write s3a://"),
+        ("s3", "No FileSystem for scheme", "Hadoop 9.9 cannot read s3:// URIs: use s3a://"),
         ("own", "No FileSystem for scheme", "add it with --spark-conf spark.jars=JAR"),
         ("s3a", "NoSuchMethodError: x", "does not fit Hadoop 9.9 (NoSuchMethodError: x): name --spark-conf"),
     ],

@@ -94,7 +94,7 @@ def test_bands_are_grey_behind_points_that_carry_colours(made: Maker) -> None:
     grey, coloured = ({to_hex(patch.get_facecolor()) for patch in one.axes[-1].patches} for one in (points, lines))
     assert (grey, coloured) == ({GREY}, {FAULT_COLOURS["partition"].lower()})
     named = [{text.get_text() for text in one.legends[0].get_texts()} for one in (points, lines)]
-    assert ["while a fault stood" in one for one in named] == [True, False]
+    assert ["while a fault was active" in one for one in named] == [True, False]
     assert ["partition fault" in one for one in named] == [False, True]
 
 
