@@ -80,7 +80,7 @@ class Run:
         1. check the faults of the plan, and that its cluster can be used
         2. fetch the system's artifacts
         3. create the run's directory in the store
-        4. lock the cluster and bring it up
+        4. lock the cluster, start Spark in the background, and bring the cluster up
         5. install the system on the nodes, and check there that each fault can work
         6. start the system, wait for its leader, and for Spark
         7. conduct: load, faults and probes at the same time, then the final phase
@@ -103,14 +103,14 @@ class Run:
                 log.info("plan: %s", plan.to_json())
                 # Whatever fails inside, the blocks end from the inside out: collect the files and stop the system, take
                 # the cluster down, record the failure.  Then what was recorded is judged.
-                with self._recorded_failures(files, interrupts), self._up(cluster, interrupts) as remote:
+                with self._recorded_failures(files, interrupts), self._up(cluster, files, interrupts) as remote:
                     system = self._deploy(cluster, remote)
                     with self._collected(system, files, interrupts):
                         with self._progress.step("installing"):
                             self._install(system, remote, faults)
                         link_latest(files)
                         with self._progress.step("starting"):
-                            self._start(system, remote, faults, files)
+                            self._start(system, remote, faults)
                         self._conduct(system, remote, faults, files, interrupts)
                 return self._concluded(files, interrupts)
 
@@ -123,6 +123,7 @@ class Run:
             log.warning("interrupted")
         except Exception as error:  # even after a bug in the harness, the run is judged and reported
             if isinstance(error, UsageError) and not files.history.exists():
+                self._stop_spark()
                 discard_run(files)
                 raise
             self._fail(error)
@@ -133,9 +134,10 @@ class Run:
     # -- on the cluster --------------------------------------------------------------------------------------------
 
     @contextmanager
-    def _up(self, cluster: Cluster, interrupts: Interrupts) -> Iterator[Remote]:
+    def _up(self, cluster: Cluster, files: RunFiles, interrupts: Interrupts) -> Iterator[Remote]:
         """Yield the nodes of the cluster, locked and up; afterwards, take it down if it was not up before."""
         with cluster.lock():
+            self._start_spark(files)
             began = time.monotonic()
             was_up = cluster.status().is_up and not cluster.orphaned()
             try:
@@ -170,8 +172,7 @@ class Run:
         faults.prepare(remote, system)
         log.info("prechecked")
 
-    def _start(self, system: Deployment, remote: Remote, faults: Faults, files: RunFiles) -> None:
-        self._start_spark(files)
+    def _start(self, system: Deployment, remote: Remote, faults: Faults) -> None:
         began = time.monotonic()
         system.start(remote.names)
         leader = system.await_leader()
