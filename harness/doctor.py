@@ -16,7 +16,7 @@ from harness.clusters.capabilities import SYSTEM_PATH, has_loop_devices, knows_f
 from harness.errors import HarnessError
 
 if TYPE_CHECKING:
-    from harness.execution.fault_view import Machines, Target
+    from harness.execution.fault_view import NodesWithData, Target
 
 #: needed: the default cluster cannot run without it; wanted: without it, something is replaced or left out.
 Weight: TypeAlias = Literal["needed", "wanted"]
@@ -174,7 +174,7 @@ def examine_faults(spec: str) -> FaultTable:
         return FaultTable(spec, untried=str(error))
 
 
-def ask_faults(nodes: Machines, system: Target) -> tuple[FaultFinding, ...]:
+def ask_faults(nodes: NodesWithData, system: Target) -> tuple[FaultFinding, ...]:
     """Run the prechecks of all faults and return the findings, sorted by family and name."""
     from harness.execution.fault_view import RunClock, settings_of, view_of
     from nemesis.core.facts import survey

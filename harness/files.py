@@ -499,7 +499,7 @@ def _parts(example: Counterexample, history: Foreign, model: Model) -> Iterator[
 
 
 @dataclass(frozen=True, slots=True)
-class Plain:
+class UnlabelledHistory:
     """A history that can be judged knowing only the name of its model; ``notes`` name what was assumed."""
 
     header: Header
@@ -507,7 +507,7 @@ class Plain:
     notes: tuple[str, ...] = ()
 
 
-def plainly(path: Path, asked: FileCheckOptions, large: int = LARGE) -> tuple[Plain, Foreign]:
+def plainly(path: Path, asked: FileCheckOptions, large: int = LARGE) -> tuple[UnlabelledHistory, Foreign]:
     """Read a history file and apply its model's conventions; return the plain history and the history as read.
 
     Files of at least ``large`` bytes are read as columns.  Raises UsageError if the file is not a history, or not a
@@ -527,7 +527,9 @@ def plainly(path: Path, asked: FileCheckOptions, large: int = LARGE) -> tuple[Pl
         if initial is not None and isinstance(taken.model, Bank):
             model, initial = f"{model}-unknown", balances(initial)
         header = Header(test=path.name, model=model)
-        return Plain(header, as_plain_events(taken, initial), (*_assumed(history, path), *taken.notes)), history
+        return UnlabelledHistory(
+            header, as_plain_events(taken, initial), (*_assumed(history, path), *taken.notes)
+        ), history
 
 
 def write_plainly(path: Path, asked: FileCheckOptions, target: Path) -> None:

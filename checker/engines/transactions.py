@@ -24,7 +24,7 @@ from checker.engines.searches import decide_operations as search_operations
 from checker.search.jit import Shapes, shapes_of
 from checker.search.multi_register import column, steps_of
 from checker.transactions.graph import Graph, Nodes
-from checker.transactions.rw_register import RwRegister
+from checker.transactions.rw_register import RwRegisterGraph
 from history import FormatError, Operation
 from history.codes import ABSENT, INFO, OK, READ, WRITE
 from history.readers.scanned import LARGEST
@@ -52,7 +52,7 @@ def _decided(shapes: Shapes, invoke: IntArray, ret: IntArray, limits: Limits) ->
     if columns is None:
         return unknown(_OTHER)
     try:
-        known = RwRegister(columns)
+        known = RwRegisterGraph(columns)
     except FormatError:
         return unknown(_TWICE)
     invalid = EngineResult("invalid", ENGINE, violations=1, more=True)
@@ -90,7 +90,7 @@ def _columns(shapes: Shapes, invoke: IntArray, ret: IntArray) -> TransactionColu
     )  # fmt: skip
 
 
-def _order(known: RwRegister, limits: Limits) -> tuple[IntArray, tuple[Nodes, Nodes]]:
+def _order(known: RwRegisterGraph, limits: Limits) -> tuple[IntArray, tuple[Nodes, Nodes]]:
     """Return an order of the transactions in which each read finds what it returned; an empty one if none was found.
 
     Also returns further dependencies that hold in every such order: sources and targets.

@@ -146,7 +146,7 @@ def dense_ids(values: IntArray) -> tuple[IntArray, IntArray]:
     return distinct, (np.cumsum(present) - 1)[shifted]
 
 
-class Rows(Sequence[Operation]):
+class LazyOperations(Sequence[Operation]):
     """Operations from columns, each made when needed."""
 
     def __init__(self, columns: OperationColumns) -> None:

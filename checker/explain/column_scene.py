@@ -10,7 +10,7 @@ import numpy as np
 from checker.core.calls import Call, thaw
 from checker.core.model import Model
 from checker.core.scene import Scene
-from checker.engines.zones_columns import Rows
+from checker.engines.zones_columns import LazyOperations
 from history import Operation
 from history.codes import ABSENT, FAIL, OK, READ, WRITE
 from history.readers.columns import OperationColumns
@@ -21,7 +21,7 @@ class ColumnScene(Scene):
 
     def __init__(self, columns: OperationColumns, model: Model, key: int) -> None:
         self.columns, self.number = columns, key
-        super().__init__(Rows(columns), model, columns.keys[key])
+        super().__init__(LazyOperations(columns), model, columns.keys[key])
 
     def _collect(self) -> None:
         """Collect nothing: the columns are searched when a sentence needs them."""

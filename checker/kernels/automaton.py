@@ -98,7 +98,7 @@ class Automaton(NamedTuple):
     progress: NDArray[np.void]
 
 
-class Configuration(NamedTuple):
+class AutomatonState(NamedTuple):
     """One way to explain the events so far; all fields but ``value`` and ``changed_at`` are masks of slots.
 
     ``spent``: the open writes that are spent; ``satisfied``: the open reads that are satisfied; ``open_then``: the
@@ -112,8 +112,8 @@ class Configuration(NamedTuple):
     changed_at: np.int64
 
 
-#: A ``Configuration`` in memory: a record has one address, while an array per field would have five.
-CONFIGURATION: Final = np.dtype([(name, np.int64) for name in Configuration._fields])
+#: A ``AutomatonState`` in memory: a record has one address, while an array per field would have five.
+CONFIGURATION: Final = np.dtype([(name, np.int64) for name in AutomatonState._fields])
 
 
 class Return(NamedTuple):
@@ -254,7 +254,7 @@ def _take(now, place, row):  # type: ignore[no-untyped-def]
     for column in range(row.size):
         row[column] = now.pending_spent[place, column]
     held = now.rows[place]
-    return Configuration(held.value, held.spent, held.satisfied, held.open_then, held.changed_at)
+    return AutomatonState(held.value, held.spent, held.satisfied, held.open_then, held.changed_at)
 
 
 @step
@@ -272,17 +272,17 @@ def _stay(automaton, returning, before):  # type: ignore[no-untyped-def]
             return True, before, NO_COLUMN
         if before.value == value:
             # The value is written once more: nothing is lost, and all open calls have seen a change.
-            after = Configuration(value, before.spent, before.satisfied, returning.still_open, returning.event)
+            after = AutomatonState(value, before.spent, before.satisfied, returning.still_open, returning.event)
             return True, after, NO_COLUMN
         # The value was current for an instant before the last change; no other open call can use this write.
-        after = Configuration(before.value, before.spent, satisfied, before.open_then, before.changed_at)
+        after = AutomatonState(before.value, before.spent, satisfied, before.open_then, before.changed_at)
         return before.open_then & bit != 0, after, NO_COLUMN
     if before.value == value or before.satisfied & bit != 0:
         return True, before, NO_COLUMN
     if before.open_then & bit == 0:
         return False, before, NO_COLUMN
     source = earliest(opened.writes_of[value] & before.open_then & ~before.spent, opened.slot_ret)
-    after = Configuration(before.value, before.spent | source, satisfied, before.open_then, before.changed_at)
+    after = AutomatonState(before.value, before.spent | source, satisfied, before.open_then, before.changed_at)
     column = opened.column_of[value]
     if source != 0 or column < 0:
         return source != 0, after, NO_COLUMN
@@ -300,12 +300,12 @@ def _change(automaton, returning, before):  # type: ignore[no-untyped-def]
     value, bit = returning.value, returning.bit
     satisfied = before.satisfied | opened.reads_of[before.value] | opened.reads_of[value]
     if returning.is_write:
-        after = Configuration(value, before.spent, satisfied, returning.still_open, returning.event)
+        after = AutomatonState(value, before.spent, satisfied, returning.still_open, returning.event)
         return before.value != value and before.spent & bit == 0, after, NO_COLUMN
     if before.value == value or before.satisfied & bit != 0:
         return False, before, NO_COLUMN
     source = earliest(opened.writes_of[value] & ~before.spent, opened.slot_ret)
-    after = Configuration(value, before.spent | source, satisfied, returning.still_open, returning.event)
+    after = AutomatonState(value, before.spent | source, satisfied, returning.still_open, returning.event)
     column = opened.column_of[value]
     if source != 0 or column < 0:
         return source != 0, after, NO_COLUMN
@@ -323,7 +323,7 @@ def _add(automaton, later, keep, after, column):  # type: ignore[no-untyped-def]
     satisfied = (after.satisfied | opened.reads_of[value]) & keep
     # Set the bits of calls for which the last change no longer matters, so that more configurations are redundant.
     open_then = ((after.open_then | opened.writes_of[value]) & keep) | satisfied | spent
-    found = Configuration(value, spent, satisfied, open_then, after.changed_at)
+    found = AutomatonState(value, spent, satisfied, open_then, after.changed_at)
     if column != NO_COLUMN:
         row[column] += 1
     fresh, place = progress.fresh, 0

@@ -24,7 +24,7 @@ _LONGEST: Final = 8
 _LOST: Final = "it was lost, or it was appended after all of them"
 
 
-class ListAppend:
+class ListAppendGraph:
     """Dependencies and contradictions in a history of lists.
 
     Raises FormatError if a value is appended to a key twice.

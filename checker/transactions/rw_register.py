@@ -34,7 +34,7 @@ _REASONS: Final = {
 }
 
 
-class RwRegister:
+class RwRegisterGraph:
     """Dependencies and contradictions in a history of registers.
 
     Raises FormatError if a value is written to a key twice.

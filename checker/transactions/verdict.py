@@ -11,8 +11,8 @@ from checker.kernels.transaction_loops import PROCESS, REALTIME
 from checker.models.levels import as_strong, holding, level_named, strongest, weakest_refuted
 from checker.transactions.anomalies import Analysis, Refutation
 from checker.transactions.graph import FoundCycle, cycles_of
-from checker.transactions.list_append import ListAppend
-from checker.transactions.rw_register import RwRegister
+from checker.transactions.list_append import ListAppendGraph
+from checker.transactions.rw_register import RwRegisterGraph
 from history import Operation, Verdict
 from history.codes import OK
 from history.readers.transactions import TransactionColumns
@@ -20,7 +20,7 @@ from history.readers.transactions.columns import DEFAULT_LEVEL
 from history.records.verdicts import Dependency
 
 _ANALYSES: Final[Mapping[str, Callable[[TransactionColumns], Analysis]]] = {
-    "list-append": ListAppend, "rw-register": RwRegister,
+    "list-append": ListAppendGraph, "rw-register": RwRegisterGraph,
 }  # fmt: skip
 
 

@@ -14,7 +14,7 @@ from nemesis.core.fault import HOME, Settings
 from nemesis.core.ports import Nodes, StartError
 
 
-class Machines(Nodes, Protocol):
+class NodesWithData(Nodes, Protocol):
     """Nodes with their data directories; implemented by ``harness.remote.nodes.Remote``."""
 
     @property

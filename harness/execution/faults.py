@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from harness.clusters import is_netns, netns_names
 from harness.errors import HarnessError, UsageError
-from harness.execution.fault_view import Machines, RunClock, Target, settings_of, view_of
+from harness.execution.fault_view import NodesWithData, RunClock, Target, settings_of, view_of
 from harness.execution.leftovers import heal_leftovers
 from harness.plan import Plan
 from harness.systems.api import Surface
@@ -133,11 +133,11 @@ class Faults:
         if reasons := [f"{name} cannot work on this cluster: {why}" for name, why in refused.items() if name in named]:
             raise UsageError(f"{'--schedule' if self._plan.schedule else '--nemesis'}: {'; '.join(reasons)}")
 
-    def clean(self, nodes: Machines) -> None:
+    def clean(self, nodes: NodesWithData) -> None:
         """Remove what an earlier, killed run may have left on these nodes.  Raises HarnessError."""
         heal_leftovers(nodes).check()
 
-    def precheck(self, nodes: Machines, system: Target) -> None:
+    def precheck(self, nodes: NodesWithData, system: Target) -> None:
         """Refuse faults that cannot work on this cluster, before the run.
 
         Faults that are named only by ``all`` are left out instead (see ``left_out``).  Raises UsageError with the
@@ -183,7 +183,7 @@ class Faults:
 
     def runner(
         self,
-        nodes: Machines,
+        nodes: NodesWithData,
         system: Target,
         probes: ProbeLog,
         record: RecordFault,
@@ -212,7 +212,11 @@ class Faults:
         return found | {name: why for name, why in surface.refused.items() if name in self.names}
 
     def _context(
-        self, nodes: Machines, system: Target, probes: Callable[[], Mapping[str, Probe]], clock_ns: Callable[[], int]
+        self,
+        nodes: NodesWithData,
+        system: Target,
+        probes: Callable[[], Mapping[str, Probe]],
+        clock_ns: Callable[[], int],
     ) -> Context:
         settings = replace(
             settings_of(system, nodes.data_dirs),

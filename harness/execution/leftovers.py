@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from harness.errors import HarnessError
-from harness.execution.fault_view import Machines
+from harness.execution.fault_view import NodesWithData
 from nemesis.sweep import heal_everything
 
 
@@ -22,7 +22,7 @@ class Healed:
             raise HarnessError(f"the faults of an earlier run could not be removed: {'; '.join(self.failed)}")
 
 
-def heal_leftovers(nodes: Machines) -> Healed:
+def heal_leftovers(nodes: NodesWithData) -> Healed:
     """Undo every fault with our tag on every reachable node."""
     swept = heal_everything(nodes, nodes.data_dirs)
     failed = [why if why.startswith(f"{node}:") else f"{node}: {why}" for node, why in swept.failed.items()]

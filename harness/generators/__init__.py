@@ -26,7 +26,7 @@ from harness.generators.base import (
     Pending,
 )
 from harness.generators.choice import mix, soonest
-from harness.generators.order import chain, cycle, limit, phases, synchronize, then, until_ok
+from harness.generators.order import chain, cycle, limit, phases, synchronize, then
 from harness.generators.pacing import fixed_rate, stagger, time_limit
 from harness.generators.plain import NOTHING, from_function, log, once, operations, repeat, seeded, sleep
 from harness.generators.simulate import Completion, Simulated, simulate
@@ -70,5 +70,4 @@ __all__ = [
     "synchronize",
     "then",
     "time_limit",
-    "until_ok",
 ]  # fmt: skip

@@ -1,10 +1,8 @@
-"""Put generators in an order: in sequence, in phases, repeated, or until a condition holds."""
+"""Put generators in an order: in sequence, in phases, or repeated."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-
-from msgspec import Struct
 
 from harness.generators.base import (
     EXHAUSTED,
@@ -19,7 +17,6 @@ from harness.generators.base import (
 )
 from harness.generators.plain import NOTHING, Plain
 from harness.generators.streams import Lazy
-from history import Event
 
 
 class Chain(Around, frozen=True):
@@ -83,28 +80,6 @@ class Repeated(Around, frozen=True):
         return op, Repeated(child, self.first, left, idle and type(op) is Message)
 
 
-class UntilOk(Struct, frozen=True):
-    """The child generator's operations until one of them is ok.
-
-    ``open`` holds the processes with an open operation.
-    """
-
-    child: Generator
-    open: frozenset[int | str] = frozenset()
-    done: bool = False
-
-    def op(self, ctx: GeneratorContext) -> tuple[Op, Generator]:
-        if self.done:
-            return EXHAUSTED, NOTHING
-        op, child = self.child.op(ctx)
-        issued = {ctx.processes[op.worker]} if type(op) is Invocation else ()
-        return op, UntilOk(child, self.open.union(issued))
-
-    def update(self, ctx: GeneratorContext, event: Event) -> Generator:
-        done = self.done or (event.type == "ok" and event.process in self.open)
-        return UntilOk(self.child.update(ctx, event), self.open - {event.process}, done)
-
-
 def chain(generators: Iterable[Generator]) -> Generator:
     """Run generators in sequence.  The iterable is read lazily and must not be used elsewhere."""
     return Chain(NOTHING, Lazy(generators))
@@ -136,8 +111,3 @@ def cycle(generator: Generator, count: int | None = None) -> Generator:
     An endless cycle ends if a whole round gives no operation and nothing to wait for.
     """
     return Repeated(generator, generator, None if count is None else count - 1) if count != 0 else NOTHING
-
-
-def until_ok(generator: Generator) -> Generator:
-    """Run a generator until one of its operations is ok."""
-    return UntilOk(generator)

@@ -18,7 +18,7 @@ from harness.judge.logs.leader_complete import leader_complete
 from harness.judge.logs.log_order import log_order
 from harness.judge.recorded import Recorded
 from harness.judge.recovery_check import RecoveryFindings
-from harness.judge.replicas import End, replicas_agree
+from harness.judge.replicas import ComparisonPoint, replicas_agree
 from history import Check
 from history.records.text import and_listed
 
@@ -74,14 +74,14 @@ def node_checks(
     ]
 
 
-def _ends(recovery: RecoveryFindings | None, moments: Mapping[str, int]) -> list[End]:
+def _ends(recovery: RecoveryFindings | None, moments: Mapping[str, int]) -> list[ComparisonPoint]:
     """Return the points at which contents are compared: after the last heal, and after a restart."""
     if recovery is None:
         return []
-    ends = [End("the last heal", recovery.recovered, moments["healed"], moments.get("quiet"))]
+    ends = [ComparisonPoint("the last heal", recovery.recovered, moments["healed"], moments.get("quiet"))]
     if recovery.restarted is not None:
         nodes = recovery.restarted.recovered
-        ends.append(End("the restart", nodes, moments["restarted"], moments.get("restarted-quiet")))
+        ends.append(ComparisonPoint("the restart", nodes, moments["restarted"], moments.get("restarted-quiet")))
     return ends
 
 

@@ -101,7 +101,7 @@ class DigestMismatch:
 
 
 @dataclass(frozen=True, slots=True)
-class End:
+class ComparisonPoint:
     """A point of the run at which the contents of the nodes that had caught up (``recovered``) must be compared.
 
     ``after`` names it. It begins at ``since``, and the nodes came to rest at ``quiet`` (ns; None: never).
@@ -201,7 +201,7 @@ def compared(probes: Sequence[Probe], since: int, quiet: int | None) -> set[str]
     return {node for found in nodes_at.values() if len(found) > 1 for node in found}
 
 
-def replicas_agree(probes: Sequence[Probe], *, quiet: int | None, ends: Sequence[End]) -> Check:
+def replicas_agree(probes: Sequence[Probe], *, quiet: int | None, ends: Sequence[ComparisonPoint]) -> Check:
     """Check that replicas agree (see the module).
 
     If contents could not be compared at one of the ``ends``, the check is unknown: a valid run must have seen that all

@@ -26,7 +26,7 @@ Launch = Callable[[Cell, Path], Attempt]
 Reset = Callable[[], tuple[str, ...]]
 
 
-class Screen(Protocol):
+class SuiteDisplay(Protocol):
     """The display of a suite's progress."""
 
     def begins(self, cell: Cell, attempt: int, log: Path) -> None: ...
@@ -46,7 +46,7 @@ class SuiteRunner:
     journal: Journal
     launch: Launch
     reset: Reset
-    screen: Screen
+    screen: SuiteDisplay
     stopping: Callable[[], bool]
     on_failure: OnFailure = "continue"
     budget_s: float | None = None

@@ -88,7 +88,7 @@ _FIELDS: Final = frozenset(Probe.__slots__)
 
 
 @dataclass(frozen=True, slots=True)
-class Claim:
+class LeadershipClaim:
     """A node's claim about leadership: whether it leads, its term (-1 if none), and the node it names as leader."""
 
     node: str
@@ -100,10 +100,12 @@ class Claim:
 def leader_now(newest: Mapping[str, Probe], members: Collection[str]) -> str | None:
     """Return the leader according to the newest probe of each node; see :func:`leader_by`."""
     answers = (probe for probe in newest.values() if probe.answered)
-    return leader_by((Claim(one.node, one.role == "leader", one.term, one.leader) for one in answers), members)
+    return leader_by(
+        (LeadershipClaim(one.node, one.role == "leader", one.term, one.leader) for one in answers), members
+    )
 
 
-def leader_by(claims: Iterable[Claim], members: Collection[str]) -> str | None:
+def leader_by(claims: Iterable[LeadershipClaim], members: Collection[str]) -> str | None:
     """Return the leader according to the nodes' claims at one moment; None if there is none.
 
     Only members can lead.  Among several leaders, the highest term wins.  Without terms nothing shows which leader is

@@ -46,7 +46,7 @@ _PIECES: Final = "spark.sql.files.maxPartitionBytes"
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class HistorySource:
     """A history: its URI, its size in bytes, and its name in error messages."""
 
     uri: str
@@ -69,7 +69,7 @@ class BlockReport:
     returned: Span | None = None
 
 
-def read_blocks(spark: SparkSession, source: Source, root: Path, piece: int) -> list[BlockReport]:
+def read_blocks(spark: SparkSession, source: HistorySource, root: Path, piece: int) -> list[BlockReport]:
     """Process all blocks of about ``piece`` bytes; return the reports in the order of the file.  Raises JobError."""
     url = urlsplit(source.uri)
     if url.scheme == "file":
@@ -88,7 +88,7 @@ def _block_here(history: Path, size: int, root: Path, piece: int, start: int) ->
     return write_block(data, Block(start), root, last=start + piece >= size)
 
 
-def _through_spark(spark: SparkSession, source: Source, root: Path, piece: int) -> list[BlockReport]:
+def _through_spark(spark: SparkSession, source: HistorySource, root: Path, piece: int) -> list[BlockReport]:
     """Read lines through Spark's own reader, which knows every file system; a block is what it gives to one task."""
     tail = len(torn_tail(spark, source.uri, source.size))
     torn = source.size - tail if tail else None

@@ -34,7 +34,7 @@ from history.safe_open import open_below, require_short_lines
 from history.tables.schemas import OPERATIONS, VERDICTS, WINDOWS
 from pipeline.spark.actions import require_visible, run_action
 from pipeline.spark.big_keys import judge_big_keys
-from pipeline.spark.blocks import BlockReport, Source, Span, read_blocks, span_of
+from pipeline.spark.blocks import BlockReport, HistorySource, Span, read_blocks, span_of
 from pipeline.spark.hadoop_fs import for_readers, head, listing
 from pipeline.spark.keys import count_keys, judge_keys, read_table, write_by_key, write_numbers
 from pipeline.tables.conclusions import source_of
@@ -109,10 +109,10 @@ def run_tables(
     if history is None:
         with open_below(run.root, run.history) as file:
             require_short_lines(file, run.history)
-        source = Source(run.history.resolve().as_uri(), run.history.stat().st_size, str(run.history))
+        source = HistorySource(run.history.resolve().as_uri(), run.history.stat().st_size, str(run.history))
     else:
         (found,) = listing(spark, history).values()
-        source = Source(history, found.size, history)
+        source = HistorySource(history, found.size, history)
         # The run's directory will hold nothing but the tables.
         run.root.mkdir(exist_ok=True)
     header_of(b"".join(head(spark, source.uri).partition(b"\n")[:2]), Path(source.name))

@@ -50,7 +50,7 @@ _TABLES: Final = ("runs", *ALL_TABLES)
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class TableFile:
     """A file of a table, and the runs whose rows are taken from it (None: all)."""
 
     path: Path
@@ -99,9 +99,9 @@ def build(fresh: Path, base: Path | None, known: Mapping[str, Known], landed: Ma
     if base is not None:
         months = set(replaced.values())
         found += [(path, _others(path, replaced) if _month(path) in months else None) for path in files_of(base, "*")]
-    places: dict[tuple[str, str], list[Source]] = defaultdict(list)
+    places: dict[tuple[str, str], list[TableFile]] = defaultdict(list)
     for path, runs in found:
-        places[path.parents[1].name, _month(path)].append(Source(path, runs, path.stat().st_size))
+        places[path.parents[1].name, _month(path)].append(TableFile(path, runs, path.stat().st_size))
     for (table, month), sources in places.items():
         _lay(fresh, table, month, sources)
 
@@ -117,9 +117,9 @@ def _others(path: Path, replaced: Collection[str]) -> frozenset[str] | None:
     return there - set(replaced) if there & set(replaced) else None
 
 
-def _lay(fresh: Path, table: str, month: str, sources: Sequence[Source]) -> None:
+def _lay(fresh: Path, table: str, month: str, sources: Sequence[TableFile]) -> None:
     """Link the files of a month, or merge them if there are enough of one size."""
-    levels: dict[int, list[Source]] = defaultdict(list)
+    levels: dict[int, list[TableFile]] = defaultdict(list)
     for source in sources:
         if source.runs is None or source.runs:
             levels[level_of(source.size)].append(source)
@@ -149,7 +149,7 @@ def _is_later(path: Path, table: str) -> bool:
     return table not in _TABLES or version_in(schema_of(path, table)) > version_in(written_schema(table))
 
 
-def _warn(table: str, month: str, later: Sequence[Source]) -> None:
+def _warn(table: str, month: str, later: Sequence[TableFile]) -> None:
     version = version_in(schema_of(later[0].path, table))
     log.warning(
         "%d files of %s of %s are of a later release, which knows version %d of that table: they are kept as they are "
@@ -158,7 +158,7 @@ def _warn(table: str, month: str, later: Sequence[Source]) -> None:
     )  # fmt: skip
 
 
-def _rewrite(fresh: Path, table: str, month: str, sources: Sequence[Source]) -> None:
+def _rewrite(fresh: Path, table: str, month: str, sources: Sequence[TableFile]) -> None:
     """Merge files of this release or earlier ones, or rewrite one file of a later release without some runs."""
     first = sources[0].path
     schema = schema_of(first, table) if _is_later(first, table) else _union(table, [source.path for source in sources])
@@ -175,7 +175,7 @@ def _union(table: str, paths: Sequence[Path]) -> pa.Schema:
     return schema
 
 
-def _rows(sources: Sequence[Source], table: str, schema: pa.Schema) -> Iterator[pa.Table]:
+def _rows(sources: Sequence[TableFile], table: str, schema: pa.Schema) -> Iterator[pa.Table]:
     for source in sources:
         for rows in read_pieces(source.path, table, schema):
             if source.runs is None:

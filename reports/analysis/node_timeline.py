@@ -11,7 +11,7 @@ import numpy as np
 from history import Probe, Receipt
 from history.columns.operations import Floats, Ints
 from history.records.indexes import between
-from history.records.probes import Claim, leader_by
+from history.records.probes import LeadershipClaim, leader_by
 from reports.style.format import index as index_of
 
 ROLES: Final = ("leader", "follower", "candidate", "unknown", "silent")
@@ -176,7 +176,9 @@ def leader_at(timelines: Sequence[NodeTimeline], seconds: float) -> str | None:
     ``history.records.probes.leader_by`` decides between claims.
     """
     claims = [
-        Claim(one.node, int(one.role[place]) == 0, int(one.term[place]), one.named[place] if one.named else None)
+        LeadershipClaim(
+            one.node, int(one.role[place]) == 0, int(one.term[place]), one.named[place] if one.named else None
+        )
         for one, place in _answering(timelines, seconds)
     ]
     return leader_by(claims, [timeline.node for timeline in timelines if timeline.member])

@@ -17,7 +17,7 @@ from checker.kernels import transaction_loops as loops
 from checker.models.levels import weakest_refuted
 from checker.transactions import graph, rw_register, transaction, verdict
 from checker.transactions.anomalies import Steps
-from checker.transactions.list_append import ListAppend
+from checker.transactions.list_append import ListAppendGraph
 from history import Operation
 from history.codes import OK
 from history.readers import Foreign
@@ -44,17 +44,17 @@ def no_strip(original: Any, arguments: tuple[Any, ...]) -> Any:
 
 def order_is_known(patch: pytest.MonkeyPatch) -> None:
     """The longest read is the order, also where others contradict it."""
-    original = ListAppend._orders
+    original = ListAppendGraph._orders
 
-    def orders(self: ListAppend) -> None:
+    def orders(self: ListAppendGraph) -> None:
         self.broken[:] = False
         original(self)
 
-    patch.setattr(ListAppend, "_orders", orders)
+    patch.setattr(ListAppendGraph, "_orders", orders)
 
 
 def no_tail(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(ListAppend, "_tail", lambda self, *_: ([], len(self.columns)))
+    patch.setattr(ListAppendGraph, "_tail", lambda self, *_: ([], len(self.columns)))
 
 
 def torn_is_fine(original: Any, arguments: tuple[Any, ...]) -> Any:
@@ -114,13 +114,13 @@ def any_start(patch: pytest.MonkeyPatch) -> None:
 
 
 def start_is_any_version(patch: pytest.MonkeyPatch) -> None:
-    original = rw_register.RwRegister._number_versions
+    original = rw_register.RwRegisterGraph._number_versions
 
-    def number(self: rw_register.RwRegister) -> None:
+    def number(self: rw_register.RwRegisterGraph) -> None:
         original(self)
         self.opening[:] = -1
 
-    patch.setattr(rw_register.RwRegister, "_number_versions", number)
+    patch.setattr(rw_register.RwRegisterGraph, "_number_versions", number)
 
 
 def loaded(holds: str, start: dict[str, Any], *transactions: Transaction) -> list[Operation]:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from history import FormatError, Probe, read_probes
-from history.records.probes import Claim, by_rank, last_commit, leader_among, leader_by, probes_header
+from history.records.probes import LeadershipClaim, by_rank, last_commit, leader_among, leader_by, probes_header
 
 PROBES = [
     Probe(1, "n1", "leader", 3, "n1", 0, 9, 9, 8, 1, 2, 1_700_000_000_000),
@@ -65,18 +65,22 @@ def test_who_claims_the_highest_term_leads(claims: list[tuple[str, int]], leader
 
 
 def test_without_terms_a_majority_of_all_members_names_the_leader_of_two() -> None:
-    claims = [Claim("n1", leads=True), Claim("n2", leads=True), Claim("n3", leads=False, names="n2")]
+    claims = [
+        LeadershipClaim("n1", leads=True),
+        LeadershipClaim("n2", leads=True),
+        LeadershipClaim("n3", leads=False, names="n2"),
+    ]
     assert leader_by(claims, ("n1", "n2", "n3")) == "n2"
     assert leader_by(claims, ("n1", "n2", "n3", "n4")) is None  # two of four
     assert leader_by(claims[:1], ("n1", "n2", "n3", "n4")) == "n1"
     assert leader_by(claims, ()) is None
     named = [
-        Claim("n1", leads=True),
-        Claim("n2", leads=True),
-        Claim("n3", leads=False, names="n9"),
-        Claim("n4", leads=False, names="n9"),
+        LeadershipClaim("n1", leads=True),
+        LeadershipClaim("n2", leads=True),
+        LeadershipClaim("n3", leads=False, names="n9"),
+        LeadershipClaim("n4", leads=False, names="n9"),
     ]
-    assert leader_by([*named, Claim("n5", leads=False, names="n9")], ("n1", "n2", "n3", "n4", "n5")) is None
+    assert leader_by([*named, LeadershipClaim("n5", leads=False, names="n9")], ("n1", "n2", "n3", "n4", "n5")) is None
 
 
 def test_all_who_claim_to_lead_are_reported_in_one_order_whatever_the_order_of_their_claims() -> None:

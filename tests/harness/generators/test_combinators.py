@@ -37,7 +37,6 @@ from harness.generators import (
     synchronize,
     then,
     time_limit,
-    until_ok,
 )
 from harness.generators.simulate import Answers, after
 
@@ -199,21 +198,6 @@ def test_limits_and_cycles() -> None:
     assert fs(simulate(cycle(then(once(READ), once(WRITE))), most=5)) == "rwrwr"
     assert fs(simulate(cycle(once(READ), 0))) == ""
     assert simulate(cycle(NOTHING)).exhausted
-
-
-def test_until_ok() -> None:
-    run = simulate(until_ok(repeat(READ)), workers=1, answers=ends("fail", "info", "ok"))
-    assert fs(run) == "rrr"
-    assert run.exhausted
-
-
-def test_until_ok_asks_for_an_operation_of_its_own() -> None:
-    """The other half's operation is ok at once: that does not end it."""
-    both = soonest(on({0}, limit(5, repeat(WRITE))), on({1}, until_ok(repeat(READ))))
-    run = simulate(
-        both, workers=2, answers=lambda op, s: (Completion(1, "ok" if op.f == "write" else "fail"), s), most=20
-    )
-    assert fs(run).count("r") == 15
 
 
 # -- choice -----------------------------------------------------------------------------------------------------------

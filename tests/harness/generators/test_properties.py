@@ -35,7 +35,6 @@ from harness.generators import (
     stagger,
     synchronize,
     time_limit,
-    until_ok,
 )
 from history import Event
 from tests.support.draws import draws
@@ -71,7 +70,6 @@ def extend(parts: st.SearchStrategy[Recipe]) -> st.SearchStrategy[Recipe]:
         ),
         parts.map(lambda a: lambda: synchronize(a())),
         st.tuples(parts, counts).map(lambda a: lambda: cycle(a[0](), a[1])),
-        parts.map(lambda a: lambda: until_ok(a())),
         st.tuples(parts, st.sets(st.integers(0, WORKERS - 1), min_size=1)).map(lambda a: lambda: on(a[1], a[0]())),
         parts.map(lambda a: lambda: each_worker(a())),
         st.tuples(parts, st.integers(1, 3), st.integers(0, 4)).map(

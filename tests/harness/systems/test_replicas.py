@@ -8,7 +8,7 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from harness.judge.replicas import MOMENTS, End, differences, replicas_agree
+from harness.judge.replicas import MOMENTS, ComparisonPoint, differences, replicas_agree
 from history import Check, Probe
 from history.records.finding import ReplicasDiffer
 from tests.support.draws import draws
@@ -26,7 +26,7 @@ def probe(at: float, node: str, index: int, digest: str | None, *, applied: int 
 def check(*probes: Probe, quiet: float | None = None, since: float | None = 0, back: tuple[str, ...] = NODES) -> Check:
     ordered = sorted(probes, key=lambda one: one.time)
     in_ns = [None if moment is None else round(moment * S) for moment in (quiet, since)]
-    ends = [] if in_ns[1] is None else [End("the last heal", back, in_ns[1], in_ns[0])]
+    ends = [] if in_ns[1] is None else [ComparisonPoint("the last heal", back, in_ns[1], in_ns[0])]
     return replicas_agree(ordered, quiet=in_ns[0], ends=ends)
 
 
@@ -257,7 +257,7 @@ def test_a_node_that_leaves_an_entry_out_differs_wherever_it_can_be_seen(
 
 def test_contents_are_compared_again_after_a_restart() -> None:
     """Digests from before it say nothing of what the servers read from their disks."""
-    ends = [End("the last heal", NODES, 10 * S, None), End("the restart", NODES, 70 * S, None)]
+    ends = [ComparisonPoint("the last heal", NODES, 10 * S, None), ComparisonPoint("the restart", NODES, 70 * S, None)]
     before = same(20)
     found = replicas_agree([*before, *same(80, 9)[:2], probe(80, "n3", 5, "old")], quiet=None, ends=ends)
     assert (found.verdict, list(found.findings[0].nodes)) == ("unknown", ["n3"])
