@@ -22,7 +22,7 @@ from checker import CasRegister
 from harness.systems.api import Option, PlantedBug, Role, Surface, System, Workload
 from harness.systems.law import Law, Outcome
 from harness.systems.ready import listening
-from harness.workloads import Register
+from harness.workloads import RegisterWorkload
 
 
 class Client:
@@ -50,8 +50,8 @@ SYSTEM = System(
     clients=lambda setup, number: [Client() for _ in range(number)],
     surface=lambda setup: Surface(peer_ports=(7,), client_port=8),
     workloads=(Workload(name="register", summary="reads and writes", model="register",
-                        generator=lambda scale: Register(scale.keys).generator(),
-                        final=lambda scale: Register(scale.keys).final_reads()),),
+                        generator=lambda scale: RegisterWorkload(scale.keys).generator(),
+                        final=lambda scale: RegisterWorkload(scale.keys).final_reads()),),
 )
 """
 
