@@ -16,24 +16,34 @@ import asyncio
 import json
 import logging
 import threading
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
 from itertools import cycle, islice
 from typing import Any, Final
 
 from kazoo.client import KazooClient
-from kazoo.exceptions import BadVersionError, ConnectionLoss, KazooException, NodeExistsError, NoNodeError
+from kazoo.exceptions import (
+    BadVersionError,
+    ConnectionLoss,
+    KazooException,
+    NodeExistsError,
+    NoNodeError,
+    RolledBackError,
+    RuntimeInconsistency,
+)
 from kazoo.exceptions import SessionExpiredError as Expired
 from kazoo.handlers.threading import KazooTimeoutError
 
-from harness.systems.api import Alarm, Machine, Option, Role, Setup, Surface, System
+from harness.systems.api import Alarm, Machine, Option, Role, Setup, Surface, System, Workload
 from harness.systems.jvm import OUT_OF_MEMORY
 from harness.systems.law import LOST, NOT_SENT, Law, Outcome, Rule
 from harness.systems.promise import Promise
 from harness.systems.workloads import CAS_REGISTER, LOCK, REGISTER, SESSIONS, SET, one_object
 from harness.systems.zookeeper_server import PEER_PORTS, PORT, SLF4J, STORE, server, server_jars
 from harness.workloads import Invocation
+from harness.workloads.transactions import READ_ONLY, last_transactions, mixed
+from history.readers.transactions.columns import READS, TXN
 from history.records.operations import NEW_SESSION
 
 DOCS: Final = "https://zookeeper.apache.org/doc/r3.9.4"
@@ -217,6 +227,8 @@ class Client:
 
     async def _ask(self, invocation: Invocation) -> Any:
         zk, f, value, path = self._zk, invocation.f, invocation.value, f"{ROOT}/{invocation.key}"
+        if f == TXN:
+            return await self._transact(value)
         if f in LAW.reads:
             return await self._read(f, path)
         if f == "append":
@@ -283,6 +295,38 @@ class Client:
             raise BadVersionError
         await self._replace(path, found, json.dumps(new).encode())
 
+    async def _transact(self, steps: Sequence[Sequence[Any]]) -> list[list[Any]]:
+        """Write several znodes at once, if those that were read have not changed since.
+
+        Only a znode that exists has a version, so one that is missing is created first; it holds null, as if it were
+        absent.  A transaction that writes nothing goes through a quorum, too.
+        """
+        zk, paths = self._zk, {step[1]: f"{ROOT}/{step[1]}" for step in steps}
+        contents, versions = dict[Any, Any](), dict[Any, int]()
+        for key, asked in {key: zk.get_async(path) for key, path in paths.items()}.items():
+            with suppress(NoNodeError):
+                data, state = await answer(asked)
+                contents[key], versions[key] = content(data), state.version
+        for key in paths.keys() - versions.keys():
+            with suppress(NodeExistsError):  # created by another client, with the same content and version
+                await answer(zk.create_async(paths[key], b"null"))
+            contents[key], versions[key] = None, 0
+        changes, written, done = zk.transaction(), dict[Any, Any](), list[list[Any]]()
+        for f, key, value in steps:
+            if f in READS:
+                if key not in written:
+                    changes.check(paths[key], versions[key])
+                done.append([f, key, written.get(key, contents[key])])
+            else:
+                written[key] = value
+                done.append([f, key, value])
+        for key, value in written.items():
+            changes.set_data(paths[key], json.dumps(value).encode())
+        for result in await answer(changes.commit_async()):
+            if isinstance(result, KazooException) and not isinstance(result, (RolledBackError, RuntimeInconsistency)):
+                raise result
+        return done
+
     async def _acquire(self, path: str) -> list[Any]:
         found = await self._found(path, self._barrier())
         holder, version = (None, -1) if found is None else (content(found[0]), found[1].version)
@@ -330,10 +374,15 @@ SYSTEM: Final = System(
         LOCK,
         one_object("sequence", "sequential znodes, numbered by the count of those before", "log", "append", "list"),
         SESSIONS,
+        Workload(
+            name="rw-register", summary="transactions of one to four steps write registers and read them, all at once",
+            generator=lambda scale: mixed(scale.keys, "w"), final=lambda scale: last_transactions(scale.used),
+            model="multi-register", kinds=(TXN,), reads=frozenset({READ_ONLY}),
+        ),
     ),
     promises=(
         Promise("writes are linearizable: they take effect in one order, which respects real time",
-                ("add", "append", "write", "cas", "acquire", "release"), f"{DOCS}/{INTERNALS}"),
+                ("add", "append", "write", "cas", "acquire", "release", TXN), f"{DOCS}/{INTERNALS}"),
         Promise("requests of one session take effect in order; a read here first writes to a dummy znode in the same "
                 "session, so it sees every write acknowledged before it began", ("read", "list"), GUARANTEES),
         Promise("a session sees its own writes and never goes back", ("peek",), GUARANTEES),

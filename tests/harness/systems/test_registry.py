@@ -65,7 +65,7 @@ WRONG = [
     ("clients=None", "clients must be a function, not None"),
     (
         "options=(Option(name='a b', default=1, help=''),)",
-        "options must have names of lowercase letters, digits, _ and -",
+        "names in options must be lowercase letters, digits, _ and -, beginning with a letter",
     ),
     ("options=(Option(name='a', default='x', choices=('y',), help=''),)", "options.a.default must be one of its choi"),
     ("options=(Option(name='a', default=9, most=3, help=''),)", "options.a.default is not within its bounds: 9"),

@@ -19,6 +19,8 @@ from kazoo.exceptions import (
     NodeExistsError,
     NoNodeError,
     OperationTimeoutError,
+    RolledBackError,
+    RuntimeInconsistency,
     SessionExpiredError,
 )
 
@@ -73,12 +75,32 @@ class Kazoo:
 
     def close(self) -> None: ...
 
+    def transaction(self) -> Changes:
+        return Changes(self)
+
     def __getattr__(self, name: str) -> Any:
         def ask(*arguments: Any, **_more: Any) -> Asked:
             self.sent.append((name, *arguments))
             return Asked(self.answers.pop(0))
 
         return ask
+
+
+class Changes:
+    """A multi: what it checks and sets is sent when it is committed."""
+
+    def __init__(self, zk: Kazoo) -> None:
+        self._zk, self._parts = zk, list[tuple[Any, ...]]()
+
+    def check(self, path: str, version: int) -> None:
+        self._parts.append(("check", path, version))
+
+    def set_data(self, path: str, data: bytes) -> None:
+        self._parts.append(("set", path, data))
+
+    def commit_async(self) -> Asked:
+        self._zk.sent.append(("commit", *self._parts))
+        return Asked(self._zk.answers.pop(0))
 
 
 @pytest.fixture
@@ -110,6 +132,45 @@ ADD, WRITE, CAS = Invocation("add", "set", 5), Invocation("write", "k0", 5), Inv
 READ, LIST, PEEK = Invocation("read", "k0"), Invocation("list", "sequence"), Invocation("peek", "k0")
 FIRST = Invocation("cas", "k0", [None, 5])
 ACQUIRE, RELEASE = Invocation("acquire", "lock-0"), Invocation("release", "lock-0", 4)
+
+
+# -- transactions ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("steps", "answers", "sent", "done"),
+    [
+        ([["r", 1, None], ["w", 2, 5]], [znode(b"4", 7), znode(b"3", 1), [True, SET]],
+         [("check", "/harness/1", 7), ("set", "/harness/2", b"5")], [["r", 1, 4], ["w", 2, 5]]),
+        ([["w", 1, 5], ["r", 1, None], ["w", 1, 6]], [znode(b"4", 7), [SET]],
+         [("set", "/harness/1", b"6")], [["w", 1, 5], ["r", 1, 5], ["w", 1, 6]]),
+        ([["r", 1, None], ["w", 1, 5], ["r", 1, None]], [znode(b"4", 7), [True, SET]],
+         [("check", "/harness/1", 7), ("set", "/harness/1", b"5")], [["r", 1, 4], ["w", 1, 5], ["r", 1, 5]]),
+        ([["r", 1, None]], [NoNodeError, "/harness/1", [True]], [("check", "/harness/1", 0)], [["r", 1, None]]),
+        ([["r", 1, None]], [NoNodeError, NodeExistsError, [True]], [("check", "/harness/1", 0)], [["r", 1, None]]),
+    ],
+)  # fmt: skip
+def test_a_transaction_checks_what_it_read_and_sets_what_it_wrote(
+    perform: Any, steps: Any, answers: Any, sent: Any, done: Any
+) -> None:
+    zk_session = Kazoo(answers)
+    (outcome,) = perform([zk_session], Invocation("txn", None, steps))
+    assert (outcome.type, outcome.value) == ("ok", done)
+    assert zk_session.sent[-1] == ("commit", *sent)
+
+
+@pytest.mark.parametrize(
+    ("last", "outcome"),
+    [
+        ([RolledBackError(), BadVersionError(), RuntimeInconsistency()], "fail"),
+        (ConnectionLoss, "info"),
+        (SILENCE, "info"),
+    ],
+)
+def test_a_transaction_failed_only_if_a_server_says_so(perform: Any, last: Any, outcome: str) -> None:
+    steps = [["r", 1, None], ["r", 2, None], ["w", 3, 5]]
+    sessions = [Kazoo([znode(b"4"), znode(b"4"), znode(b"4"), last]), Kazoo()]
+    assert perform(sessions, Invocation("txn", None, steps))[0].type == outcome
 
 
 # -- the law, row by row -----------------------------------------------------------------------------------------------
@@ -345,7 +406,9 @@ def granted(invocation: Invocation, stream: Stream) -> tuple[Completion, Stream]
     return Completion(0.01, value=words.get(invocation.f, invocation.value)), stream
 
 
-@pytest.mark.parametrize("workload", zk.SYSTEM.workloads, ids=lambda workload: workload.name)
+@pytest.mark.parametrize(
+    "workload", [one for one in zk.SYSTEM.workloads if one.kinds != ("txn",)], ids=lambda workload: workload.name
+)
 def test_a_workload_issues_the_kinds_that_the_gates_ask_for(workload: Any) -> None:
     scale = Scale(keys=3, workers=5, setup=SETUP)
     issued = simulate(workload.generator(scale), workers=5, answers=granted, seed=1, most=500).issued
