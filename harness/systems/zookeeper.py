@@ -42,9 +42,8 @@ from harness.systems.promise import Promise
 from harness.systems.workloads import CAS_REGISTER, LOCK, REGISTER, SESSIONS, SET, one_object
 from harness.systems.zookeeper_server import PEER_PORTS, PORT, SLF4J, STORE, server, server_jars
 from harness.workloads import Invocation
-from harness.workloads.transactions import READ_ONLY, last_transactions, mixed
-from history.readers.transactions.columns import READS, TXN
-from history.records.operations import NEW_SESSION
+from harness.workloads.transactions import last_transactions, mixed
+from history.records.operations import NEW_SESSION, READ_ONLY, READ_STEPS, TXN
 
 DOCS: Final = "https://zookeeper.apache.org/doc/r3.9.4"
 INTERNALS: Final = "zookeeperInternals.html#sc_consistency"
@@ -313,7 +312,7 @@ class Client:
             contents[key], versions[key] = None, 0
         changes, written, done = zk.transaction(), dict[Any, Any](), list[list[Any]]()
         for f, key, value in steps:
-            if f in READS:
+            if f in READ_STEPS:
                 if key not in written:
                     changes.check(paths[key], versions[key])
                 done.append([f, key, written.get(key, contents[key])])
