@@ -22,10 +22,10 @@ from checker.core.model import UNKNOWN, Model
 from checker.core.result import LATE, EngineResult, Limits, not_begun
 from checker.engines.searches import decide_operations as search_operations
 from checker.search.jit import Shapes, shapes_of
-from checker.search.multi_register import column, steps_of
+from checker.search.multi_register import WRITING, column, steps_of
 from checker.transactions.graph import Graph, Nodes
 from checker.transactions.rw_register import RwRegisterGraph
-from history import FormatError, Operation
+from history import Operation
 from history.codes import ABSENT, INFO, OK, READ, WRITE
 from history.readers.scanned import LARGEST
 from history.readers.transactions import TransactionColumns
@@ -48,13 +48,12 @@ def _decided(shapes: Shapes, invoke: IntArray, ret: IntArray, limits: Limits) ->
 
     if limits.over():
         return not_begun(ENGINE, invoke.size), []
+    if _repeats(shapes.value):
+        return unknown(_TWICE)
     columns = _columns(shapes, invoke, ret)
     if columns is None:
         return unknown(_OTHER)
-    try:
-        known = RwRegisterGraph(columns)
-    except FormatError:
-        return unknown(_TWICE)
+    known = RwRegisterGraph(columns)
     invalid = EngineResult("invalid", ENGINE, violations=1, more=True)
     if known.counts or _is_circular(known.graph):
         return invalid, []
@@ -64,6 +63,21 @@ def _decided(shapes: Shapes, invoke: IntArray, ret: IntArray, limits: Limits) ->
     if _is_circular(known.graph.with_edges(*implied)):
         return invalid, []
     return unknown(LATE if limits.over() else _UNORDERED)
+
+
+def _repeats(asked: Sequence[Any]) -> bool:
+    """Return whether a value is written twice; mostly the first few transactions show it, before all are converted."""
+    written: set[tuple[Any, Any]] = set()
+    try:
+        for steps in asked:
+            for f, key, value in steps:
+                if f in WRITING:
+                    if (key, value) in written:
+                        return True
+                    written.add((key, value))
+    except (TypeError, ValueError):
+        pass  # the conversion to columns refuses steps of another shape
+    return False
 
 
 def _is_circular(graph: Graph) -> bool:

@@ -24,8 +24,8 @@ _STATE_BYTES: Final = 16
 ROOM: Final = 256
 _ATOMS: Final = frozenset({int, str, type(None)})
 _LISTS: Final = frozenset({list, tuple})
-_WRITING: Final = frozenset({"write", "w"})
-_NAMES: Final = _WRITING | {"read", "r"}
+WRITING: Final = frozenset({"write", "w"})
+_NAMES: Final = WRITING | {"read", "r"}
 
 
 class RegisterRows:
@@ -91,7 +91,7 @@ class Steps(NamedTuple):
 
     @property
     def writes(self) -> NDArray[np.bool_]:
-        return np.fromiter(map(_WRITING.__contains__, self.parts[::3]), np.bool_, len(self.parts) // 3)
+        return np.fromiter(map(WRITING.__contains__, self.parts[::3]), np.bool_, len(self.parts) // 3)
 
 
 def steps_of(shapes: Shapes) -> Steps | None:

@@ -104,8 +104,9 @@ def busy(random: Random, size: int, clients: int, keys: int) -> list[Operation]:
     [
         ([["w", "x", 1]], "written to a register twice"),
         ([["w", "x", None]], "other steps"),
-        ([["w", "x", 1.0]], "other steps"),
-        ([["w", "x", True]], "other steps"),
+        ([["w", "x", 1.0]], "twice"),
+        ([["w", "x", 2.5]], "other steps"),
+        ([["w", "x", False]], "other steps"),
     ],
 )
 @pytest.mark.parametrize("beside", [0, 500])

@@ -90,6 +90,13 @@ def test_each_kind_of_operation_and_the_figures(servers: Callable[..., Servers])
             0, 1, 2,
         ]  # fmt: skip
         assert await until_ok(third, Invocation("list", "sequence")) == [10, 11, 12]
+        both = [["r", 1, None], ["w", 2, 7], ["r", 2, None]]
+        assert await until_ok(first, Invocation("txn", None, both)) == [["r", 1, None], ["w", 2, 7], ["r", 2, 7]]
+        assert await until_ok(second, Invocation("txn", None, [["w", 1, 8], *both[:1]])) == [["w", 1, 8], ["r", 1, 8]]
+        assert await until_ok(third, Invocation("txn", None, [*both[:1], *both[2:]])) == [["r", 1, 8], ["r", 2, 7]]
+        at_once = [one.perform(Invocation("txn", None, [["r", 2, None], ["w", 2, n]])) for n, one in enumerate(clients)]
+        won = [one.value for one in await asyncio.gather(*at_once) if one.type == "ok"]
+        assert len({steps[0][2] for steps in won}) == len(won), "no two overwrote the same"
         added = {await add(client) for client in clients}
         assert set(await until_ok(second, Invocation("read", "set"))) == added
         answers = [await zk.Prober(node.address).ask(5.0) for node in three.setup.nodes]
