@@ -17,7 +17,7 @@ from history import SECOND, Receipt
 from history.columns.operations import Operations
 from history.metrics.awake_clock import AwakeClock
 from history.metrics.recovery import LoadSpan, figures, load_in, moment_or, surroundings
-from reports.analysis.node_timeline import NodeTimeline, leader_at
+from reports.analysis.node_timeline import SILENT, NodeTimeline, leader_at
 from reports.load.cut_record import is_cut
 from reports.load.run import LoadedRun
 from reports.style.format import one_line
@@ -173,6 +173,26 @@ def about_to_strike(node: str, seconds: float, windows: Sequence[FaultWindow]) -
     near = [window for window in windows if window.state != "skipped" and 0 < window.started - seconds <= HIT_S]
     struck = [one for one in near if node in one.nodes and one.witness.get("successor") != node]
     return min(struck, key=lambda window: window.started, default=None)
+
+
+def restarts_of(timeline: NodeTimeline, windows: Sequence[FaultWindow]) -> tuple[list[float], list[float]]:
+    """Return when the healing of each fault that had killed a node began, and how long the node was still silent (s).
+
+    Left out are healings at which the node answered, and those after which it did not answer before the next fault
+    struck it.
+    """
+    struck = [one for one in windows if one.installed and timeline.node in one.nodes]
+    moments, took = [], []
+    for place, window in enumerate(struck):
+        if window.family != "kill" or window.heal_started is None:
+            continue
+        until = struck[place + 1].started if place + 1 < len(struck) else float("inf")
+        before = int(np.searchsorted(timeline.time, window.heal_started, side="right")) - 1
+        answers = timeline.time[(timeline.time > window.heal_started) & (timeline.role != SILENT)]
+        if before >= 0 and timeline.role[before] == SILENT and len(answers) and answers[0] < until:
+            moments.append(window.heal_started)
+            took.append(float(answers[0]) - window.heal_started)
+    return moments, took
 
 
 def fault_windows(run: LoadedRun, timelines: Sequence[NodeTimeline]) -> list[FaultWindow]:

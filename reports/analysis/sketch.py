@@ -18,6 +18,8 @@ from reports.style.palette import node_colour
 WIDTH: Final = 720.0
 HEIGHT: Final = 190.0
 LEFT: Final = 52.0
+#: Width of a character of the labels at the left, at most.
+SIGN: Final = 7.0
 RIGHT: Final = 168.0
 #: Space right of the chart for the short line before each label.
 KEY: Final = 26.0
@@ -53,7 +55,7 @@ class Sketch:
     bands: tuple[tuple[float, float, str], ...]
     ticks: tuple[tuple[float, str], ...]
     levels: tuple[tuple[float, str], ...]
-    left: float = LEFT
+    left: float
     right: float = WIDTH - RIGHT
     key: float = KEY
     width: float = WIDTH
@@ -75,9 +77,11 @@ def sketch_of(
     axis = IndexAxis.of([rows], timelines[0].epoch_bits)
     placed = axis.places(rows)
     top = max(float(np.nanmax(placed)), 1.0)
+    levels = axis.levels(top)
+    left = max(LEFT, SIGN * max(len(text) for _, text in levels) + 12)
 
     def x(seconds: float) -> float:
-        return LEFT + (WIDTH - LEFT - RIGHT) * min(seconds / end, 1.0)
+        return left + (WIDTH - left - RIGHT) * min(seconds / end, 1.0)
 
     def y(place: float) -> float:
         return HEIGHT - BOTTOM - (HEIGHT - BOTTOM - 10) * place / top
@@ -107,7 +111,7 @@ def sketch_of(
         if w.installed
     )
     ticks = tuple((x(end * part / 4), f"{end * part / 4:.0f} s") for part in range(5))
-    return Sketch(lines, bands, ticks, tuple((y(level), text) for level, text in axis.levels(top)))
+    return Sketch(lines, bands, ticks, tuple((y(level), text) for level, text in levels), left)
 
 
 def _end(timeline: NodeTimeline, index: Literal["applied", "log_end"]) -> str:

@@ -131,7 +131,7 @@ class Frame:
         self.panels[-1].set_xlim(0, self.end)
         self.panels[-1].set_xlabel("seconds")
         run = drawn.run
-        test = fill(f"{one_line(run.test, 200)}  {one_line(run.name, 40)}", 100)
+        test = fill(f"{one_line(run.test, 200)}  {one_line(run.name, 40)}", 64)
         all_axes[0].set_title(f"{title}\n{test}", fontsize=9)
 
     def legend(self, handles: Sequence[Any]) -> None:

@@ -27,7 +27,7 @@ from history.safe_open import replacing
 from reports.analysis import figures, node_timeline, topology
 from reports.analysis.counterexample import Picture
 from reports.analysis.elements import lacking_of
-from reports.analysis.faults import FaultWindow
+from reports.analysis.faults import FaultWindow, restarts_of
 from reports.analysis.findings import Drawn
 from reports.analysis.marks import Marks, marks_of
 from reports.analysis.progress import progress_of
@@ -38,6 +38,7 @@ from reports.style.index_axis import IndexAxis
 from reports.style.palette import OUTCOME_COLOURS, OUTCOME_INKS, bright, node_colour
 
 OUTCOME_MARKERS: Final = ("o", "^", "x")
+NODE_MARKERS: Final = ("o", "s", "^", "D", "v", "P", "X", "<", ">")
 SNAPSHOT_MARKS: Final = (
     ("saved", "|", "#1b1f24", "snapshot saved"),
     ("loaded", "D", "#ffffff", "loaded at a start"),
@@ -214,6 +215,25 @@ def elements(drawn: Drawn, marks: Marks) -> Figure | None:
     return frame.figure
 
 
+def restarts(drawn: Drawn, marks: Marks) -> Figure | None:
+    """Draw how long each killed node took, from the start of the healing of its fault, until it answered a probe."""
+    found = [
+        (row, *times) for row, one in enumerate(drawn.timelines) if len((times := restarts_of(one, drawn.windows))[0])
+    ]
+    if not found:
+        return None
+    frame = Frame(drawn, marks, "Restart times, from the start of the healing to the first answer", [2.6])
+    axes = frame.panels[0]
+    keys = []
+    for row, moments, took in found:
+        look = {**_look_of(row, drawn.timelines[row].node), "ls": "none"}
+        keys += axes.plot(moments, took, marker=NODE_MARKERS[row % len(NODE_MARKERS)], ms=5, **look)
+    axes.set(ylabel="seconds", ylim=(0, 1.2 * max(max(took) for _, _, took in found)))
+    axes.grid(axis="y")
+    frame.legend(keys)
+    return frame.figure
+
+
 def _look_of(row: int, node: str) -> dict[str, Any]:
     """Return the line style of a node."""
     style = LINE_STYLES[row % len(LINE_STYLES)]
@@ -221,16 +241,22 @@ def _look_of(row: int, node: str) -> dict[str, Any]:
 
 
 def log_ends(drawn: Drawn, marks: Marks) -> Figure | None:
-    """Draw where every node's log ended and its commit index; the line of a log that loses entries falls."""
+    """Draw where every node's log ended and its commit index; the line of a log that loses entries falls.
+
+    If no node reports where its log ends, what it had applied counts.
+    """
     progress = progress_of(drawn.timelines, drawn.run.end / 1e9)
-    if not drawn.run.probes or np.isnan(progress.log_end).all():
+    ends = (progress.log_end, "end of the log")
+    if np.isnan(progress.log_end).all():
+        ends = (progress.applied, "applied index")
+    shown = [(rows, name) for rows, name in (ends, (progress.committed, "commit index")) if not np.isnan(rows).all()]
+    if not drawn.run.probes or np.isnan(ends[0]).all():
         return None
-    frame = Frame(drawn, marks, "Ends of the logs, and commit indexes", [2.6, 2.0])
-    axis = IndexAxis.of([progress.log_end, progress.committed], drawn.run.epoch_bits)
+    title = ", ".join(name for _, name in shown)
+    frame = Frame(drawn, marks, f"{title[:1].upper()}{title[1:]} of each node", [2.6, 2.0][: len(shown)])
+    axis = IndexAxis.of([rows for rows, _ in shown], drawn.run.epoch_bits)
     keys: list[Any] = []
-    for axes, rows, name in zip(
-        frame.panels, (progress.log_end, progress.committed), ("end of the log", "commit index"), strict=True
-    ):
+    for axes, (rows, name) in zip(frame.panels, shown, strict=True):
         for row, timeline in enumerate(drawn.timelines):
             look = {"ls": LINE_STYLES[row % len(LINE_STYLES)], "lw": max(2.2 - 0.35 * row, 0.9)}
             lines = axes.plot(
@@ -424,6 +450,7 @@ PLOTS: Final[Mapping[str, Callable[[Drawn, Marks], Figure | None]]] = {
     "leaders": leaders,
     "log-ends": log_ends,
     "elements": elements,
+    "restarts": restarts,
     "own-figures": own_figures,
     "topology": networks,
     "counterexample": counterexample,

@@ -30,7 +30,7 @@ def headline_of(drawn: Drawn, violation: ViolationContext, onset: float) -> tupl
     on = "" if violation.key is None else f" on {one_line(violation.key, 40)}"
     kind, at, windows = violation.example.kind, f"at {violation.since:.1f} s", drawn.windows
     came = since_fault(violation.since, windows)
-    since = Clause(came, f"The answer came {came[0][2:]}" if came[0] else "")
+    since = Clause(came)
     first = f"the first violation was answered at {onset:.1f} s"
     more = () if violation.since == onset else (Clause((f" (the first at {onset:.1f} s)",), first),)
     if violation.cycles and (refuted := violation.example.refutes):

@@ -85,7 +85,7 @@ def fell_text(drawn: Drawn, nodes: Sequence[str]) -> str:
     """Say when replicas fell behind that kept applying for a while; empty if none did."""
     found: dict[str, list[LaggingNode]] = {}
     for one in drawn.stopped.lagging if drawn.stopped else ():
-        if one.node in nodes and one.fell_first:
+        if one.node in nodes and one.fell_first and not one.fell_back:
             found.setdefault(one.fell_text(), []).append(one)
     parts = [
         f"{and_listed(one.node for one in alike)} fell behind earlier, "

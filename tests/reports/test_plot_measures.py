@@ -10,6 +10,7 @@ import matplotlib as mpl
 import pytest
 
 from history import RunFiles
+from reports.analysis.faults import restarts_of
 from reports.analysis.findings import prepare
 from reports.analysis.marks import marks_of
 from reports.analysis.topology import topology_of
@@ -18,12 +19,13 @@ from reports.plots import plots
 from reports.plots.frame import FRAME, STYLE, figure_of
 from tests.support.reports.made import Maker
 from tests.support.reports.plot_measures import empty_panels, outside, overlaps, texts_of
+from tests.support.reports.raw import Raw, S
 from tests.support.reports.recorded_runs import RUNS, recorded_run
 
 #: What each kind of run must have a plot of, besides latencies and rates.
 HAS = {
-    "data-lost": {"leaders", "log-ends", "topology"},
-    "element-lost": {"leaders", "elements", "topology", "counterexample"},
+    "data-lost": {"leaders", "log-ends", "restarts", "topology"},
+    "element-lost": {"leaders", "log-ends", "elements", "restarts", "topology", "counterexample"},
     "epoch-granted-twice": {"leaders", "topology", "counterexample"},
     "ledgers-lost": {"own-figures", "topology", "counterexample"},
 }
@@ -83,3 +85,20 @@ def test_a_node_that_hands_over_its_leadership_is_not_struck(made: Maker) -> Non
     handed.grudge, handed.family, handed.nodes = {}, "leadership", ("n1",)
     assert topology_of(struck, ["n1", "n2"]).struck == ("n1",)  # type: ignore[arg-type]
     assert topology_of(handed, ["n1", "n2"]).struck == ()  # type: ignore[arg-type]
+
+
+def test_restart_times_are_from_the_start_of_the_healing_to_the_first_answer(tmp_path: Path) -> None:
+    """By the raw files; a node that answers when the healing begins was not restarted by it."""
+    raw = Raw(recorded_run("data-lost", tmp_path))
+    drawn = prepare(read_run(RunFiles(raw.root)))
+    found = {
+        (one.node, at): took
+        for one in drawn.timelines
+        for at, took in zip(*restarts_of(one, drawn.windows), strict=True)
+    }
+    assert {node for node, _ in found} == {"n1", "n2", "n4", "n5"}
+    for (node, at), took in found.items():
+        again = min(probe["time"] / S for probe in raw.of(node) if probe["time"] / S > at)
+        assert took == pytest.approx(again - at)
+        assert not [probe for probe in raw.of(node) if at - 1 < probe["time"] / S <= at]
+    assert restarts_of(next(one for one in drawn.timelines if one.node == "n3"), drawn.windows) == ([], [])

@@ -27,7 +27,16 @@ def test_the_whole_set_is_written_and_is_the_same_twice(fresh: Maker) -> None:
     assert not files.plots.exists(), "nobody asked for them"
     outcome = reports.write_all(files, plots=True)
     assert outcome.warnings == []
-    names = {"latency-raw", "latency-quantiles", "rate", "leaders", "log-ends", "topology", "counterexample"}
+    names = {
+        "latency-raw",
+        "latency-quantiles",
+        "rate",
+        "leaders",
+        "log-ends",
+        "restarts",
+        "topology",
+        "counterexample",
+    }
     assert {path.name for path in files.plots.iterdir()} == {
         f"{name}.{kind}" for name in names for kind in ("png", "svg")
     }
