@@ -3,7 +3,8 @@
 The kind of a violation is not enough: a new defect of the same kind would pass for an old one.  So a known defect has a
 fingerprint: the kinds of violation that it causes, and at least one of the following.  A line that appears in the
 nodes' own logs when it strikes; the faults, if only some can trigger it; the kinds that prove it, if healthy runs also
-write that line or nothing is logged.  Defects are defined once, in TOML, and suites refer to them by name::
+write that line or nothing is logged; the versions, if a later one fixes it and nothing is logged.  Defects are defined
+once, in TOML, and suites refer to them by name::
 
     [[defect]]
     name = "never-catches-up"
@@ -352,8 +353,8 @@ def _check(place: str, defect: Defect) -> None:
         raise UsageError(f"{place} has times or after_heal_s, which count lines of log: add log")
     if not defect.lines and defect.unless:
         raise UsageError(f"{place} has unless, which excludes lines of log: add log")
-    if not (defect.lines or defect.faults or defect.only_with):
-        raise UsageError(f"{place} has only kinds to recognize it by: add log, faults or only_with")
+    if not (defect.lines or defect.faults or defect.only_with or defect.versions):
+        raise UsageError(f"{place} has only kinds to recognize it by: add log, faults, only_with or versions")
     for kind in defect.only_with:
         if kind not in defect.kinds:
             raise UsageError(

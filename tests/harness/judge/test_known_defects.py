@@ -445,7 +445,10 @@ def test_a_file_of_defects_is_read(tmp_path: Path) -> None:
         (GOOD + "only_with = 'no-recovery'", "only_with must be a list of strings, not 'no-recovery'"),
         (GOOD + "only_with = ['no-recover']", "'no-recover', which is not one of its kinds; did you mean no-recovery?"),
         (GOOD + "tims = 2", "there is no key 'tims'; did you mean times?"),
-        (GOOD.replace("log =", "why ="), "defect[0] has only kinds to recognize it by: add log, faults or only_with"),
+        (
+            GOOD.replace("log =", "why ="),
+            "defect[0] has only kinds to recognize it by: add log, faults, only_with or versions",
+        ),
         (
             GOOD.replace("log =", "why =") + "faults = ['crash-all']\ntimes = 2",
             "defect[0] has times or after_heal_s, which count lines of log: add log",
@@ -533,3 +536,14 @@ def test_known_defects_are_found_by_the_name_of_their_system() -> None:
 def test_every_file_of_defects_is_found_by_a_system() -> None:
     found = {defects_of(name) for name in system_names()}
     assert {path.name for path in (SUITES / "defects").glob("*.toml")} == {path.name for path in found if path}
+
+
+@pytest.mark.parametrize(("version", "known"), [("12.3", True), ("12.10", False), ("18.6", False)])
+def test_a_cycle_of_postgresql_is_known_where_a_later_version_fixes_it(
+    run: RunFiles, version: str, known: bool
+) -> None:
+    path = defects_of("postgresql")
+    assert path is not None
+    run.plan.write_text(json.dumps({"system": "postgresql", "version": version, "workload": "list-append"}))
+    cycle = Violation("isolation", "G2-item")
+    assert [bool(read_defects(path)[name].explains(cycle, read(run), (), ())) for name in read_defects(path)] == [known]
