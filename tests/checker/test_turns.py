@@ -62,7 +62,7 @@ def test_hard_small_keys_get_no_more_than_their_steps_after_the_deadline() -> No
 
 def test_steps_that_take_very_long_end_at_last(monkeypatch: pytest.MonkeyPatch) -> None:
     world = World([0.9] * 20, size=PLAIN_SEARCH_CALLS)
-    monkeypatch.setattr("checker.turns.process_time", lambda: world.now)
+    monkeypatch.setattr("checker.turns.thread_time", lambda: world.now)
     assert world.decide(1.0).count("valid") == 3
 
 

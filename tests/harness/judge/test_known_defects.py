@@ -112,13 +112,14 @@ def test_the_kind_that_proves_a_defect_wants_its_marks_all_the_same(run: RunFile
     assert unexplained([LOST, DELETED], [PROVED], run, [], found) == [LOST, DELETED]
 
 
-def retried(run: RunFiles, seconds: range) -> None:
-    log(run, "n1", *(f"2026-11-25 10:00:{second:02d},000 WARN [Push-n3]Retry to push entry at 7" for second in seconds))
+def retried(run: RunFiles, seconds: range, a_second: int = 1) -> None:
+    line = "2026-11-25 10:00:{:02d},000 WARN [Push-n3]Retry to push entry at {}"
+    log(run, "n1", *(line.format(second, 7 + a_second * second) for second in seconds))
 
 
 @pytest.mark.parametrize(
     ("seconds", "healed", "known"),
-    [(range(30, 35), 20, True), (range(30, 34), 20, False), (range(29, 34), 20, False), (range(10, 31), 20, False)],
+    [(range(30, 36), 20, True), (range(30, 35), 20, False), (range(29, 35), 20, False), (range(10, 31), 20, False)],
 )
 def test_a_line_that_counts_only_some_time_after_the_last_heal(
     run: RunFiles, seconds: range, healed: int, known: bool
@@ -138,6 +139,12 @@ def test_a_line_that_counts_only_some_time_after_the_last_heal(
     assert not one_a_second.explains(N3, read(run), [*receipts, clock], ())
     skipped = {**clock, "state": "skipped"}
     assert one_a_second.explains(N3, read(run), [*receipts, skipped], ()) is known
+
+
+def test_a_leader_that_repeats_one_entry_to_a_dead_node_does_not_show_a_slow_one(run: RunFiles) -> None:
+    one_a_second = read_defects(SUITES / "defects" / "dledger.toml")["one-entry-a-second"]
+    retried(run, range(30, 59), a_second=0)
+    assert not one_a_second.explains(N3, read(run), [], ())
 
 
 def truncated(run: RunFiles, node: str, second: int, log_end: int) -> None:
