@@ -105,7 +105,8 @@ def run_once(words: Sequence[str], seed: int, store: Path, as_expected: Callable
         return {**row, "said": (done.stdout + done.stderr)[-500:]}
     results = json.loads(found.read_text())
     row["invalid"] = invalid_checks(results)
-    row["kinds"] = sorted({finding["kind"] for check in results["checks"] for finding in check["findings"]})
+    findings = [finding for check in results["checks"] for finding in check["findings"]]
+    row["kinds"] = sorted({finding["kind"] for finding in findings if finding["verdict"] == "invalid"})
     row["sentence"] = str(results.get("sentence", ""))[:500]
     row["answered_s"] = first_wrong_answer_s(results)
     if as_expected(row):

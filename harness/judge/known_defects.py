@@ -69,6 +69,8 @@ LOG_END: Final = "log_end"
 #: The faults that may cut off the end of a node's log.
 CUTS: Final = (*FAULTS, "crash-random-nodes", "crash-all", "disk-error")
 _NODE: Final = "{node}"
+#: Begins an expression for the logs of the named nodes alone, so that no other log has to be searched.
+_OWN_LOG: Final = re.compile(r"\^(?:\(\?P<\w+>\{node\}\)|\{node\}): ")
 _OBJECT: Final = "{object}"
 Text: TypeAlias = Annotated[str, Meta(min_length=1)]
 
@@ -133,6 +135,7 @@ class Defect(Struct, frozen=True, forbid_unknown_fields=True):
         named = list(violation.nodes) or every_node
         searched = every_node if any(_NODE in one for one in self.lines) else [n for n in named if n in every_node]
         words = {_NODE: f"(?:{'|'.join(map(re.escape, named))})", _OBJECT: re.escape(an_object)}
+        places = [named if _OWN_LOG.match(one) else searched for one in self.lines]
         patterns = [re.compile(_filled(one, words)) for one in self.lines]
 
         def counts(path: Path, number: int, line: str, groups: Mapping[str, str]) -> bool:
@@ -143,8 +146,8 @@ class Defect(Struct, frozen=True, forbid_unknown_fields=True):
                 return False
             return LOG_END not in groups or recorded.committed_above(path.parent.name, logged, int(groups[LOG_END]))
 
-        def matches(pattern: re.Pattern[str]) -> Iterator[_Line]:
-            for path in (path for node in searched for path in run.logs_of(node)):
+        def matches(pattern: re.Pattern[str], nodes: Sequence[str]) -> Iterator[_Line]:
+            for path in (path for node in nodes for path in run.logs_of(node)):
                 for number, line in enumerate(run.lines_of(path)):
                     groups = _groups(pattern.search(f"{path.parent.name}: {line}"))
                     if groups is not None and counts(path, number, line, groups):
@@ -159,8 +162,8 @@ class Defect(Struct, frozen=True, forbid_unknown_fields=True):
             denied = self.unless is not None and appears(_filled(self.unless, {**words, **_braced(groups)}))
             return _in_order(groups) and not denied
 
-        first, *others = patterns
-        marks = _completed(matches(first), list(map(matches, others)), holds)
+        first, *others = map(matches, patterns, places)
+        marks = _completed(first, others, holds)
         return sum(1 for _ in islice(marks, self.times))
 
 

@@ -147,6 +147,29 @@ def test_a_leader_that_repeats_one_entry_to_a_dead_node_does_not_show_a_slow_one
     assert not one_a_second.explains(N3, read(run), [], ())
 
 
+@pytest.mark.parametrize(
+    ("name", "leader", "follower", "known"),
+    [
+        ("never-catches-up", "Reset write index to 304 for resending the entries which are timeout",
+         "ledgerBeforeBegin=-1 ledgerEnd=1303 committed=1300", True),
+        ("never-catches-up", "Reset write index to 304 for resending the entries which are timeout",
+         "ledgerBeforeBegin=-1 ledgerEnd=303 committed=302", False),
+        ("stays-at-its-snapshot", "Change state from COMPARE to INSTALL_SNAPSHOT",
+         "ledgerBeforeBegin=1800 ledgerEnd=1800 committed=-1", True),
+        ("stays-at-its-snapshot", "Change state from COMPARE to INSTALL_SNAPSHOT",
+         "ledgerBeforeBegin=-1 ledgerEnd=282 committed=280", False),
+    ],
+)  # fmt: skip
+def test_what_a_leader_repeats_to_a_dead_node_shows_no_stuck_one(
+    run: RunFiles, name: str, leader: str, follower: str, known: bool
+) -> None:
+    defect = read_defects(SUITES / "defects" / "dledger.toml")[name]
+    log(run, "n1", *[f"2026-11-25 10:00:40,000 WARN [Push-n3]{leader}"] * 100)
+    log(run, "n3", f"2026-11-25 10:00:10,000 INFO [n3][FOLLOWER] term=1 {follower} watermarks={{}}")
+    assert defect.explains(N3, read(run), [], ()) is known
+    assert not defect.explains(replace(N3, nodes=("n2",)), read(run), [], ())
+
+
 def truncated(run: RunFiles, node: str, second: int, log_end: int) -> None:
     stamp = f"2026-11-25 10:00:{second:02d},000"
     log(run, node, f"{stamp} INFO [TRUNCATE] truncateIndex: 0, after truncate, ledgerEndIndex: {log_end}")
