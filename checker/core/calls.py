@@ -19,7 +19,7 @@ from history import Operation
 from history.codes import NEVER
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, unsafe_hash=True)  # not frozen: see Operation
 class Call:
     """One operation as the engines see it.
 
