@@ -43,7 +43,7 @@ PROGRESS: Final = np.dtype([(name, np.int64) for name in (
 
 
 class Events(NamedTuple):
-    """Order of the history's events, by rank and by call.
+    """The order of the history's events, as arrays by rank, by return and by call.
 
     By rank: the ``owner`` call, and whether this ``is_return``.  By return: its rank in ``returns``.  By pending
     call: the call in ``waiting``, and its rank in ``waiting_at``.  By call: ``slot_of``, -1 for pending ones.

@@ -57,7 +57,7 @@ _PENALTIES_SINCE: Final = (9, 8)
 
 @dataclass(frozen=True, slots=True)
 class NodeStart:
-    """The start of one node of a recorded cluster."""
+    """Starts one node of a recorded cluster."""
 
     state: StateDir
     record: ClusterRecord

@@ -435,7 +435,7 @@ class ShortKind(Struct, frozen=True):
 
 
 class EmptyThird(Struct, frozen=True):
-    """No operation, or none of ``kinds`` if there are any, was ok in one third of the fault with this ``id``.
+    """No operation (of one of the ``kinds``, if any are given) was ok in one third of the fault with this ``id``.
 
     ``place`` is 0, 1 or 2.  If ``idle``, no operation was even under way.
     """

@@ -158,7 +158,7 @@ def test_values(spelt: Any, value: Any, tmp_path: Path) -> None:
         (index([block(2, Fressian()({}))], 1), "a test without one"),
         (index([block(2, Fressian()({}))], 2), "expected block 2, which the index does not have"),
         (index([block(2, Fressian()([]))], 1), "expected the test as a map"),
-        (whole(reference(2), Fressian(), vector(1, (0, 2))), "is part of itself"),
+        (whole(reference(2), Fressian(), vector(1, (0, 2))), "this block contains itself"),
         (whole(reference(2), Fressian(), vector(1, (0, 3)), block(4, b"")), "expected 1 operations, found 0"),
         (whole(reference(2), Fressian(), block(4, b"\x05")), "operation 0: expected a map, found '5'"),
         (whole(reference(2), Fressian(), block(4, b"\xe5" * 300)), "nested at most 100 deep"),
