@@ -25,7 +25,10 @@ def costs_of(drawn: Drawn) -> list[tuple[str, Rows]]:
     known = {} if is_cut(run) or not isinstance(figures, Mapping) else figures
     tables = [
         ("By kind of operation", kinds_of([asdict(window) for window in drawn.windows])),
-        ("Time from the heal until a node had applied what the leader had committed by then, in ms", nodes_of(windows, run.epoch_bits)),
+        (
+            "Time from a heal until each node had applied what was committed at the heal, in ms",
+            nodes_of(windows, run.epoch_bits),
+        ),
         ("By fault, over its windows: least / median / most", faults_of(known)),
     ]
     return [(title, rows) for title, rows in tables if rows]
