@@ -541,7 +541,7 @@ def test_utf_16_without_a_mark_is_named(name: str, order: str, tmp_path: Path) -
             '{"f": "read", "start": 5, "end": 6, "type": "failed"}',
             "expected an operation to end as one of ok, fail, info",
         ),
-        ('{"f": "read", "start": 5, "end": null, "type": "ok"}', "has an end"),
+        ('{"f": "read", "start": 5, "end": null, "type": "ok"}', "must have an end"),
         ("f,value,start,end\nread,1,2\n", "line 2: expected 4 cells, found 3"),
         ("f,value,start,start\nread,1,2,3\n", "two columns have the same name"),
         ("f,value,start,end\n", "found no row"),
