@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from itertools import islice
@@ -11,7 +12,6 @@ from typing import Any, Final, Protocol, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from checker.core.compiled_code import COMPILED
 from checker.kernels.transaction_loops import PROCESS, REALTIME, WW
 from checker.transactions.graph import MOST_SHOWN, Graph
 from history.codes import FAIL, INFO, NEVER, OK, WRITE
@@ -23,6 +23,7 @@ from history.records.operations import BEFORE
 #: where compiled code is loaded.
 PLAIN_STEPS: Final = 4000
 _FEW_STEPS: Final = 300
+_COMPILED: Final = "checker.kernels.transactions"
 Ints: TypeAlias = NDArray[Any]
 #: Returns the rows and the sentence of the example at a place.
 Example: TypeAlias = Callable[[int], tuple[tuple[int, ...], str]]
@@ -64,7 +65,7 @@ def loops_for(steps: int) -> ModuleType:
     """Return the loops: compiled if there are many steps and numba is installed, else plain Python."""
     from checker.kernels import transaction_loops
 
-    if steps <= (_FEW_STEPS if COMPILED.ready else PLAIN_STEPS):
+    if steps <= (_FEW_STEPS if _COMPILED in sys.modules else PLAIN_STEPS):
         return transaction_loops
     try:
         from checker.kernels import transactions
