@@ -196,8 +196,8 @@ def test_a_seed_decides_all_of_them(world: World) -> None:
     ("words", "message"),
     [
         (["--shard", "3/2"], "expected I/N"),
-        (["--nemesis", "kill-all"], "toml has --nemesis kill-all; `harness suite"),
-        (["--system", "dledger@0.9"], "toml has --system dledger@0.9; `harness suite"),
+        (["--nemesis", "kill-all"], "toml matches --nemesis kill-all; `harness suite"),
+        (["--system", "dledger@0.9"], "toml matches --system dledger@0.9; `harness suite"),
         (["--system", "zookeeper"], "no cell of"),
         (["--budget", "soon"], "--budget must be a length of time"),
         (["--time-limit", "5"], "leaves no room for a calm and a fault"),
