@@ -14,7 +14,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from checker.core.engine import MAX_PROVEN_OPERATIONS
 from checker.core.options import CheckOptions
 from checker.models.registry import model_named
 from checker.per_key import check_object
@@ -27,8 +26,7 @@ from history.readers.parquet import columns_of
 from history.tables.operations import json_text
 from history.tables.schemas import VERDICTS
 
-#: From this many operations on, no linearization is kept, so a register is checked as columns.
-COLUMNAR: Final = MAX_PROVEN_OPERATIONS + 1
+COLUMNAR: Final = 5_000
 REGISTERS: Final = ("register", "cas-register")
 
 
