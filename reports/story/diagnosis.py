@@ -92,7 +92,10 @@ def diagnosis_of(drawn: Drawn) -> Diagnosis | None:
     # The reader already knows about the planted bug, so prefer what it does not explain.
     candidates = [one for one in breaks if looking.isdisjoint(one.checks)] or breaks
     evidence, at, charts = next_step(drawn, candidates[0])
-    return Diagnosis(tuple(breaks), after, evidence.text, evidence.place, at, charts)
+    step = evidence.text
+    if candidates[0] is not breaks[0]:
+        step = f"For “{candidates[0].title}”, {step[:1].lower()}{step[1:]}"
+    return Diagnosis(tuple(breaks), after, step, evidence.place, at, charts)
 
 
 def _with_healthy_nodes(drawn: Drawn, breaks: Sequence[Break]) -> list[Break]:
@@ -251,7 +254,7 @@ def _deleted(drawn: Drawn, found: Sequence[tuple[str, ShortLogs]]) -> Break:
             shown = [own for own, moment in moments if _shows(moment, loss[0])]
             place = next((own for own, about in found if about.check == "committed-kept" and own in shown), place)
         text = f"committed entries {write(lowest)}–{write(last)} left {node}'s log by {at:.1f} s"
-        every = f"{'in the end' if short else 'then'} every other"
+        every = f"{'in the end' if short else 'then'} every other log"
         clauses = [_since(drawn, at), Clause((f", {every}",), f"They left {every}")]
         detail = _course(drawn, loss, gone)
         if first.time / 1e9 < at:
@@ -262,7 +265,7 @@ def _deleted(drawn: Drawn, found: Sequence[tuple[str, ShortLogs]]) -> Break:
         detail = f"{_still_held(entries, drawn)}." if entries else ""
         if (pair := leads_without(drawn, moments, short)) is not None:
             since = when(pair[1].time / 1e9, drawn.windows)
-            led = f"{pair[1].node} led without some of them by"
+            led = f"{pair[1].node} led without some of them at"
             clauses.append(Clause((f"; {led} {pair[1].time / 1e9:.1f} s",), f"{led} {since}, and at the end"))
     clauses[1:1] = _led(drawn, at)
     lost_on = tuple(sorted(entries.short)) if entries is not None and severity == "missing on nodes" else ()

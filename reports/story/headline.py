@@ -13,11 +13,16 @@ from reports.analysis.counterexample import label_of
 from reports.analysis.faults import FaultWindow, fault_of, since_fault
 from reports.analysis.findings import Drawn, ViolationContext
 from reports.analysis.responder import missed_write
+from reports.load.check_rows import checks_of
 from reports.story.breaks import Clause
 from reports.style.format import one_line
 
 #: Limit of an answer in a headline, in words; a longer one is cut after its first clause, or here.
 _ANSWER: Final = 8
+#: Verbs that begin what a judge says of an operation, as a headline says them.
+_PAST: Final = {
+    "reads": "read", "finds": "found", "writes": "wrote", "sends": "sent", "fails": "failed", "sees": "saw",
+}  # fmt: skip
 #: A comma outside brackets.
 _COMMA: Final = re.compile(r", (?![^\[(]*[\])])")
 
@@ -31,11 +36,12 @@ def headline_of(drawn: Drawn, violation: ViolationContext, onset: float) -> tupl
     kind, at, windows = violation.example.kind, f"at {violation.since:.1f} s", drawn.windows
     came = since_fault(violation.since, windows)
     since = Clause(came)
-    first = f"the first violation was answered at {onset:.1f} s"
-    more = () if violation.since == onset else (Clause((f" (the first at {onset:.1f} s)",), first),)
+    first = f"the first violation of any kind was answered at {onset:.1f} s"
+    more = () if violation.since == onset else (Clause((f"; violations began at {onset:.1f} s",), first),)
     if violation.cycles and (refuted := violation.example.refutes):
-        broken = f"; it breaks {and_listed(refuted)}"
-        levels = Clause((f"{broken} and every stronger level", broken))
+        level = _asked_level(drawn)
+        broken = f"it breaks {level}, which the run asked for" if level else f"it breaks {and_listed(refuted)}"
+        levels = Clause((f"; {broken}", f"; it breaks {level}") if level else (f"; {broken}",), broken)
         calm = Clause((", without any fault",)) if not windows else since
         node = f" on {violation.answered_by}" if violation.answered_by else ""
         cycle = (
@@ -48,9 +54,9 @@ def headline_of(drawn: Drawn, violation: ViolationContext, onset: float) -> tupl
     if kind == WITHOUT_KIND:
         answers = and_listed(f"{node or 'a node'}'s “{label.partition(': ')[0]}”" for node, label in said)
         return f"no order explains {answers}{on} {at}", (*_in_doubt(violation, windows), since, *more)
-    whole = and_listed(f"{node or 'a node'} answered “{label}”" for node, label in said)
+    told = [_told(node or "a node", label, own=bool(violation.example.roles)) for node, label in said]
     if len(said) > 1:
-        return f"{kind}{on}: {whole} {at}, which contradict each other", (since, *more)
+        return f"{kind}{on}: {and_listed(told)} {at}, which contradict each other", (since, *more)
     role = f"{violation.role} " if violation.role in ("leader", "follower") else ""
     before = _contradicted(violation)
     ended = 0 if before is None else before.returned or before.invoked
@@ -59,7 +65,26 @@ def headline_of(drawn: Drawn, violation: ViolationContext, onset: float) -> tupl
     order = (*though, since, *more)
     if struck is None or struck == fault_of(violation.since, windows):
         order = (since, *more, *though)
-    return f"{kind}{on}: {role}{whole} {at}", order
+    if violation.example.roles:  # its words may end with a time, a place or a reason of their own
+        return f"{kind}{on}: {at} {role}{told[0]}", order
+    return f"{kind}{on}: {role}{told[0]} {at}", order
+
+
+def _asked_level(drawn: Drawn) -> str:
+    """Return the isolation level that the run asked for; empty if the check does not name one."""
+    asked = next((row["asked"] for row in checks_of(drawn.run) if row["name"] == "isolation"), "")
+    return asked.rpartition(" ")[2]
+
+
+def _told(node: str, says: str, *, own: bool, had: str = "") -> str:
+    """Say that a node answered something, in quotation marks if these are its words and not the judge's ``own``."""
+    if not own:
+        return f"{node} {had}answered “{says}”"
+    what, acknowledged, rest = says.partition(" acknowledged ")
+    if acknowledged:
+        return f"{node} {had}acknowledged {what} {rest}"
+    verb, _, rest = says.partition(" ")
+    return f"{node} {_PAST[verb]} {rest}".rstrip() if verb in _PAST else f"{node} {had}answered {says}"
 
 
 def _answers(violation: ViolationContext) -> list[tuple[str | None, str]]:
@@ -97,11 +122,14 @@ def _contradicted(violation: ViolationContext) -> Operation | None:
 def _though(drawn: Drawn, before: Operation, violation: ViolationContext, struck: FaultWindow | None) -> Clause:
     """Say what was acknowledged before, when, and under which fault, in as many words as there is room for."""
     label = _few(_role(violation, before) or label_of(before, wording=drawn.run.wording))
-    did = "acknowledged" if before.f in ("write", "cas", "add", "append") else "answered"
     node, at = before.node or "a node", f"at {(before.returned or 0) / 1e9:.1f} s"
-    said = f", though {node} had {did} “{label}”"
-    during = [f"{said} {at}, during {struck.name}", f"{said} during {struck.name}"] if struck else []
-    return Clause((*during, f"{said} {at}", said, f", after {node}'s “{label}”"))
+    told = _told(node, label, own=bool(_role(violation, before)), had="had ")
+    if not _role(violation, before) and before.f in ("write", "cas", "add", "append"):
+        told = f"{node} had acknowledged “{label}”"
+    said = f", though {told}"
+    during = [f"{said} {at}, during {struck.name}", f"{said} {at}, during #{struck.id}"] if struck else []
+    alone = f"{told} {at}{f', during {struck.name}' if struck else ''}"
+    return Clause((*during, f"{said} {at}", said), alone)
 
 
 def _in_doubt(violation: ViolationContext, windows: Sequence[FaultWindow]) -> list[Clause]:

@@ -43,13 +43,20 @@ def lost_elements(drawn: Drawn, losses: Sequence[Loss]) -> Lost:
     names = [one_line(one.node, 40) for one in ordered]
     first, *others = ordered
     onset = first.seen_ns / 1e9
-    elements = "element" if first.lost == 1 else "elements"
-    text = f"{names[0]} lacks {number(first.lost)} acknowledged {elements}, seen since {onset:.1f} s"
+    whole = {name: sum(one.lost for one, of in zip(ordered, names, strict=True) if of == name) for name in names}
+    elements = "element" if whole[names[0]] == 1 else "elements"
+    some = f"{number(first.lost)} of them " if first.lost < whole[names[0]] else ""
+    text = f"{names[0]} lacks {number(whole[names[0]])} acknowledged {elements}, {some}seen since {onset:.1f} s"
     since = since_fault(onset, drawn.windows)
     more = []
     for place, one in enumerate(others, 1):
-        lacks = f"{names[place]} lacks {number(one.lost)}{' more' if names[place] in names[:place] else ''}"
-        seen = f"{lacks}, seen since {one.seen_ns / 1e9:.1f} s"
+        since = f"seen since {one.seen_ns / 1e9:.1f} s"
+        if names[place] in names[:place]:
+            seen = f"{names[place]} lacks {number(one.lost)} of them, {since}"
+            more.append(Clause((f"; {seen}",), seen))
+            continue
+        lacks, of = f"{names[place]} lacks {number(whole[names[place]])}", whole[names[place]]
+        seen = f"{lacks}, {f'{number(one.lost)} of them ' if one.lost < of else ''}{since}"
         more.append(Clause((f"; {seen}", f"; {lacks}"), seen))
     # Nodes that were not named come before what else the first one lacks.
     more.sort(key=lambda one: one.alone.startswith(f"{names[0]} "))

@@ -96,13 +96,9 @@ def _not_installed(run: LoadedRun) -> str:
 
 
 def bug_of(run: LoadedRun) -> str:
-    """Say in one line what the planted bug does, as the judge recorded it, or where to look; empty without one."""
-    bug, system = run.plan.get("planted_bug"), run.plan.get("system")
-    if not bug:
-        return ""
-    does = run.environment.get("planted_bug")
-    where = f"; harness list systems {system} shows it" if isinstance(system, str) else ""
-    return f"{bug}: {does or f'what it does is not recorded here{where}'}"
+    """Say in one line what the planted bug does, as the judge recorded it; empty if there is no such record."""
+    bug, does = run.plan.get("planted_bug"), run.environment.get("planted_bug")
+    return f"{bug}: {does}" if bug and does else ""
 
 
 def try_again(run: LoadedRun) -> str:

@@ -132,7 +132,17 @@ def _never_moved(drawn: Drawn, nodes: Sequence[Behind]) -> list[str]:
 def _stopped(drawn: Drawn, nodes: Sequence[Behind]) -> list[str]:
     moments = [one.since for one in nodes if one.since is not None]
     stood = "stood still from" if any(one.cut for one in nodes) else "stopped applying at"
-    stopped = f"{_named(drawn, nodes)} {stood} {when(min(moments), drawn.windows)}"
+    first, last = f"{min(moments):.1f}", f"{max(moments):.1f}"
+    if first == last:
+        stopped = f"{_named(drawn, nodes)} {stood} {when(min(moments), drawn.windows)}"
+    elif len(nodes) <= _FEW:
+        each = sorted((one.since, one.node) for one in nodes if one.since is not None)
+        dated = and_listed([f"{node} at {since:.1f} s" for since, node in each])
+        stood = "stood still:" if any(one.cut for one in nodes) else "stopped applying:"
+        stopped = f"{_named(drawn, nodes)} {stood} {dated}{since_fault(min(moments), drawn.windows)[-1]}"
+    else:
+        stood = stood.rpartition(" ")[0]
+        stopped = f"{_named(drawn, nodes)} {stood} from {when(min(moments), drawn.windows)}, to {last} s"
     return [stopped, f"{_stand(drawn, nodes, since=True)}, {_of_all(drawn)}"]
 
 
@@ -167,7 +177,7 @@ def _why_stopped(drawn: Drawn, nodes: Sequence[Behind]) -> list[Clause]:
         then = f", behind since {first.fell:.1f} s"
         during = fault is not None and fault.stands(first.fell, first.fell)
         same = during and fault == fault_of(since, drawn.windows)
-        said = [f"{then}, while it was active"] if same else [f"{then}{since_fault(first.fell, drawn.windows)[-1]}"]
+        said = [f"{then}, during #{fault.id}"] if same else [f"{then}{since_fault(first.fell, drawn.windows)[-1]}"]
         said.append(then)
     return [Clause(tuple(said)), *_led(drawn, since)]
 

@@ -30,13 +30,15 @@ def scope_of(drawn: Drawn) -> Scope:
     run = drawn.run
     stood = [window for window in drawn.windows if window.installed]
     times = Counter(window.fault for window in stood)
-    faults = ", ".join(f"{fault} {count}" for fault, count in times.most_common())
+    absent = Counter((window.fault, window.state) for window in drawn.windows if not window.installed)
+    beside = {fault: [f"{many} more {state}" for (of, state), many in absent.items() if of == fault] for fault in times}
+    named = {fault: f" ({', '.join(told)})" if told else "" for fault, told in beside.items()}
+    faults = ", ".join(f"{fault} {count}{named[fault]}" for fault, count in times.most_common())
     share, rows = None, [("faults injected", faults)]
     if stood and len(run.operations) and not is_cut(run):
         share, under = _under_faults(drawn)
         rows += [("operations during faults", under), ("reads after each heal", _reads_after(drawn))]
-    absent = Counter((window.fault, window.state) for window in drawn.windows if not window.installed)
-    left_out = [f"{fault} ({state}: {count})" for (fault, state), count in absent.items()]
+    left_out = [f"{fault} ({state}: {count})" for (fault, state), count in absent.items() if fault not in times]
     left_out += [f"{row['name']} ({row['seen']})" for row in checks_of(run) if row["state"] == "skipped"]
     notes = [
         note

@@ -80,7 +80,7 @@ def _short_log(drawn: Drawn, place: str, moment: NodeMoment) -> Clue:
     ended = f"ended at {write(end)}" if end >= 0 else "was empty"
     though = f"though {write(committed)} had been committed"
     if isinstance(moment, ShortLeader):
-        return Clue(place, f"Look at {node}, which led by {at:.1f} s with a log that {ended}, {though}", node, at)
+        return Clue(place, f"Look at {node}, which led at {at:.1f} s with a log that {ended}, {though}", node, at)
     return Clue(place, f"Look at {node}, whose log {ended} by {at:.1f} s, {though} there", node, at)
 
 

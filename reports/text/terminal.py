@@ -123,7 +123,7 @@ def _verdict(drawn: Drawn, columns: int, paint: Paint) -> str:
     lines += [*heads, *after, *out, *then, *([wrapped(cut, columns)] if cut else []), *undecided]
     where = one_line(f"{run.test}/{run.name}", columns)
     if run.plan.get("planted_bug"):
-        said = [meaning_of(run), f"Planted: {bug_of(run)}."]
+        said = [meaning_of(run), *([f"Planted: {bug}."] if (bug := bug_of(run)) else [])]
         lines[int(broke) : int(broke)] = [wrapped(text, columns) for text in said]
     if run.failure and not broke:
         lines.append(wrapped(failed_beside(run), columns))
