@@ -354,10 +354,10 @@ cut?clip(context,text.name,b-a-6):text.name,cut?a+3:text.x,y+FAULT_ROW/2)}}var C
 return(event.clientX-box.left-GUTTER)/(box.width-GUTTER-MARGIN)*data.end};canvas.addEventListener("pointermove",event=>{let seconds=secondsAt(event),inside=seconds>=
 0&&seconds<=data.end;Timeline.data&&showCard(inside?describeMoment(data,seconds):null,event.clientX,event.clientY)}),canvas.addEventListener("pointerleave",hideCard),
 canvas.addEventListener("click",event=>{hideCard(),View.set(secondsAt(event)-ROOM,secondsAt(event)+ROOM),document.getElementById("timeline").scrollIntoView()}),
-View.listeners.push(draw),draw()}var leadersOf=data=>data.nodes.length>1?data.led??[]:[];function lackingOf(data){let kinds=[["acknowledged elements that the re\
-ads of each node lack",data.lacking],["entries committed that each node lacks",data.progress?.lag.map(row=>[data.progress.time,row])]],[name,rows]=kinds.find(([
-,rows2])=>rows2?.some(([,values])=>values.some(v=>v!==null)))??[];if(!rows)return null;let most=rows.reduce((most2,[,values])=>Math.max(most2,highest(values)),0);
-return data.nodes.length>1||most?{name,rows,most}:null}var highest=values=>values.reduce((most,v)=>Math.max(most,v??0),0);function valueAt([times,values],seconds){
+View.listeners.push(draw),draw()}var leadersOf=data=>data.nodes.length>1?data.led??[]:[];function lackingOf(data){let kinds=[[["acknowledged elements that the r\
+eads of each node lack","acknowledged elements, lacking"],data.lacking],[["entries committed that each node lacks"],data.progress?.lag.map(row=>[data.progress.time,
+row])]],[names,rows]=kinds.find(([,rows2])=>rows2?.some(([,values])=>values.some(v=>v!==null)))??[];if(!rows)return null;let most=rows.reduce((most2,[,values])=>Math.
+max(most2,highest(values)),0);return most?{names,rows,most}:null}var highest=values=>values.reduce((most,v)=>Math.max(most,v??0),0);function valueAt([times,values],seconds){
 let found=null;for(let i=0;i<times.length&&times[i]<=seconds;i++)values[i]!==null&&(found=values[i]);return found}function describeMoment(data,seconds){let{rates}=data,
 bin=rates?Math.min(Math.floor(seconds/rates.width),rates.time.length-1):-1,led=leaderAt(data,seconds),faults=data.faults.filter(f=>f.state==="installed"&&f.start<=
 seconds&&seconds<=f.end),lacking=lackingOf(data),behind=(lacking?.rows??[]).map((row,i)=>[data.nodes[i].name,valueAt(row,seconds)]).filter(([,value])=>value);return[
@@ -366,27 +366,31 @@ node}${termText(led.term)}`:"none"]]:[],...lacking?[["lacking",behind.map(([name
 map(f=>`#${f.id} ${f.fault}`).join(", ")||"none"]]}function drawOverview(data,host,canvas){let width=host.clientWidth,toX=scaleX({left:GUTTER,right:width-MARGIN},
 0,data.end),faults=layFaults(data,canvas.getContext("2d"),width,width<NARROW?2*MOST_FAULT_ROWS:MOST_FAULT_ROWS),lacking=lackingOf(data),top=faults.length*FAULT_ROW+
 2,panels=top+placeMoments(host,width,toX,top)*MOMENT,bottom=panels+(data.rates?CAPTION+RATE:0)+(leadersOf(data).length?CAPTION+LEADERS:0)+(lacking?CAPTION+LACKING:
-0),area={...prepareCanvas(canvas,bottom+AXIS+4),captions:[]},{context}=area;faults.forEach((row,place)=>{drawFaultRow(data,area,toX,row,place*FAULT_ROW)}),drawBands(
-context,data,toX,area.left,area.right,panels,bottom-panels),drawPhases(context,data,toX,area.left,area.right,panels,bottom-panels,1);let y=panels;data.rates&&(y=
-drawRates(data,area,toX,y)),leadersOf(data).length&&(y=drawLeaders(data,area,toX,y)),lacking&&(y=drawLacking(data,lacking,area,toX,y)),drawAxis(area,toX,bottom,
-data.end),context.strokeStyle=Ink.mark;for(let mark2 of host.querySelectorAll(".moment")){let x=Math.round(toX(Number(mark2.dataset.at)))+.5;line2(context,x,mark2.
-offsetTop+mark2.offsetHeight,x,bottom)}writeCaptions(area)}function line2(context,fromX,fromY,toX,toY){context.beginPath(),context.moveTo(fromX,fromY),context.lineTo(
-toX,toY),context.stroke()}function placeMoments(host,width,toX,top){let ends=[],marks=[...host.querySelectorAll(".moment")].sort((a,b)=>a.dataset.at-b.dataset.at);
-for(let mark2 of marks){let wide=mark2.offsetWidth,x=toX(Number(mark2.dataset.at)),left=x+wide<=width?x:Math.max(x-wide,0),row=ends.findIndex(end=>end<=left);row<
-0&&(row=ends.length),ends[row]=left+wide+4,Object.assign(mark2.style,{left:`${left}px`,top:`${top+row*MOMENT}px`})}return ends.length}function caption(area,text,y){
-area.captions.push([text,y+CAPTION/2])}function writeCaptions({context,captions,left,right}){context.textAlign="left",context.textBaseline="middle",context.strokeStyle=
-Ink.paper,context.lineWidth=3,context.fillStyle=Ink.quiet;for(let[text,y]of captions){let shown=clip(context,text,right-left);context.strokeText(shown,left,y),context.
-fillText(shown,left,y)}context.lineWidth=1}function axisOf(area,most,y,height){let{context}=area;rowLabel(area,figure(most,0),y+5),rowLabel(area,"0",y+height-5),
-context.strokeStyle=Ink.rule,line2(context,area.left,y+height+.5,area.right,y+height+.5)}function drawRates({rates},area,toX,y){let{context}=area,from=rates.time.
-map(time=>toX(time-rates.width/2)),sums=rates.time.map((_,i)=>rates.rows.reduce((sum,row)=>sum+row[i],0)),most=Math.max(highest(sums),1),wide=Math.max(toX(rates.
-width)-toX(0),1),seen=OUTCOMES.filter((_,row)=>rates.rows[row].some(v=>v>0));caption(area,`completions a second: ${seen.join(", ")}`,y);let base=y+CAPTION+RATE,
-below=sums.map(()=>0);return OUTCOMES.forEach((name,row)=>{context.fillStyle=name==="ok"?Ink.ok:Ink[`${name}-ink`],rates.rows[row].forEach((value,i)=>{let height=value/
-most*RATE;height>0&&context.fillRect(from[i],base-below[i]-height,Math.min(wide,area.right-from[i]),height),below[i]+=height})}),axisOf(area,most,y+CAPTION,RATE),
-base}function drawLeaders(data,area,toX,y){let{context}=area;caption(area,data.led.some(([,term])=>term>=0)?"leader and term":"leader",y);for(let[place,term,from,
-to]of data.led){let{name,colour}=data.nodes[place],a=toX(from),b=Math.min(Math.max(toX(to),a+1.5),area.right);context.fillStyle=colour,context.fillRect(a,y+CAPTION,
-b-a,LEADERS-4),context.fillStyle=luminance(colour)>.5?"#000":"#fff",context.textAlign="left",context.textBaseline="middle";let text=[`${name}${termText(term)}`,
-name].find(one=>context.measureText(one).width<=b-a-8);text&&context.fillText(text,a+4,y+CAPTION+LEADERS/2-2)}return y+CAPTION+LEADERS}function drawLacking(data,{
-name,rows,most},area,toX,y){let{context}=area,top=y+CAPTION,toY=value=>top+LACKING-value/Math.max(most,1)*(LACKING-4);caption(area,name,y),axisOf(area,most,top,
+0),area={...prepareCanvas(canvas,bottom+AXIS+LABEL+4),captions:[],leaders:[]},{context}=area;faults.forEach((row,place)=>{drawFaultRow(data,area,toX,row,place*FAULT_ROW)}),
+drawBands(context,data,toX,area.left,area.right,panels,bottom-panels),drawPhases(context,data,toX,area.left,area.right,panels,bottom-panels,1);let y=panels;data.
+rates&&(y=drawRates(data,area,toX,y)),leadersOf(data).length&&(y=drawLeaders(data,area,toX,y)),lacking&&(y=drawLacking(data,lacking,area,toX,y)),drawAxis(area,toX,
+bottom,data.end),namePhases2(data,area,toX,bottom+AXIS),context.strokeStyle=Ink.mark;for(let mark2 of host.querySelectorAll(".moment")){let x=Math.round(toX(Number(
+mark2.dataset.at)))+.5;line2(context,x,mark2.offsetTop+mark2.offsetHeight,x,bottom)}writeCaptions(area),writeLeaders(area)}function line2(context,fromX,fromY,toX,toY){
+context.beginPath(),context.moveTo(fromX,fromY),context.lineTo(toX,toY),context.stroke()}function placeMoments(host,width,toX,top){let ends=[],marks=[...host.querySelectorAll(
+".moment")].sort((a,b)=>a.dataset.at-b.dataset.at);for(let mark2 of marks){let wide=mark2.offsetWidth,x=toX(Number(mark2.dataset.at)),left=x+wide<=width?x:Math.
+max(x-wide,0),row=ends.findIndex(end=>end<=left);row<0&&(row=ends.length),ends[row]=left+wide+4,Object.assign(mark2.style,{left:`${left}px`,top:`${top+row*MOMENT}\
+px`})}return ends.length}function caption(area,texts,y){area.captions.push([texts,y+CAPTION/2])}function writeCaptions({context,captions,left,right}){context.textAlign=
+"left",context.textBaseline="middle";for(let[texts,y]of captions){let shown=texts.find(one=>context.measureText(one).width<=right-left)??clip(context,texts.at(-1),
+right-left);context.fillStyle=Ink.paper,context.fillRect(left,y-LABEL/2,context.measureText(shown).width+2,LABEL),context.fillStyle=Ink.quiet,context.fillText(shown,
+left,y)}}function writeLeaders({context,leaders}){context.textAlign="left",context.textBaseline="middle";for(let{text,x,y,colour}of leaders)context.fillStyle=colour,
+context.fillRect(x-1,y-LABEL/2,context.measureText(text).width+2,LABEL),context.fillStyle=luminance(colour)>.5?"#000":"#fff",context.fillText(text,x,y)}function namePhases2({
+phases},{context,right},toX,y){context.fillStyle=Ink.quiet,context.textBaseline="top",context.textAlign="left";let end=0;for(let{name,start:start2}of phases){let text=`\
+┊ ${name}`,wide=context.measureText(text).width,x=Math.min(toX(start2)-2,right-wide);x<end||(context.fillText(text,x,y),end=x+wide+8)}}function axisOf(area,most,y,height){
+let{context}=area;rowLabel(area,figure(most,0),y+5),rowLabel(area,"0",y+height-5),context.strokeStyle=Ink.rule,line2(context,area.left,y+height+.5,area.right,y+
+height+.5)}function drawRates({rates},area,toX,y){let{context}=area,from=rates.time.map(time=>toX(time-rates.width/2)),sums=rates.time.map((_,i)=>rates.rows.reduce(
+(sum,row)=>sum+row[i],0)),most=Math.max(highest(sums),1),wide=Math.max(toX(rates.width)-toX(0),1),seen=OUTCOMES.filter((_,row)=>rates.rows[row].some(v=>v>0));caption(
+area,[`completions a second: ${seen.join(", ")}`,"completions a second"],y);let base=y+CAPTION+RATE,below=sums.map(()=>0);return OUTCOMES.forEach((name,row)=>{context.
+fillStyle=name==="ok"?Ink.ok:Ink[`${name}-ink`],rates.rows[row].forEach((value,i)=>{let height=value/most*RATE;height>0&&context.fillRect(from[i],base-below[i]-
+height,Math.min(wide,area.right-from[i]),height),below[i]+=height})}),axisOf(area,most,y+CAPTION,RATE),base}function drawLeaders(data,area,toX,y){let{context}=area;
+caption(area,[data.led.some(([,term])=>term>=0)?"leader and term":"leader"],y);for(let[place,term,from,to]of data.led){let{name,colour}=data.nodes[place],a=toX(
+from),b=Math.min(Math.max(toX(to),a+1.5),area.right);context.fillStyle=colour,context.fillRect(a,y+CAPTION,b-a,LEADERS-4);let text=[`${name}${termText(term)}`,name].
+find(one=>context.measureText(one).width<=b-a-8);text&&area.leaders.push({text,x:a+4,y:y+CAPTION+LEADERS/2-2,colour})}return y+CAPTION+LEADERS}function drawLacking(data,{
+names,rows,most},area,toX,y){let{context}=area,top=y+CAPTION,toY=value=>top+LACKING-value/Math.max(most,1)*(LACKING-4);caption(area,names,y),axisOf(area,most,top,
 LACKING);let ends=[];rows.forEach(([times,values],i)=>{context.strokeStyle=context.fillStyle=data.nodes[i].colour,context.lineWidth=2,context.beginPath();let last=null;
 times.forEach((time,at)=>{let[x,value]=[toX(time),values[at]];last!==null&&context.lineTo(x,toY(last)),value===null?last=null:(last===null?context.moveTo(x,toY(
 value)):context.lineTo(x,toY(value)),last=value)}),context.stroke(),times.length&&last&&(context.fillRect(toX(times.at(-1))-3,toY(last)-3,6,6),ends.push({text:`${data.

@@ -30,7 +30,7 @@ from reports.analysis.findings import (
     violation_times_of,
 )
 from reports.analysis.invariant_violations import InvariantViolation, invariant_violations
-from reports.load.check_rows import check_rows, checks_of, logs_gone, undecided_of
+from reports.load.check_rows import check_rows, checks_of, logs_gone
 from reports.load.cut_record import cut_of, is_cut
 from reports.load.last_valid import last_valid_run
 from reports.load.promises import behind_checks, broken_in, promises_of
@@ -55,6 +55,7 @@ from reports.story.planted_bug import (
     word_of,
 )
 from reports.story.scope import scope_of
+from reports.story.undecided import undecided
 from reports.style.format import compact
 from reports.text import recovery as recovery_text
 from reports.text.parts import known_text
@@ -105,7 +106,7 @@ def head_context(drawn: Drawn) -> dict[str, Any]:
         "still": part("standstills", lambda: still_texts(run), []),
         "known_defects": known_text(run.results),
         "outage": part("outages", lambda: outages_text(drawn), ""),
-        "undecided": part("headlines", lambda: undecided_of(run), []),
+        "undecided": part("headlines", lambda: undecided(run), None),
         "sections": sections_of(breaks, sections),
         "breaks": breaks,
         "told": told_of(diagnosis),

@@ -45,7 +45,7 @@ def no_recovery(drawn: Drawn, row: Mapping[str, Any], about: Comeback) -> Break:
             nodes,
             starts,
             detail=detail,
-            clauses=(Clause((f"; {led}",)),),
+            clauses=(Clause((f"; at the end {led}",)),),
         )
     if not behind:
         seen = str(row["seen"])

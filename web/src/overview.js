@@ -52,13 +52,13 @@ const leadersOf = (data) => (data.nodes.length > 1 ? (data.led ?? []) : []);
 // What each node lacked: entries, by its probes, or elements of a set, by its reads; null where neither is known.
 function lackingOf(data) {
   const kinds = [
-    ["acknowledged elements that the reads of each node lack", data.lacking],
-    ["entries committed that each node lacks", data.progress?.lag.map((row) => [data.progress.time, row])],
+    [["acknowledged elements that the reads of each node lack", "acknowledged elements, lacking"], data.lacking],
+    [["entries committed that each node lacks"], data.progress?.lag.map((row) => [data.progress.time, row])],
   ];
-  const [name, rows] = kinds.find(([, rows]) => rows?.some(([, values]) => values.some((v) => v !== null))) ?? [];
+  const [names, rows] = kinds.find(([, rows]) => rows?.some(([, values]) => values.some((v) => v !== null))) ?? [];
   if (!rows) return null;
   const most = rows.reduce((most, [, values]) => Math.max(most, highest(values)), 0);
-  return data.nodes.length > 1 || most ? { name, rows, most } : null;
+  return most ? { names, rows, most } : null;
 }
 
 const highest = (values) => values.reduce((most, v) => Math.max(most, v ?? 0), 0);
@@ -108,7 +108,7 @@ function drawOverview(data, host, canvas) {
     (data.rates ? CAPTION + RATE : 0) +
     (leadersOf(data).length ? CAPTION + LEADERS : 0) +
     (lacking ? CAPTION + LACKING : 0);
-  const area = { ...prepareCanvas(canvas, bottom + AXIS + 4), captions: [] };
+  const area = { ...prepareCanvas(canvas, bottom + AXIS + LABEL + 4), captions: [], leaders: [] };
   const { context } = area;
   faults.forEach((row, place) => {
     drawFaultRow(data, area, toX, row, place * FAULT_ROW);
@@ -120,12 +120,14 @@ function drawOverview(data, host, canvas) {
   if (leadersOf(data).length) y = drawLeaders(data, area, toX, y);
   if (lacking) y = drawLacking(data, lacking, area, toX, y);
   drawAxis(area, toX, bottom, data.end);
+  namePhases(data, area, toX, bottom + AXIS);
   context.strokeStyle = Ink.mark;
   for (const mark of host.querySelectorAll(".moment")) {
     const x = Math.round(toX(Number(mark.dataset.at))) + 0.5;
     line(context, x, mark.offsetTop + mark.offsetHeight, x, bottom);
   }
   writeCaptions(area);
+  writeLeaders(area);
 }
 
 function line(context, fromX, fromY, toX, toY) {
@@ -151,23 +153,49 @@ function placeMoments(host, width, toX, top) {
   return ends.length;
 }
 
-// Captions are written last, over the lines of moments.
-function caption(area, text, y) {
-  area.captions.push([text, y + CAPTION / 2]);
+// Captions are written last, and hide the lines of moments behind them; of several texts the first that fits is taken.
+function caption(area, texts, y) {
+  area.captions.push([texts, y + CAPTION / 2]);
 }
 
 function writeCaptions({ context, captions, left, right }) {
   context.textAlign = "left";
   context.textBaseline = "middle";
-  context.strokeStyle = Ink.paper;
-  context.lineWidth = 3;
-  context.fillStyle = Ink.quiet;
-  for (const [text, y] of captions) {
-    const shown = clip(context, text, right - left);
-    context.strokeText(shown, left, y);
+  for (const [texts, y] of captions) {
+    const fitting = texts.find((one) => context.measureText(one).width <= right - left);
+    const shown = fitting ?? clip(context, texts.at(-1), right - left);
+    context.fillStyle = Ink.paper;
+    context.fillRect(left, y - LABEL / 2, context.measureText(shown).width + 2, LABEL);
+    context.fillStyle = Ink.quiet;
     context.fillText(shown, left, y);
   }
-  context.lineWidth = 1;
+}
+
+function writeLeaders({ context, leaders }) {
+  context.textAlign = "left";
+  context.textBaseline = "middle";
+  for (const { text, x, y, colour } of leaders) {
+    context.fillStyle = colour;
+    context.fillRect(x - 1, y - LABEL / 2, context.measureText(text).width + 2, LABEL);
+    context.fillStyle = luminance(colour) > 0.5 ? "#000" : "#fff";
+    context.fillText(text, x, y);
+  }
+}
+
+// The dotted lines are where phases begin; their names stand below the axis.
+function namePhases({ phases }, { context, right }, toX, y) {
+  context.fillStyle = Ink.quiet;
+  context.textBaseline = "top";
+  context.textAlign = "left";
+  let end = 0;
+  for (const { name, start } of phases) {
+    const text = `┊ ${name}`;
+    const wide = context.measureText(text).width;
+    const x = Math.min(toX(start) - 2, right - wide);
+    if (x < end) continue;
+    context.fillText(text, x, y);
+    end = x + wide + 8;
+  }
 }
 
 function axisOf(area, most, y, height) {
@@ -186,7 +214,7 @@ function drawRates({ rates }, area, toX, y) {
   const most = Math.max(highest(sums), 1);
   const wide = Math.max(toX(rates.width) - toX(0), 1);
   const seen = OUTCOMES.filter((_, row) => rates.rows[row].some((v) => v > 0));
-  caption(area, `completions a second: ${seen.join(", ")}`, y);
+  caption(area, [`completions a second: ${seen.join(", ")}`, "completions a second"], y);
   const base = y + CAPTION + RATE;
   const below = sums.map(() => 0);
   OUTCOMES.forEach((name, row) => {
@@ -203,28 +231,25 @@ function drawRates({ rates }, area, toX, y) {
 
 function drawLeaders(data, area, toX, y) {
   const { context } = area;
-  caption(area, data.led.some(([, term]) => term >= 0) ? "leader and term" : "leader", y);
+  caption(area, [data.led.some(([, term]) => term >= 0) ? "leader and term" : "leader"], y);
   for (const [place, term, from, to] of data.led) {
     const { name, colour } = data.nodes[place];
     const a = toX(from);
     const b = Math.min(Math.max(toX(to), a + 1.5), area.right);
     context.fillStyle = colour;
     context.fillRect(a, y + CAPTION, b - a, LEADERS - 4);
-    context.fillStyle = luminance(colour) > 0.5 ? "#000" : "#fff";
-    context.textAlign = "left";
-    context.textBaseline = "middle";
     const text = [`${name}${termText(term)}`, name].find((one) => context.measureText(one).width <= b - a - 8);
-    if (text) context.fillText(text, a + 4, y + CAPTION + LEADERS / 2 - 2);
+    if (text) area.leaders.push({ text, x: a + 4, y: y + CAPTION + LEADERS / 2 - 2, colour });
   }
   return y + CAPTION + LEADERS;
 }
 
 // A line for each node, which holds until its next value; those that lack something at the end are named there.
-function drawLacking(data, { name, rows, most }, area, toX, y) {
+function drawLacking(data, { names, rows, most }, area, toX, y) {
   const { context } = area;
   const top = y + CAPTION;
   const toY = (value) => top + LACKING - (value / Math.max(most, 1)) * (LACKING - 4);
-  caption(area, name, y);
+  caption(area, names, y);
   axisOf(area, most, top, LACKING);
   const ends = [];
   rows.forEach(([times, values], i) => {
