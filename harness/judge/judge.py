@@ -101,8 +101,8 @@ def judge(
 def _of_system(plan: Plan, checks: Sequence[Check]) -> dict[str, Any]:
     """Return facts about the system for readers who do not know it.
 
-    These are what the planted bug does, how many lower bits of an index count within an epoch, what the system
-    promises, and what its log lines and options mean.
+    These are what the planted bug does, how many lower bits of an index count within an epoch, what an
+    index counts if not entries, what the system promises, and what its log lines and options mean.
     """
     bug = {"planted_bug": plan.declared_planted_bug.help} if plan.declared_planted_bug is not None else {}
     bits = {"epoch_bits": plan.under_test.epoch_bits} if plan.under_test.epoch_bits else {}
@@ -110,7 +110,8 @@ def _of_system(plan: Plan, checks: Sequence[Check]) -> dict[str, Any]:
         {"words": {option.name: option.help for option in plan.under_test.options}} if plan.under_test.options else {}
     )
     logs = plan.under_test.log_words.to_environment()
-    return {**bug, **bits, "promises": _promises(plan, checks), **logs, **options}
+    unit = {"index_unit": plan.under_test.index_unit} if plan.under_test.index_unit else {}
+    return {**bug, **bits, **unit, "promises": _promises(plan, checks), **logs, **options}
 
 
 def _promises(plan: Plan, checks: Sequence[Check]) -> list[dict[str, Any]]:

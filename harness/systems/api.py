@@ -415,7 +415,8 @@ class System:
     clients are not served is unknown.
 
     ``promises`` are the system's claims.  ``epoch_bits`` is the number of lower bits of an index that count within an
-    epoch; the upper bits are the epoch (0: no epochs).  ``log_words`` say what lines of its logs mean.
+    epoch; the upper bits are the epoch (0: no epochs).  ``index_unit`` is what an index counts if not entries, such as
+    ``bytes``.  ``log_words`` say what lines of its logs mean.
     """
 
     name: str
@@ -442,3 +443,4 @@ class System:
     every_node_serves: bool | None = None
     title: str = ""
     epoch_bits: int = 0
+    index_unit: str = ""

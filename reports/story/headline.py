@@ -41,7 +41,7 @@ def headline_of(drawn: Drawn, violation: ViolationContext, onset: float) -> tupl
     if violation.cycles and (refuted := violation.example.refutes):
         level = _asked_level(drawn)
         broken = f"it breaks {level}, which the run asked for" if level else f"it breaks {and_listed(refuted)}"
-        levels = Clause((f"; {broken}", f"; it breaks {level}") if level else (f"; {broken}",), broken)
+        levels = Clause((f"; {broken}", f"; the run asked for {level}") if level else (f"; {broken}",), broken)
         calm = Clause((", without any fault",)) if not windows else since
         node = f" on {violation.answered_by}" if violation.answered_by else ""
         cycle = (
@@ -65,9 +65,12 @@ def headline_of(drawn: Drawn, violation: ViolationContext, onset: float) -> tupl
     order = (*though, since, *more)
     if struck is None or struck == fault_of(violation.since, windows):
         order = (since, *more, *though)
+    whole, because, why = told[0].partition(", though ")
+    if because:  # the judge says itself what the answer contradicts
+        order = (Clause((f", though {why}",), why), since, *more)
     if violation.example.roles:  # its words may end with a time, a place or a reason of their own
-        return f"{kind}{on}: {at} {role}{told[0]}", order
-    return f"{kind}{on}: {role}{told[0]} {at}", order
+        return f"{kind}{on}: {at} {role}{whole}", order
+    return f"{kind}{on}: {role}{whole} {at}", order
 
 
 def _asked_level(drawn: Drawn) -> str:
@@ -92,7 +95,7 @@ def _answers(violation: ViolationContext) -> list[tuple[str | None, str]]:
     boxes = [box for box in violation.picture.boxes if box.culprit] if violation.picture else []
     by_index = {one.invoke_index: one for one in violation.example.operations}
     found = ((by_index.get(box.index), box.whole) for box in boxes)
-    return [(None if one is None else one.node, _few(_role(violation, one) or whole)) for one, whole in found]
+    return [(None if one is None else one.node, _role(violation, one) or _few(whole)) for one, whole in found]
 
 
 def _role(violation: ViolationContext, operation: Operation | None) -> str:

@@ -50,16 +50,16 @@ def lost_elements(drawn: Drawn, losses: Sequence[Loss]) -> Lost:
     since = since_fault(onset, drawn.windows)
     more = []
     for place, one in enumerate(others, 1):
-        since = f"seen since {one.seen_ns / 1e9:.1f} s"
+        dated = f"seen since {one.seen_ns / 1e9:.1f} s"
         if names[place] in names[:place]:
-            seen = f"{names[place]} lacks {number(one.lost)} of them, {since}"
+            seen = f"{number(one.lost)} of the {number(whole[names[place]])} that {names[place]} lacks were {dated}"
             more.append(Clause((f"; {seen}",), seen))
             continue
         lacks, of = f"{names[place]} lacks {number(whole[names[place]])}", whole[names[place]]
-        seen = f"{lacks}, {f'{number(one.lost)} of them ' if one.lost < of else ''}{since}"
+        seen = f"{lacks}, {f'{number(one.lost)} of them ' if one.lost < of else ''}{dated}"
         more.append(Clause((f"; {seen}", f"; {lacks}"), seen))
-    # Nodes that were not named come before what else the first one lacks.
-    more.sort(key=lambda one: one.alone.startswith(f"{names[0]} "))
+    # Nodes that were not named come before what else a named one lacks.
+    more.sort(key=lambda one: " of the " in one.alone)
     read = Clause(since, f"{names[0]} lacked them in a read{since[0]}" if since[0] else "")
     down = drawn.run.notes.attempt_list("missing elements", lambda: _while_down(drawn, losses, first))
     total = sum(one.lost for one in ordered)

@@ -130,19 +130,22 @@ def _never_moved(drawn: Drawn, nodes: Sequence[Behind]) -> list[str]:
 
 
 def _stopped(drawn: Drawn, nodes: Sequence[Behind]) -> list[str]:
-    moments = [one.since for one in nodes if one.since is not None]
-    stood = "stood still from" if any(one.cut for one in nodes) else "stopped applying at"
-    first, last = f"{min(moments):.1f}", f"{max(moments):.1f}"
-    if first == last:
-        stopped = f"{_named(drawn, nodes)} {stood} {when(min(moments), drawn.windows)}"
+    moments = sorted((one.since, one.node) for one in nodes if one.since is not None)
+    cut = any(one.cut for one in nodes)
+    stood, word = ("stood still from", "from") if cut else ("stopped applying at", "at")
+    first, last = moments[0][0], moments[-1][0]
+    if f"{first:.1f}" == f"{last:.1f}":
+        stopped = f"{_named(drawn, nodes)} {stood} {when(first, drawn.windows)}"
     elif len(nodes) <= _FEW:
-        each = sorted((one.since, one.node) for one in nodes if one.since is not None)
-        dated = and_listed([f"{node} at {since:.1f} s" for since, node in each])
-        stood = "stood still:" if any(one.cut for one in nodes) else "stopped applying:"
-        stopped = f"{_named(drawn, nodes)} {stood} {dated}{since_fault(min(moments), drawn.windows)[-1]}"
+        dated: dict[str, list[str]] = {}
+        for since, node in moments:
+            dated.setdefault(f"{since:.1f} s", []).append(node)
+        (_, leading), *others = dated.items()
+        later = "".join(f", {and_listed(names)} {word} {since}" for since, names in others)
+        stopped = f"{and_listed(leading)} {stood} {when(first, drawn.windows)}{later}"
     else:
         stood = stood.rpartition(" ")[0]
-        stopped = f"{_named(drawn, nodes)} {stood} from {when(min(moments), drawn.windows)}, to {last} s"
+        stopped = f"{_named(drawn, nodes)} {stood} from {when(first, drawn.windows)}, to {last:.1f} s"
     return [stopped, f"{_stand(drawn, nodes, since=True)}, {_of_all(drawn)}"]
 
 
@@ -169,12 +172,13 @@ def _why_stopped(drawn: Drawn, nodes: Sequence[Behind]) -> list[Clause]:
     if not fell or len(fell) < len(nodes):
         return _led(drawn, since)
     first = min(fell, key=lambda one: one.fell)
+    who = f"{first.node} " if len({f"{one.fell:.1f}" for one in fell}) > 1 else "all " if len(fell) > 1 else ""
     if (struck := about_to_strike(first.node, first.fell, drawn.windows)) is not None:
-        them = "it" if len(names) == 1 else "them"
-        said = [f", behind since {struck.name} struck {them}", f", behind since {first.fell:.1f} s"]
+        them = "it" if len(names) == 1 or who.startswith(first.node) else "them"
+        said = [f", {who}behind since {struck.name} struck {them}", f", {who}behind since {first.fell:.1f} s"]
     else:
         fault = fault_of(first.fell, drawn.windows)
-        then = f", behind since {first.fell:.1f} s"
+        then = f", {who}behind since {first.fell:.1f} s"
         during = fault is not None and fault.stands(first.fell, first.fell)
         same = during and fault == fault_of(since, drawn.windows)
         said = [f"{then}, during #{fault.id}"] if same else [f"{then}{since_fault(first.fell, drawn.windows)[-1]}"]
@@ -241,7 +245,8 @@ def _logs_end(drawn: Drawn) -> int:
 
 def _of_all(drawn: Drawn) -> str:
     reached = "were committed by the end" if _target(drawn) >= 0 else "another node had applied"
-    return f"of {_writer(drawn)(_farthest(drawn))} that {reached}"
+    unit = drawn.run.environment.get("index_unit")
+    return f"of {_writer(drawn)(_farthest(drawn))}{f' {unit}' if unit else ''} that {reached}"
 
 
 def starts_text(starts: Sequence[FailedStart], windows: Sequence[FaultWindow], end: float) -> str:

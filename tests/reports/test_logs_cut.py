@@ -81,7 +81,7 @@ def test_logs_that_end_before_what_was_committed_are_lost_data_everywhere(tmp_pa
     first, row, banner, shown = reported(judged(tmp_path / "gone", cut))
     assert first.severity == "data lost"
     assert first.whole.startswith("committed entries 301–2,716 left ")
-    assert first.whole.endswith(", in the end every other.")
+    assert first.whole.endswith(", in the end every other log.")
     assert row.finding.startswith("data lost: ")
     assert shown.startswith("INVALID\ndata lost: committed entries")
     for text in (first.whole, banner, shown):
@@ -108,7 +108,7 @@ def test_entries_that_no_log_held_at_some_moment_are_lost_though_logs_grew_again
     first, row, banner, shown = reported(root)
     assert (first.severity, row.severity) == ("data lost", "data lost")
     found = re.fullmatch(
-        r"committed entries ([\d,]+)–([\d,]+) left (n\d)'s log by ([\d.]+) s, .*, then every other\.",
+        r"committed entries ([\d,]+)–([\d,]+) left (n\d)'s log by ([\d.]+) s, .*, then every other log\.",
         first.whole,
     )
     assert found is not None

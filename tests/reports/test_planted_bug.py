@@ -234,17 +234,13 @@ def test_the_page_says_what_the_bug_does_and_how_to_look_for_longer(fresh: Maker
     assert ("Planted" in plain, longer in plain) == (False, False)
 
 
-@pytest.mark.parametrize(
-    ("name", "said"),
-    [
-        ("stale-reads", "Planted: stale-reads: log reads are answered from the node's own memory"),
-        (
-            "ledgers-lost",
-            "Planted: wiped-bookies: what it does is not recorded here; harness list systems bookkeeper shows",
-        ),
-    ],
-)
-def test_the_page_says_what_the_planted_bug_does_or_where_that_is_said(name: str, said: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("name", "recorded"), [("stale-reads", True), ("ledgers-lost", False)])
+def test_the_page_says_what_the_planted_bug_does_if_that_is_recorded(name: str, recorded: bool, tmp_path: Path) -> None:
     files = RunFiles(recorded_run(name, tmp_path))
+    does = json.loads(files.results.read_text())["environment"].get("planted_bug")
+    assert (does is not None) == recorded
     reports.write_report(files)
-    assert said in unescape(files.report.read_text())
+    page = unescape(files.report.read_text())
+    assert ("Planted: " in page) == recorded
+    assert str(does or "The harness detected the planted bug") in page
+    assert "No known defects" not in page

@@ -57,6 +57,18 @@ def test_a_skipped_fault_ends_no_reads_after_a_heal(tmp_path: Path) -> None:
     assert dict(scope_of(drawn).rows)["reads after each heal"].startswith("0 after")
 
 
+def test_a_fault_that_was_active_is_not_among_what_was_not_tested(tmp_path: Path) -> None:
+    drawn = prepare(read_run(RunFiles(recorded_run("stuck-in-ring", tmp_path))))
+    last = drawn.windows[-1]
+    drawn.windows.append(replace(last, id=98, state="skipped"))
+    drawn.windows.append(replace(last, id=99, fault="kill-leader", state="skipped"))
+    rows = dict(scope_of(drawn).rows)
+    assert last.fault in rows["faults injected"]
+    assert "1 more skipped" in rows["faults injected"]
+    assert last.fault not in rows["not tested"]
+    assert "kill-leader" in rows["not tested"]
+
+
 def test_a_run_without_a_fault_shows_only_that(fresh: Maker) -> None:
     """And of a fault that was asked for and never stood nothing is claimed either."""
     files = fresh("valid")

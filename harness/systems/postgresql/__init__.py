@@ -70,6 +70,7 @@ SYSTEM: Final = System(
     law=LAW,
     every_node_serves=True,
     workloads=WORKLOADS,
+    index_unit="bytes",
     promises=(
         Promise("transactions keep the isolation level that they ask for", ("txn",), _ISOLATION),
         Promise("statements on one row take effect in one order, which respects real time",

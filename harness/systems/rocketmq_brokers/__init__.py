@@ -51,6 +51,7 @@ DLEDGER: Final = System(
     prober=lambda _, shell: DLedgerProber(shell.machine),
     law=LAW,
     workloads=(QUEUE_LOG,),
+    index_unit="bytes",
     # A client reads from its own node, but sends to whichever node leads: not every node serves changes.
     promises=(
         Promise("an acknowledged message is committed: it stays at its offset, on a majority of disks",
@@ -93,6 +94,7 @@ HA: Final = System(
     prober=lambda setup, shell: HaProber(shell.machine, setup),
     law=LAW,
     workloads=(QUEUE_LOG,),
+    index_unit="bytes",
     recovered=one_master,
     promises=(
         Promise("with all_ack, an acknowledged message is on every in-sync replica, one of which becomes the next "
