@@ -9,13 +9,14 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import re
 from collections.abc import Mapping
 from functools import cache
 from importlib import resources
-from typing import Any
+from typing import Any, Final
 
 import jinja2
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from reports.analysis.findings import Drawn
 from reports.page.context import charts_context, head_context, record_context, violations_context
@@ -44,6 +45,10 @@ def with_charts(script: str, styles: str) -> tuple[str, str]:
     return "\n".join(scripts), vendor("uPlot.min.css") + "\n" + styles
 
 
+#: A number with its unit.
+_UNIT: Final = re.compile(r"\b[\d,.]+ (?:s|ms|%)(?!\w)")
+
+
 @cache
 def environment() -> jinja2.Environment:
     """Return the environment with the templates; they escape everything that this module does not mark as safe."""
@@ -64,8 +69,14 @@ def environment() -> jinja2.Environment:
         printable=texts.printable,
         compact=texts.compact,
         witness=witness_text,
+        units=with_units,
     )
     return made
+
+
+def with_units(text: str) -> Markup:
+    """Escape text and keep each number on one line with its unit."""
+    return Markup(_UNIT.sub(r'<span class="nowrap">\g<0></span>', str(escape(text))))  # noqa: S704
 
 
 def witness_text(value: Any, limit: int = 160) -> str:

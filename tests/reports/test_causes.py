@@ -198,3 +198,28 @@ def test_another_number_than_the_check_counted_is_not_dated(tmp_path: Path) -> N
     (root / "results.json").write_text(json.dumps(results))
     missing, *_ = breaks(root)
     assert "was acknowledged from" not in missing.detail
+
+
+def test_a_headline_gives_the_total_that_a_node_lacks_and_then_what_was_seen_when(tmp_path: Path) -> None:
+    """Its first loss alone would contradict the totals of charts and checks; with one loss both are the same."""
+    root = recorded_run("element-lost", tmp_path)
+    (once,) = [one for one in breaks(root) if one.lost_on]
+    results = json.loads((root / "results.json").read_text())
+    elements = next(
+        found
+        for check in results["checks"]
+        for found in check.get("findings", ())
+        if found["type"] == "Elements" and found["losses"]
+    )
+    (loss,) = elements["losses"]
+    total, first = loss["lost"], 20
+    elements["losses"] = [
+        {**loss, "lost": first, "elsewhere": first},
+        {**loss, "lost": total - first, "elsewhere": total - first, "seen_ns": loss["seen_ns"] + S},
+    ]
+    (root / "results.json").write_text(json.dumps(results))
+    (twice,) = [one for one in breaks(root) if one.lost_on]
+    assert f"lacks {total} acknowledged elements" in once.headline
+    assert "of them" not in once.headline
+    assert f"lacks {total} acknowledged elements, {first} of them seen since" in twice.headline
+    assert f"{total - first} of the {total} that" in twice.whole
