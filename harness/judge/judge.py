@@ -173,8 +173,8 @@ def isolation(
     transactions = model_named(model)
     assert isinstance(transactions, Transactions)
     verdict = worst(key.verdict for key in keys)
-    failed = counted(int(np.count_nonzero(operations.which(FAIL))), "failed one")
-    seen = f"{counted(len(operations), 'transaction')}, {failed} among them"
+    failed = int(np.count_nonzero(operations.which(FAIL)))
+    seen = f"{counted(len(operations), 'transaction')}, of which {failed} failed"
     if verdict == "invalid":
         levels = [level for key in keys for level in key.levels]
         seen += f", {counted(sum(key.violations for key in keys), 'violation')}: {describe(when)}; "

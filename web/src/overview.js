@@ -171,13 +171,14 @@ function writeCaptions({ context, captions, left, right }) {
   }
 }
 
+// The name of a leader stands in its bar, or behind it where the bar is too short.
 function writeLeaders({ context, leaders }) {
   context.textAlign = "left";
   context.textBaseline = "middle";
   for (const { text, x, y, colour } of leaders) {
-    context.fillStyle = colour;
+    context.fillStyle = colour ?? Ink.paper;
     context.fillRect(x - 1, y - LABEL / 2, context.measureText(text).width + 2, LABEL);
-    context.fillStyle = luminance(colour) > 0.5 ? "#000" : "#fff";
+    context.fillStyle = colour === null ? Ink.ink : luminance(colour) > 0.5 ? "#000" : "#fff";
     context.fillText(text, x, y);
   }
 }
@@ -236,10 +237,17 @@ function drawLeaders(data, area, toX, y) {
     const { name, colour } = data.nodes[place];
     const a = toX(from);
     const b = Math.min(Math.max(toX(to), a + 1.5), area.right);
+    const next = Math.min(
+      ...data.led.filter(([, , start]) => start > from).map(([, , start]) => toX(start)),
+      area.right,
+    );
     context.fillStyle = colour;
     context.fillRect(a, y + CAPTION, b - a, LEADERS - 4);
-    const text = [`${name}${termText(term)}`, name].find((one) => context.measureText(one).width <= b - a - 8);
-    if (text) area.leaders.push({ text, x: a + 4, y: y + CAPTION + LEADERS / 2 - 2, colour });
+    const middle = y + CAPTION + LEADERS / 2 - 2;
+    const fits = (room) => [`${name}${termText(term)}`, name].find((one) => context.measureText(one).width <= room);
+    const [inside, after] = [fits(b - a - 8), fits(next - b - 8)];
+    if (inside) area.leaders.push({ text: inside, x: a + 4, y: middle, colour });
+    else if (after) area.leaders.push({ text: after, x: b + 4, y: middle, colour: null });
   }
   return y + CAPTION + LEADERS;
 }
