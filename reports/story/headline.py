@@ -35,7 +35,7 @@ def headline_of(drawn: Drawn, violation: ViolationContext, onset: float) -> tupl
     on = "" if violation.key is None else f" on {one_line(violation.key, 40)}"
     kind, at, windows = violation.example.kind, f"at {violation.since:.1f} s", drawn.windows
     came = since_fault(violation.since, windows)
-    since = Clause(came)
+    since = Clause(came, f"the answer came {came[0][2:]}" if came[0] else "")
     first = f"the first violation of any kind was answered at {onset:.1f} s"
     more = () if violation.since == onset else (Clause((f"; violations began at {onset:.1f} s",), first),)
     if violation.cycles and (refuted := violation.example.refutes):
@@ -95,7 +95,11 @@ def _answers(violation: ViolationContext) -> list[tuple[str | None, str]]:
     boxes = [box for box in violation.picture.boxes if box.culprit] if violation.picture else []
     by_index = {one.invoke_index: one for one in violation.example.operations}
     found = ((by_index.get(box.index), box.whole) for box in boxes)
-    return [(None if one is None else one.node, _role(violation, one) or _few(whole)) for one, whole in found]
+    return [
+        (None if one is None else one.node, "".join((_few(says), *why)))
+        for one, whole in found
+        for says, *why in ((_role(violation, one) or whole).partition(", though "),)
+    ]
 
 
 def _role(violation: ViolationContext, operation: Operation | None) -> str:
