@@ -215,7 +215,7 @@ def test_a_headline_gives_the_total_that_a_node_lacks_and_then_what_was_seen_whe
     total, first = loss["lost"], 20
     elements["losses"] = [
         {**loss, "lost": first, "elsewhere": first},
-        {**loss, "lost": total - first, "elsewhere": total - first, "seen_ns": loss["seen_ns"] + S},
+        {**loss, "lost": total - first, "elsewhere": total - first, "seen_ns": loss["seen_ns"] + int(S)},
     ]
     (root / "results.json").write_text(json.dumps(results))
     (twice,) = [one for one in breaks(root) if one.lost_on]
