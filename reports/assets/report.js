@@ -380,28 +380,29 @@ right-left);context.fillStyle=Ink.paper,context.fillRect(left,y-LABEL/2,context.
 left,y)}}function writeLeaders({context,leaders}){context.textAlign="left",context.textBaseline="middle";for(let{text,x,y,colour}of leaders)context.fillStyle=colour??
 Ink.paper,context.fillRect(x-1,y-LABEL/2,context.measureText(text).width+2,LABEL),context.fillStyle=colour===null?Ink.ink:luminance(colour)>.5?"#000":"#fff",context.
 fillText(text,x,y)}function namePhases2({phases},{context,right},toX,y){context.fillStyle=Ink.quiet,context.textBaseline="top",context.textAlign="left";let end=0;
-for(let{name,start:start2}of phases){let text=`┊ ${name}`,wide=context.measureText(text).width,x=Math.min(toX(start2)-2,right-wide);x<end||(context.fillText(text,
-x,y),end=x+wide+8)}}function axisOf(area,most,y,height){let{context}=area;rowLabel(area,figure(most,0),y+5),rowLabel(area,"0",y+height-5),context.strokeStyle=Ink.
-rule,line2(context,area.left,y+height+.5,area.right,y+height+.5)}function drawRates({rates},area,toX,y){let{context}=area,from=rates.time.map(time=>toX(time-rates.
-width/2)),sums=rates.time.map((_,i)=>rates.rows.reduce((sum,row)=>sum+row[i],0)),most=Math.max(highest(sums),1),wide=Math.max(toX(rates.width)-toX(0),1),seen=OUTCOMES.
-filter((_,row)=>rates.rows[row].some(v=>v>0));caption(area,[`completions a second: ${seen.join(", ")}`,"completions a second"],y);let base=y+CAPTION+RATE,below=sums.
-map(()=>0);return OUTCOMES.forEach((name,row)=>{context.fillStyle=name==="ok"?Ink.ok:Ink[`${name}-ink`],rates.rows[row].forEach((value,i)=>{let height=value/most*
-RATE;height>0&&context.fillRect(from[i],base-below[i]-height,Math.min(wide,area.right-from[i]),height),below[i]+=height})}),axisOf(area,most,y+CAPTION,RATE),base}
-function drawLeaders(data,area,toX,y){let{context}=area;caption(area,[data.led.some(([,term])=>term>=0)?"leader and term":"leader"],y);for(let[place,term,from,to]of data.
-led){let{name,colour}=data.nodes[place],a=toX(from),b=Math.min(Math.max(toX(to),a+1.5),area.right),next=Math.min(...data.led.filter(([,,start2])=>start2>from).map(
-([,,start2])=>toX(start2)),area.right);context.fillStyle=colour,context.fillRect(a,y+CAPTION,b-a,LEADERS-4);let middle=y+CAPTION+LEADERS/2-2,fits=room=>[`${name}${termText(
-term)}`,name].find(one=>context.measureText(one).width<=room),[inside,after]=[fits(b-a-8),fits(next-b-8)];inside?area.leaders.push({text:inside,x:a+4,y:middle,colour}):
-after&&area.leaders.push({text:after,x:b+4,y:middle,colour:null})}return y+CAPTION+LEADERS}function drawLacking(data,{names,rows,most},area,toX,y){let{context}=area,
-top=y+CAPTION,toY=value=>top+LACKING-value/Math.max(most,1)*(LACKING-4);caption(area,names,y),axisOf(area,most,top,LACKING);let ends=[];rows.forEach(([times,values],i)=>{
-context.strokeStyle=context.fillStyle=data.nodes[i].colour,context.lineWidth=2,context.beginPath();let last=null;times.forEach((time,at)=>{let[x,value]=[toX(time),
-values[at]];last!==null&&context.lineTo(x,toY(last)),value===null?last=null:(last===null?context.moveTo(x,toY(value)):context.lineTo(x,toY(value)),last=value)}),
-context.stroke(),times.length&&last&&(context.fillRect(toX(times.at(-1))-3,toY(last)-3,6,6),ends.push({text:`${data.nodes[i].name} ${figure(last,0)}`,x:toX(times.
-at(-1))-8,y:toY(last)+8}))}),context.lineWidth=1,context.textAlign="right",context.textBaseline="middle";let named=ends.sort((a,b)=>a.y-b.y).slice(0,Math.floor(
-LACKING/LABEL));return named.forEach((end,place)=>{let lowest=top+LACKING-LABEL/2-(named.length-1-place)*LABEL;end.y=Math.min(Math.max(end.y,place?named[place-1].
-y+LABEL:top),lowest);let wide=context.measureText(end.text).width+4;context.fillStyle=Ink.paper,context.fillRect(end.x-wide+2,end.y-LABEL/2,wide,LABEL),context.
-fillStyle=Ink.ink,context.fillText(end.text,end.x,end.y)}),top+LACKING}function drawAxis(area,toX,y,end){let{context}=area,rough=end/Math.max(2,(area.right-area.
-left)/90),power=10**Math.floor(Math.log10(rough)),step2=[1,2,2.5,5,10].map(factor=>factor*power).find(one=>one>=rough);context.fillStyle=Ink.quiet,context.textAlign=
-"center",context.textBaseline="top";for(let tick=0;tick<=end*1.000001;tick+=step2)context.fillText(`${Number(tick.toFixed(3))}${tick===0?" s":""}`,toX(tick),y+6)}var LEVELS=["logged","warned","logged an error","its dispatcher"],ARROWS=["election","lost entries","cut its log"],[ELECTION,LOST]=[0,1],MOST_ARROWS=40,REACH2=5,
+for(let{name,start:start2}of phases){let wide=context.measureText(`┊ ${name}`).width,beside=toX(start2)-2+wide<=right,x=beside?toX(start2)-2:toX(start2)+2-wide;
+x<end||(context.fillText(beside?`┊ ${name}`:`${name} ┊`,x,y),end=x+wide+8)}}function axisOf(area,most,y,height){let{context}=area;rowLabel(area,figure(most,
+0),y+5),rowLabel(area,"0",y+height-5),context.strokeStyle=Ink.rule,line2(context,area.left,y+height+.5,area.right,y+height+.5)}function drawRates({rates},area,toX,y){
+let{context}=area,from=rates.time.map(time=>toX(time-rates.width/2)),sums=rates.time.map((_,i)=>rates.rows.reduce((sum,row)=>sum+row[i],0)),most=Math.max(highest(
+sums),1),wide=Math.max(toX(rates.width)-toX(0),1),seen=OUTCOMES.filter((_,row)=>rates.rows[row].some(v=>v>0));caption(area,[`completions a second: ${seen.join("\
+, ")}`,"completions a second"],y);let base=y+CAPTION+RATE,below=sums.map(()=>0);return OUTCOMES.forEach((name,row)=>{context.fillStyle=name==="ok"?Ink.ok:Ink[`${name}\
+-ink`],rates.rows[row].forEach((value,i)=>{let height=value/most*RATE;height>0&&context.fillRect(from[i],base-below[i]-height,Math.min(wide,area.right-from[i]),
+height),below[i]+=height})}),axisOf(area,most,y+CAPTION,RATE),base}function drawLeaders(data,area,toX,y){let{context}=area;caption(area,[data.led.some(([,term])=>term>=
+0)?"leader and term":"leader"],y);for(let[place,term,from,to]of data.led){let{name,colour}=data.nodes[place],a=toX(from),b=Math.min(Math.max(toX(to),a+1.5),area.
+right),next=Math.min(...data.led.filter(([,,start2])=>start2>from).map(([,,start2])=>toX(start2)),area.right);context.fillStyle=colour,context.fillRect(a,y+CAPTION,
+b-a,LEADERS-4);let middle=y+CAPTION+LEADERS/2-2,fits=room=>[`${name}${termText(term)}`,name].find(one=>context.measureText(one).width<=room),[inside,after]=[fits(
+b-a-8),fits(next-b-8)];inside?area.leaders.push({text:inside,x:a+4,y:middle,colour}):after&&area.leaders.push({text:after,x:b+4,y:middle,colour:null})}return y+
+CAPTION+LEADERS}function drawLacking(data,{names,rows,most},area,toX,y){let{context}=area,top=y+CAPTION,toY=value=>top+LACKING-value/Math.max(most,1)*(LACKING-4);
+caption(area,names,y),axisOf(area,most,top,LACKING);let ends=[];rows.forEach(([times,values],i)=>{context.strokeStyle=context.fillStyle=data.nodes[i].colour,context.
+lineWidth=2,context.beginPath();let last=null;times.forEach((time,at)=>{let[x,value]=[toX(time),values[at]];last!==null&&context.lineTo(x,toY(last)),value===null?
+last=null:(last===null?context.moveTo(x,toY(value)):context.lineTo(x,toY(value)),last=value)}),context.stroke(),times.length&&last&&(context.fillRect(toX(times.
+at(-1))-3,toY(last)-3,6,6),ends.push({text:`${data.nodes[i].name} ${figure(last,0)}`,x:toX(times.at(-1))-8,y:toY(last)+8}))}),context.lineWidth=1,context.textAlign=
+"right",context.textBaseline="middle";let named=ends.sort((a,b)=>a.y-b.y).slice(0,Math.floor(LACKING/LABEL));return named.forEach((end,place)=>{let lowest=top+LACKING-
+LABEL/2-(named.length-1-place)*LABEL;end.y=Math.min(Math.max(end.y,place?named[place-1].y+LABEL:top),lowest);let wide=context.measureText(end.text).width+4;context.
+fillStyle=Ink.paper,context.fillRect(end.x-wide+2,end.y-LABEL/2,wide,LABEL),context.fillStyle=Ink.ink,context.fillText(end.text,end.x,end.y)}),top+LACKING}function drawAxis(area,toX,y,end){
+let{context}=area,rough=end/Math.max(2,(area.right-area.left)/90),power=10**Math.floor(Math.log10(rough)),step2=[1,2,2.5,5,10].map(factor=>factor*power).find(one=>one>=
+rough);context.fillStyle=Ink.quiet,context.textAlign="center",context.textBaseline="top";for(let tick=0;tick<=end*1.000001;tick+=step2)context.fillText(`${Number(
+tick.toFixed(3))}${tick===0?" s":""}`,toX(tick),y+6)}var LEVELS=["logged","warned","logged an error","its dispatcher"],ARROWS=["election","lost entries","cut its log"],[ELECTION,LOST]=[0,1],MOST_ARROWS=40,REACH2=5,
 rowOf=(data,place)=>place<0?data.nodes.length:place;function hasHarnessLines(data){return!!data.track?.lines.some(([,place])=>place<0)}function drawTrack(data,area,toX,step2){
 if(!data.track)return;let{context}=area,inks=[Ink.quiet,Ink["info-ink"],Ink.mark,Ink.link];for(let level of[0,3,1,2]){context.fillStyle=inks[level];for(let[seconds,
 place,what]of data.track.lines){let x=toX(seconds);if(what!==level||x<area.left||x>area.right)continue;let tall=level===2?7:4;context.fillRect(x-.5,(rowOf(data,

@@ -190,11 +190,11 @@ function namePhases({ phases }, { context, right }, toX, y) {
   context.textAlign = "left";
   let end = 0;
   for (const { name, start } of phases) {
-    const text = `┊ ${name}`;
-    const wide = context.measureText(text).width;
-    const x = Math.min(toX(start) - 2, right - wide);
+    const wide = context.measureText(`┊ ${name}`).width;
+    const beside = toX(start) - 2 + wide <= right;
+    const x = beside ? toX(start) - 2 : toX(start) + 2 - wide;
     if (x < end) continue;
-    context.fillText(text, x, y);
+    context.fillText(beside ? `┊ ${name}` : `${name} ┊`, x, y);
     end = x + wide + 8;
   }
 }
