@@ -129,7 +129,10 @@ def _contradicted(violation: ViolationContext) -> Operation | None:
 def _though(drawn: Drawn, before: Operation, violation: ViolationContext, struck: FaultWindow | None) -> Clause:
     """Say what was acknowledged before, when, and under which fault, in as many words as there is room for."""
     label = _few(_role(violation, before) or label_of(before, wording=drawn.run.wording))
-    node, at = before.node or "a node", f"at {(before.returned or 0) / 1e9:.1f} s"
+    node, ended = before.node or "a node", (before.returned or 0) / 1e9
+    # Two moments that read the same would hide which came first.
+    same = f"{ended:.1f}" == f"{violation.since:.1f}"
+    at = f"{violation.since - ended:.3f} s before" if same else f"at {ended:.1f} s"
     told = _told(node, label, own=bool(_role(violation, before)), had="had ")
     if not _role(violation, before) and before.f in ("write", "cas", "add", "append"):
         told = f"{node} had acknowledged “{label}”"

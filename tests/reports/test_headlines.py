@@ -58,3 +58,17 @@ def test_what_has_no_room_stands_below_and_what_fits_does_not() -> None:
     assert fitted("n1 broke", clauses, 4) == ("n1 broke, after it.", "More of it.")
     assert fitted("n1 broke", clauses, 3) == ("n1 broke.", "It came after. More of it.")
     assert fitted("n1 broke at once today", (), 3) == ("n1 broke at…", "n1 broke at once today.")
+
+
+@pytest.mark.parametrize(("name", "close"), [("stale-reads", True), ("ledgers-lost", False)])
+def test_an_answer_that_came_in_the_same_tenth_is_dated_by_how_much_earlier_it_was(
+    name: str, close: bool, tmp_path: Path
+) -> None:
+    files = RunFiles(recorded_run(name, tmp_path))
+    found = diagnosis_of(prepared(files, wording_of(files.history)))
+    assert found is not None
+    whole = found.breaks[0].whole
+    (gap,) = re.findall(r"had acknowledged .* (\d\.\d{3}) s before", whole) or ("",)
+    assert bool(gap) == close
+    assert not close or 0 < float(gap) < 0.1
+    assert close or re.search(r"had acknowledged .* at \d+\.\d s", whole)

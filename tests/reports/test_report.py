@@ -215,7 +215,7 @@ def test_recovery_by_kind_is_shown_and_by_node_and_fault_where_the_results_hold_
     assert reports.write_report(files).warnings == []
     part = files.report.read_text().partition('class="costs"')[2].partition("</details>")[0]
     for piece in (
-        "with what the leader had committed",
+        "what was committed at the heal",
         ">write<",
         ">read<",
         ">512<",
