@@ -179,9 +179,9 @@ def _why_stopped(drawn: Drawn, nodes: Sequence[Behind]) -> list[Clause]:
     else:
         fault = fault_of(first.fell, drawn.windows)
         then = f", {who}behind since {first.fell:.1f} s"
-        during = fault is not None and fault.stands(first.fell, first.fell)
-        same = during and fault == fault_of(since, drawn.windows)
-        said = [f"{then}, during #{fault.id}"] if same else [f"{then}{since_fault(first.fell, drawn.windows)[-1]}"]
+        said = [f"{then}{since_fault(first.fell, drawn.windows)[-1]}"]
+        if fault and fault.stands(first.fell, first.fell) and fault == fault_of(since, drawn.windows):
+            said = [f"{then}, during #{fault.id}"]
         said.append(then)
     return [Clause(tuple(said)), *_led(drawn, since)]
 
