@@ -5,6 +5,7 @@
 ``events``           which breaks are one event, and which follow from another
 ``planted_bug``      what a verdict means, also with a planted bug
 ``scope``            what a run without a violation tested, and what it did not
+``undecided``        why a run has no verdict, and where to look for the reason
 ``headline``         the answer of a counterexample; ``other_reads``: whether other nodes have what it lacks
 ``lost_elements``    what nodes' last reads of sets lack
 ``no_recovery``      a cluster that did not recover
