@@ -172,7 +172,9 @@ def _why_stopped(drawn: Drawn, nodes: Sequence[Behind]) -> list[Clause]:
     if not fell or len(fell) < len(nodes):
         return _led(drawn, since)
     first = min(fell, key=lambda one: one.fell)
-    who = f"{first.node} " if len({f"{one.fell:.1f}" for one in fell}) > 1 else "all " if len(fell) > 1 else ""
+    who = (
+        f"{first.node} " if len({f"{one.fell:.1f}" for one in fell}) > 1 else {1: "", 2: "both "}.get(len(fell), "all ")
+    )
     if (struck := about_to_strike(first.node, first.fell, drawn.windows)) is not None:
         them = "it" if len(names) == 1 or who.startswith(first.node) else "them"
         said = [f", {who}behind since {struck.name} struck {them}", f", {who}behind since {first.fell:.1f} s"]

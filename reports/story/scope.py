@@ -99,5 +99,7 @@ def _reads_after(drawn: Drawn) -> str:
         return ""
     fewest, name = min(found)
     return (
-        f"{number(fewest)} after {name}, the fewest, to {number(max(found)[0])}" if len(found) > 1 else number(fewest)
+        f"at least {number(fewest)} (after {name}), at most {number(max(found)[0])}"
+        if len(found) > 1
+        else number(fewest)
     )

@@ -139,3 +139,14 @@ def test_without_a_commit_index_the_others_indexes_count(tmp_path: Path) -> None
     for node in ("n3", "n5"):
         assert (found[node].moved, found[node].held) == (dated[node].moved, dated[node].held)
         assert found[node].fell == pytest.approx(dated[node].fell, abs=1.0)
+
+
+@pytest.mark.parametrize("unit", ["bytes", ""])
+def test_indexes_that_count_something_else_than_entries_name_their_unit(unit: str, tmp_path: Path) -> None:
+    files = RunFiles(recorded_run("replica-behind", tmp_path))
+    results = json.loads(files.results.read_text())
+    results["environment"] |= {"index_unit": unit} if unit else {}
+    files.results.write_text(json.dumps(results))
+    found = diagnosis_of(prepare(read_run(files)))
+    assert found is not None
+    assert f"of 2,458 {unit} that were".replace("  ", " ") in found.breaks[0].whole
