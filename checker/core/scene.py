@@ -99,6 +99,10 @@ class Scene:
         """The name of the key; without a key, the object by its noun, such as ``the register``."""
         return f"the {self.model.noun or self.model.name}" if self.key is None else plain(str(self.key))
 
+    def rank_of(self, operation: Operation) -> int:
+        """Return the place of an operation's invocation among the events, as its call has it."""
+        return operation.invoke_index
+
     def was_read(self, value: Any) -> bool:
         self._collect()
         return value in self._read

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterator
 from typing import Any
 
@@ -25,6 +26,12 @@ class ColumnScene(Scene):
 
     def _collect(self) -> None:
         """Collect nothing: the columns are searched when a sentence needs them."""
+
+    def rank_of(self, operation: Operation) -> int:
+        # Columns may number the events without gaps; the operations keep their recorded places, in the same order.
+        rows = np.flatnonzero(self.columns.key == self.number)
+        place = bisect_left(rows, operation.invoke_index, key=lambda row: self.columns.operation(int(row)).invoke_index)
+        return int(self.columns.invoke[rows[place]])
 
     def _rows(self, value: Any) -> Any:
         number = ABSENT if value is None else value

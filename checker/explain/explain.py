@@ -109,7 +109,7 @@ def explain_findings(found: Findings, result: EngineResult, scene: Scene) -> Exp
         if has_linearization(finding, scene.model):
             raise _false(result)
     # Also for those that are not shown: the suspect dates the violation.
-    examples = [with_points(_example(finding, scene), finding.core, scene.model) for finding in found.held]
+    examples = [with_points(_example(finding, scene), finding.core, scene) for finding in found.held]
     return Explanation.of(examples, found, result, scene)
 
 
@@ -122,7 +122,7 @@ def _example(finding: ProvenViolation, scene: Scene) -> Counterexample:
     else:
         example = registers.explain(core, scene) or explain_generic(core, scene, result, finding.under)
     aside = {call.invoke for call in set_aside(core, scene.operations)}
-    places = (place for place, one in enumerate(example.operations) if one.invoke_index in aside)
+    places = (place for place, one in enumerate(example.operations) if aside and scene.rank_of(one) in aside)
     return replace(example, sentence=example.sentence + scene.aside(core), set_aside=tuple(places))
 
 

@@ -57,12 +57,12 @@ def with_answers(examples: Sequence[Counterexample], calls: Sequence[Call], scen
 
     Operations that other counterexamples blame count as unanswered.
     """
-    blamed = {suspect.invoke_index for example in examples for suspect in example.suspects}
-    by_index = {call.invoke: call for call in calls}
-    known = [call for index, call in by_index.items() if index not in blamed]
-    doubted = [call for index in blamed if index in by_index if (call := _unanswered(by_index[index], scene))]
+    blamed = {scene.rank_of(suspect) for example in examples for suspect in example.suspects}
+    by_rank = {call.invoke: call for call in calls}
+    known = [call for rank, call in by_rank.items() if rank not in blamed]
+    doubted = [call for rank in blamed if rank in by_rank if (call := _unanswered(by_rank[rank], scene))]
     return tuple(
-        _with_answers(example, by_index, known, doubted, scene) if number < MAX_COUNTEREXAMPLES else example
+        _with_answers(example, by_rank, known, doubted, scene) if number < MAX_COUNTEREXAMPLES else example
         for number, example in enumerate(examples)
     )
 
@@ -76,9 +76,9 @@ def _unanswered(call: Call, scene: Scene) -> Call | None:
 
 
 def _with_answers(
-    example: Counterexample, by_index: dict[int, Call], known: list[Call], doubted: list[Call], scene: Scene
+    example: Counterexample, by_rank: dict[int, Call], known: list[Call], doubted: list[Call], scene: Scene
 ) -> Counterexample:
-    suspect = by_index.get(example.suspects[0].invoke_index) if len(example.suspects) == 1 else None
+    suspect = by_rank.get(scene.rank_of(example.suspects[0])) if len(example.suspects) == 1 else None
     if suspect is None or suspect.pending or example.linearization is None:
         return example
     if scene.operations[suspect.source].f != suspect.f:

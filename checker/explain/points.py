@@ -9,20 +9,22 @@ from typing import Any, Final
 from checker.core.calls import Call, asked_by, made_by, thaw
 from checker.core.definition import linearizable, linearization
 from checker.core.model import ANY, UNKNOWN, Model, State
+from checker.core.scene import Scene
 from history import Counterexample, Linearization, Operation, Point
 
 #: Above this many operations, no suspect is named, because leaving out each in turn would take too long.
 _MAX_OPERATIONS: Final = 9
 
 
-def with_points(example: Counterexample, core: Sequence[Call], model: Model) -> Counterexample:
+def with_points(example: Counterexample, core: Sequence[Call], scene: Scene) -> Counterexample:
     """Add the linearization of all operations but the suspects to a register's counterexample.
 
     ``core`` is the core that the counterexample shows.
     """
+    model = scene.model
     if not model.one_value or len(example.operations) > _MAX_OPERATIONS:
         return example
-    places = {one.invoke_index: place for place, one in enumerate(example.operations)}
+    places = {scene.rank_of(one): place for place, one in enumerate(example.operations)}
     calls = [replace(call, source=places[call.invoke]) for call in core]
     if (found := _without_suspects(calls, model)) is None:
         return example

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 
 import pyarrow as pa
@@ -74,16 +75,24 @@ def test_no_keys() -> None:
     assert Budget.of(20, 0, lambda: 0.0).share == 20
 
 
+@pytest.mark.parametrize("apart", [1, 1000], ids=["alone", "among many others"])
 @pytest.mark.parametrize("seed", range(6))
-def test_by_columns_the_verdict_is_the_same(make_random, seed: int) -> None:
+def test_by_columns_the_verdict_is_the_same(make_random, seed: int, apart: int) -> None:
     run = make_random(seed, operations=120, keys=("a",))
-    table = operations_table(pair(read_history(run.history).events))
-    budget = Budget.of(30, 1, lambda: 0.0)
+    operations = [
+        replace(
+            one, invoke_index=one.invoke_index * apart,
+            return_index=None if one.return_index is None else one.return_index * apart,
+        )
+        for one in pair(read_history(run.history).events)
+    ]  # fmt: skip
+    table, budget = operations_table(operations), Budget.of(30, 1, lambda: 0.0)
     (by_values,), (by_columns,) = (
         verdicts_of(judge([whole(table)], "register", budget, rows)[0]) for rows in (10**9, 0)
     )
     assert (by_columns.key, by_columns.verdict, by_columns.operations) == ("a", by_values.verdict, by_values.operations)
     assert bool(by_columns.counterexamples) == bool(by_values.counterexamples)
+    assert by_columns.engine != by_values.engine or by_columns.counterexamples == by_values.counterexamples
 
 
 @pytest.mark.parametrize("seed", range(6))

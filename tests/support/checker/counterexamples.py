@@ -12,6 +12,7 @@ from typing import Any
 from checker import Model, Register
 from checker.core.calls import Call, calls_of
 from checker.core.definition import linearizable
+from checker.core.scene import Scene
 from checker.core.wording import who
 from checker.counterexamples.any_state import from_any_state
 from checker.counterexamples.enumerate import part_of_log, part_of_set
@@ -30,7 +31,7 @@ SPAN = re.compile(r"process (\d+)(?: on (\w+))?[^()]*? \((\d+\.\d+)–(\d+\.\d+)
 
 def placed(example: Counterexample, model: Model) -> Counterexample:
     """The counterexample with linearization points, made of calls that all count as they were answered."""
-    return with_points(example, calls_of(example.operations, model), model)
+    return with_points(example, calls_of(example.operations, model), Scene(example.operations, model))
 
 
 def contradicts(operations: Sequence[Operation], model: Model) -> bool:
