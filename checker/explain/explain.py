@@ -164,6 +164,7 @@ def _transactions(result: EngineResult, calls: Sequence[Call], scene: Scene, lim
     taken = [scene.operations[call.source] for call in calls]
     model = RwRegister("strict-serializable")
     examples, kinds = broken_by(columns_of_operations(taken, model.holds), model)
+    examples = tuple(sorted(examples, key=lambda one: max(of.return_index or 0 for of in one.operations)))
     return Explanation(examples, sum(kind.count for kind in kinds), None, kinds) if kinds else None
 
 

@@ -82,7 +82,7 @@ def test_long_after_the_time_of_all_keys_is_over_the_next_key_gets_none(monkeypa
         Operation(0, "add", key, key, None, "ok", 2 * key, 2 * key + 1, 2 * key, 2 * key + 1) for key in (0, 1)
     ]
     clock.looks = 10**6
-    monkeypatch.setattr("checker.turns.process_time", clock)
+    monkeypatch.setattr("checker.turns.thread_time", clock)
     report = check([*operations], Slow(), deadline_s=1.9 / GRACE, clock=clock, proofs=False)
     assert [key.verdict for key in report.keys] == ["valid", "unknown"]
 

@@ -121,7 +121,7 @@ def test_the_second_attempt_at_a_task_changes_nothing_of_the_first(make_random, 
         """After all tables but these: what still goes on finds nothing to write to."""
         before = files(there.root)
         for attempt in context.late:
-            with pytest.raises(JobError, match="does not see"):
+            with pytest.raises(JobError, match="cannot see"):
                 attempt()
         assert files(there.root) == before
         return probe_table(recording)

@@ -62,7 +62,7 @@ def recorder(monkeypatch: pytest.MonkeyPatch) -> type[Recorder]:
         ("--nemesis kill-leader@", "'' does not choose nodes"),
         ("--nemesis kill-leader@n9", "'n9' does not choose nodes"),
         ("--nemesis all --time-limit 5", "use at least 20"),
-        ("--nemesis kill-leader --weights kill-leader", "'kill-leader' is not of the form name=number"),
+        ("--nemesis kill-leader --weights kill-leader", "'kill-leader' must have the form name=number"),
         ("--nemesis kill-leader --weights bridge=2", "--weights: bridge is not a turn of --nemesis kill-leader"),
         ("--nemesis kill-leader --tracks 2", "--tracks 2 is more than the number of turns in --nemesis (1)"),
         ("--nemesis packet-loss --fault-options los=1", "--fault-options: there is no key 'los'; did you mean loss?"),

@@ -70,10 +70,10 @@ def test_finds_the_address_of_a_name() -> None:
             r"nodes\[0\].port must be .* from 1 to 65535, not 65536",
         ),
         ("key = 'k'\n[[nodes]]\nname = 'node-1'\nhost = '10.0.0.1'", "name must be lowercase letters and digits"),
-        ("key = 'k'\n[[nodes]]\nhost = '10.0.0.1'\n[[nodes]]\nhost = '10.0.0.1'", "address 10.0.0.1 more than once"),
+        ("key = 'k'\n[[nodes]]\nhost = '10.0.0.1'\n[[nodes]]\nhost = '10.0.0.1'", "repeats the address 10.0.0.1"),
         (
             "key = 'k'\n[[nodes]]\nname = 'n2'\nhost = '10.0.0.1'\n[[nodes]]\nhost = '10.0.0.2'",
-            "name n2 more than once",
+            "repeats the name n2",
         ),
         (
             "key = 'k'\ndata_dir = 'srv'\n[[nodes]]\nhost = '10.0.0.1'",

@@ -160,7 +160,9 @@ def test_the_fault_stood_in_the_healthy_run(fault: str, name: str, extract: Extr
 
 
 def test_each_system_has_a_healthy_run_in_which_lines_like_the_marks_stand() -> None:
-    assert {name.partition("-")[0] for name in HEALTHY} == {path.stem for path in DEFECTS.glob("*.toml")}
+    assert {name.partition("-")[0] for name in HEALTHY} == {
+        path.stem for path in DEFECTS.glob("*.toml") if any(one.lines for one in read_defects(path).values())
+    }
     lines = {
         name: sum(map(len, json.loads((RECORDED / f"{name}.json").read_text())["logs"].values())) for name in HEALTHY
     }
