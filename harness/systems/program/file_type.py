@@ -226,6 +226,7 @@ class SystemFile(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     epoch_bits: Annotated[
         int, Meta(ge=0, le=62, description="number of low bits of an index that count within an epoch")
     ] = 0
+    index_unit: Annotated[str, Meta(description="what an index counts, such as bytes; by default, entries")] = ""
 
 
 def store_files(found: SystemFile) -> dict[FileClass, tuple[str, ...]]:

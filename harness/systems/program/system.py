@@ -64,6 +64,7 @@ class _FromFile:
             log_words=LogWords(**asdict(file.log_words)),
             may_refuse=frozenset(file.may_refuse),
             epoch_bits=file.epoch_bits,
+            index_unit=file.index_unit,
         )
 
     def refuse(self, setup: Setup) -> str | None:

@@ -178,6 +178,7 @@ def test_what_it_declares_is_the_system_s(whole: Path) -> None:
         refused={"isolate-until-snapshot": "it keeps no log"},
     )  # fmt: skip
     assert (system.title, system.may_refuse, system.every_node_serves) == ("Whole", frozenset({"data"}), True)
+    assert system.index_unit == "changes"
     assert system.alarms == (
         Alarm(pattern="cannot save", meaning="the server could not write its copy, and ended", follows="harness",
               unless="No space left", wanted_by=("disk-error",)),
