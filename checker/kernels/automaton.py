@@ -112,7 +112,7 @@ class AutomatonState(NamedTuple):
     changed_at: np.int64
 
 
-#: A ``AutomatonState`` in memory: a record has one address, while an array per field would have five.
+#: An ``AutomatonState`` in memory: a record has one address, while an array per field would have five.
 CONFIGURATION: Final = np.dtype([(name, np.int64) for name in AutomatonState._fields])
 
 

@@ -19,9 +19,9 @@ from history.errors import FormatError
 from history.readers.transactions import TransactionColumns
 from history.records.operations import BEFORE
 
-#: Up to this many steps the loops run as plain Python, which is faster than loading compiled code; and up to as many
-#: where compiled code is loaded.
+#: Up to this many steps, plain Python is faster than loading the compiled loops.
 PLAIN_STEPS: Final = 4000
+#: Up to this many steps, plain Python is used even if the compiled loops are loaded.
 _FEW_STEPS: Final = 300
 _COMPILED: Final = "checker.kernels.transactions"
 Ints: TypeAlias = NDArray[Any]

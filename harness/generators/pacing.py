@@ -18,7 +18,7 @@ from harness.generators.streams import Stream
 
 
 class Paced(Around, frozen=True):
-    """The child generator's operations, ``interval`` ns apart: exactly, or (with a ``stream``) on average.
+    """The child generator's operations, ``interval`` ns apart: exactly, or (with a ``stream``) as a Poisson process.
 
     ``due`` is the time of the next operation.  ``blocked`` says that it was due but there was no operation, or no
     worker for it.

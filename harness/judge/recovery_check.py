@@ -226,7 +226,7 @@ def _services(
 def _keys_in_vain(recorded: Recorded, moment: int, operations: Operations, over: int) -> tuple[list[Want], list[Want]]:
     """Return the reads and changes of registers that are lost, and those that were not requested long enough to say.
 
-    Both were served once, and since some time only requested without success, by clients that were served with others.
+    Both were served before, but not since ``moment``, although clients asked whose other requests were served.
     They are lost if a request also failed that began when the time was ``over``, another one had failed, and the same
     client had been served again.
     """
@@ -242,7 +242,7 @@ def _keys_in_vain(recorded: Recorded, moment: int, operations: Operations, over:
 
     rows = np.flatnonzero((operations.invoked >= moment) & (operations.key.codes >= 0))
     want, served = wants(operations, rows), operations.served[rows]
-    # A client may serve changes and not reads.
+    # A client may be served changes and not reads.
     client = want // width * workers + operations.process[rows] % workers
     back = np.full(2 * workers, NEVER)
     np.minimum.at(back, client[served], operations.ended[rows[served]])
@@ -369,7 +369,7 @@ def _failed_set_up(recorded: Recorded) -> HarnessCause | None:
 
 
 def _lost(recorded: Recorded, recovery: Recovery) -> dict[str, ShortLeader | BeyondLog]:
-    """Return a moment that shows the loss for each node that lost committed entries, if recovery failed for that.
+    """Return a moment that shows the loss for each node that lost committed entries, if that is why recovery failed.
 
     If a leader lacked committed entries, the nodes that still hold them are the ones that cannot follow, so a node that
     is behind is not the one at fault.  The same holds if, at the end of the run, logs end below what their own nodes

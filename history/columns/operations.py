@@ -47,7 +47,7 @@ class Coded:
         return np.array([*wanted, False], dtype=np.bool_)[self.codes]  # code -1 is the last place
 
     def count(self, rows: Flags | Ints) -> Counter[str]:
-        """Count the rows with each name, among those of a mask or with these numbers."""
+        """Count the rows with each name; ``rows`` is a mask or holds row numbers."""
         codes = self.codes[rows]
         counts = np.bincount(codes[codes >= 0], minlength=len(self.names)).tolist()
         return Counter({name: number for name, number in zip(self.names, counts, strict=True) if number})
@@ -67,7 +67,7 @@ class Operations(Sequence[Operation]):
     """Operations as columns, in invocation order.  Times are nanoseconds since the run's start.
 
     ``outcome`` holds indexes into ``history.codes.OUTCOMES``. ``value`` and ``result`` are Arrow arrays of JSON
-    strings, null where there is none.  As a sequence, these are objects, which are made on first use and take many
+    strings, null where there is none.  As a sequence, this holds objects, which are made on first use and take many
     times the memory of the columns.
     """
 
@@ -217,7 +217,7 @@ class Operations(Sequence[Operation]):
 
     @cached_property
     def refused(self) -> Flags:
-        """Mask of the cas that were refused and say why."""
+        """Mask of the cas whose ok answers show that they were refused."""
         found = self.which(OK) & self.f.equals("cas")
         parse = cache(lambda text: is_refusal(_value_of(text)))
         found[found] = [parse(text) for text in self.result.filter(pa.array(found)).to_pylist()]
@@ -225,7 +225,7 @@ class Operations(Sequence[Operation]):
 
     @cached_property
     def called(self) -> Coded:
-        """The name of each operation: its ``f``, or another for a transaction that only reads."""
+        """The name of each operation: its ``f``, or ``READ_ONLY`` for a transaction that only reads."""
         rows = self.f.equals(TXN)
         codes = self.f.codes.copy()
         reads = [called(TXN, json.loads(text)) == READ_ONLY for text in self.value.filter(pa.array(rows)).to_pylist()]

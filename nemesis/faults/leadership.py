@@ -180,7 +180,7 @@ class LeaderTransfer:
         return {"leader_now": leader_now(ctx.system.probes(), ctx.members)}
 
 
-#: How long followers that are under no fault may take to let one of them be promoted.
+#: How long a promotion may take (s) if no fault is on the followers.
 PROMOTION_S: Final = 60.0
 NO_PROMOTION: Final = "no follower of this system can be promoted, or it elects leaders itself"
 #: The file in a deposed leader's home: while it is there, the node's role may only come back as a follower.
@@ -257,8 +257,8 @@ class PromoteFollower:
     def heal(self, ctx: Context, targets: Targets) -> Witness:
         """Start the old leader; if it was barred and no follower leads yet, promote one first.
 
-        The followers are under no fault, so they get as long to answer as a server to start.  If that is the system's
-        own failure, raise its StartError when the old leader was started all the same.
+        No fault is on the followers, so they have as long to answer as a server has to start.  If the system is at
+        fault for a failed promotion, start the old leader anyway and then raise the StartError.
         """
         asked = {node: self._at_home(ctx, node, "deposed", _IS_DEPOSED) for node in targets.nodes}
         for node, answer in ctx.run_checked(asked).items():
