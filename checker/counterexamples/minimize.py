@@ -44,8 +44,8 @@ class MinimalCore:
         if not self.untried:
             return None
         return (
-            f"a counterexample of {len(self.calls)} operations may not be minimal: {self.untried} of them may not "
-            f"be needed"
+            f"a counterexample of {len(self.calls)} operations may not be minimal: "
+            f"{self.untried} of them may not be needed"
         )
 
 

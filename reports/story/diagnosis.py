@@ -229,7 +229,7 @@ def _deleted(drawn: Drawn, found: Sequence[tuple[str, ShortLogs]]) -> Break:
     moments = sorted(seen, key=lambda pair: pair[1].time)
     (place, first), checks = moments[0], tuple(about.check for _, about in found)
     struck = sorted({moment.node for _, moment in moments})
-    on = f"{'all nodes' if len(struck) == len(drawn.timelines) else and_listed(struck)}"
+    on = "all nodes" if len(struck) == len(drawn.timelines) else and_listed(struck)
     at, node = first.time / 1e9, first.node
     severity = min((about.severity for _, about in found), key=SEVERITIES.index)
     short, highest = short_at_the_end(drawn.timelines)

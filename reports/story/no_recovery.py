@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 from history.records.finding import Comeback
@@ -64,5 +63,5 @@ def no_recovery(drawn: Drawn, row: Mapping[str, Any], about: Comeback) -> Break:
         part("repeated", lambda: stuck_text(drawn, nodes), ""),
     )
     detail = " ".join(filter(None, found)) if onset is not None else ""
-    said = Break("replica behind", text, onset, "recovery", ("recovery",), nodes, starts, detail=detail)
-    return replace(said, clauses=clauses)
+    checks = ("recovery",)
+    return Break("replica behind", text, onset, "recovery", checks, nodes, starts, detail=detail, clauses=clauses)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from history.records.check_records import check_records
 from history.records.finding import FaultStates, first_of
@@ -10,9 +10,7 @@ from history.records.text import and_listed, counted
 from reports.load.check_rows import undecided_of
 from reports.load.run import LoadedRun
 from reports.style.format import one_line
-
-#: States of a fault whose names alone are not clear.
-_STATES: Final = {"late": "installed after the load", "unfelt": "not felt"}
+from reports.words.of_gates import FAULT_STATES
 
 
 class Undecided(NamedTuple):
@@ -46,7 +44,7 @@ def undecided(run: LoadedRun) -> Undecided | None:
 def _never(states: FaultStates, fault: str) -> str:
     """Say that a fault never took effect, what became of it, and why."""
     tried = states.states.get(fault, {})
-    counts = (f"{_STATES.get(state, state)} {counted(many, 'time')}" for state, many in sorted(tried.items()))
+    counts = (f"{FAULT_STATES.get(state, state)} {counted(many, 'time')}" for state, many in sorted(tried.items()))
     became = ", ".join(counts) or "never tried"
     why = f" ({'; '.join(states.reasons[fault])})" if states.reasons.get(fault) else ""
     return f"{fault} was {became}{why}"

@@ -33,20 +33,21 @@ from history.records.text import counted
 NO_FAULT: Final = "no fault was requested"
 NO_WRITE: Final = "no fault allowed a write to be acknowledged"
 NOT_RECORDED: Final = "not recorded"
-#: The reason to require nothing in a third, which is not worth a word.
+#: A reason to require nothing in a third, which texts leave out.
 TOO_FEW: Final = "too few operations were due"
 
-#: What the gates require whose requirement does not depend on the run.
+#: The requirements that do not depend on the run, by gate.
 _REQUIRED: Final[Mapping[str, str]] = {
     "under-fault": "under every fault that left a quorum, between its last command and its healing, operations of "
-    "every kind begin and succeed, also in each third of that time",
+    "every kind begin and succeed, and do so in each third of that time",
     "read-back": "writes acknowledged under a fault, and their keys read afterwards",
     "faults": "every fault in the plan was installed at least once under load, with a witness",
     "kept-pace": "the harness issued operations when they were due and a client was free",
     "whole": "the run reached its end",
 }
 _THIRDS: Final = ("first", "second", "last")
-_STATES: Final[Mapping[str, str]] = {"late": "installed after the load", "unfelt": "not felt"}
+#: States of a fault whose names alone are not clear.
+FAULT_STATES: Final[Mapping[str, str]] = {"late": "installed after the load", "unfelt": "not felt"}
 _ENDS: Final[Mapping[str, str]] = {
     "reached": "yes",
     "interrupted": "interrupted",
@@ -186,7 +187,7 @@ def _fault_states(found: FaultStates) -> str:
 
 
 def _states_text(states: Mapping[str, int]) -> str:
-    named = sorted((_STATES.get(state, state), number) for state, number in states.items())
+    named = sorted((FAULT_STATES.get(state, state), number) for state, number in states.items())
     return ", ".join(f"{number} {state}" for state, number in named) or "never tried"
 
 
