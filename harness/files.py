@@ -499,7 +499,7 @@ def _parts(example: Counterexample, history: Foreign, model: Model) -> Iterator[
 
 
 @dataclass(frozen=True, slots=True)
-class UnlabelledHistory:
+class PlainHistory:
     """A history that can be judged knowing only the name of its model; ``notes`` name what was assumed."""
 
     header: Header
@@ -507,7 +507,7 @@ class UnlabelledHistory:
     notes: tuple[str, ...] = ()
 
 
-def plainly(path: Path, asked: FileCheckOptions, large: int = LARGE) -> tuple[UnlabelledHistory, Foreign]:
+def plainly(path: Path, asked: FileCheckOptions, large: int = LARGE) -> tuple[PlainHistory, Foreign]:
     """Read a history file and apply its model's conventions; return the plain history and the history as read.
 
     Files of at least ``large`` bytes are read as columns.  Raises UsageError if the file is not a history, or not a
@@ -527,9 +527,7 @@ def plainly(path: Path, asked: FileCheckOptions, large: int = LARGE) -> tuple[Un
         if initial is not None and isinstance(taken.model, Bank):
             model, initial = f"{model}-unknown", balances(initial)
         header = Header(test=path.name, model=model)
-        return UnlabelledHistory(
-            header, as_plain_events(taken, initial), (*_assumed(history, path), *taken.notes)
-        ), history
+        return PlainHistory(header, as_plain_events(taken, initial), (*_assumed(history, path), *taken.notes)), history
 
 
 def write_plainly(path: Path, asked: FileCheckOptions, target: Path) -> None:

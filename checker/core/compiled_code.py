@@ -1,4 +1,4 @@
-"""Whether compiled code is loaded, for engines that choose by that."""
+"""Tell engines whether compiled code is loaded, because their choice depends on it."""
 
 from __future__ import annotations
 

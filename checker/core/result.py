@@ -44,7 +44,7 @@ class EngineResult:
     more: bool = False
 
     def after(self, other: EngineResult | None) -> EngineResult:
-        """Add to the reason why another engine, asked before this one, decided nothing."""
+        """Put the reason why an earlier engine did not decide before this result's own."""
         if other is None or other.reason is None:
             return self
         before = f"the engine {other.engine} did not decide: {other.reason}"

@@ -100,7 +100,7 @@ class Scene:
         return f"the {self.model.noun or self.model.name}" if self.key is None else plain(str(self.key))
 
     def rank_of(self, operation: Operation) -> int:
-        """Return the place of an operation's invocation among the events, as its call has it."""
+        """Return the rank of an operation's invocation among the events, as in its call."""
         return operation.invoke_index
 
     def was_read(self, value: Any) -> bool:

@@ -1,8 +1,8 @@
 """Transactions on several registers, decided by their dependencies where each value of a register is written once.
 
 All dependencies hold in every linearization, so a cycle refutes the history.  If there is none, the order of the values
-may still not be known.  So an order of the transactions is looked for, which is a proof: it keeps real time, and each
-read in it finds the value that it returned.  If none is found, the next engine decides.
+may still be unknown.  So the engine looks for an order of the transactions, which is a proof: it keeps real time, and
+each read in it finds the value that it returned.  If none is found, the next engine decides.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ from history.readers.scanned import LARGEST
 from history.readers.transactions import TransactionColumns
 
 ENGINE: Final = "order of dependencies"
-#: The search for an order takes about this many steps for each node of the graph at most.
+#: The search for an order takes at most about this many steps for each node of the graph.
 _STEPS: Final = 10
-#: That many steps a second, by the slower of plain Python and compiled code.
+#: Steps that the search takes in a second at least, compiled or in plain Python.
 _PACE: Final = 500_000
 _OTHER: Final = "a transaction has other steps than reads and writes of plain values"
 _TWICE: Final = "a value is written to a register twice"
@@ -66,7 +66,7 @@ def _decided(shapes: Shapes, invoke: IntArray, ret: IntArray, limits: Limits) ->
 
 
 def _repeats(asked: Sequence[Any]) -> bool:
-    """Return whether a value is written twice; mostly the first few transactions show it, before all are converted."""
+    """Return whether a value is written twice; the first few transactions usually show it, before any conversion."""
     written: set[tuple[Any, Any]] = set()
     try:
         for steps in asked:

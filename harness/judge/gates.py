@@ -82,7 +82,7 @@ def _nothing_to_judge(name: str, why: str) -> Check:
 
 
 def required_count(recorded: Recorded, seconds: float, share: float = 1.0) -> int:
-    """Return how many ok operations this much time requires at the plan's rate, given their ``share`` of all."""
+    """Return how many operations must be ok in this time at the plan's rate, given their ``share`` of all."""
     asked = min(recorded.plan.rate * seconds * share, sys.float_info.max)  # a foreign plan may have any rate
     return max(1, math.floor(MIN_SHARE * asked), min(MIN_OPERATIONS, math.ceil(asked / MIN_OPERATIONS)))
 
@@ -281,7 +281,7 @@ def _together(recorded: Recorded, windows: Sequence[Window], inside: dict[int, I
 
 
 def within(windows: Sequence[Window], ops: Operations, rows: Flags) -> dict[int, Ints]:
-    """Map a fault's id to those of the rows that were invoked in its window and returned before its healing began."""
+    """Map each fault's id to the rows that were invoked in its window and returned before its healing began."""
     ended = rows & (ops.returned != NONE)
     return {
         window.id: np.flatnonzero(ended & (ops.invoked >= window.begin) & (ops.returned <= window.end))

@@ -371,10 +371,10 @@ SYSTEM: Final = System(
         REGISTER,
         CAS_REGISTER,
         LOCK,
-        one_object("sequence", "sequential znodes, numbered by the count of those before", "log", "append", "list"),
+        one_object("sequence", "sequential znodes, each numbered by how many came before it", "log", "append", "list"),
         SESSIONS,
         Workload(
-            name="rw-register", summary="transactions of one to four steps write registers and read them, all at once",
+            name="rw-register", summary="atomic transactions of one to four reads and writes of registers",
             generator=lambda scale: mixed(scale.keys, "w"), final=lambda scale: last_transactions(scale.used),
             model="multi-register", kinds=(TXN,), reads=frozenset({READ_ONLY}),
         ),

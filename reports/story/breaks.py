@@ -10,8 +10,9 @@ from history.records.finding import Severity
 from reports.analysis.failed_starts import FailedStart
 from reports.style.format import HEADLINE, capitalized, lead, one_line
 
-#: Limit of a title's nodes; more are counted.
+#: At most this many nodes are named in a title; more are counted.
 _NAMED = 3
+#: Limit of a text, in characters.
 _LONGEST = 420
 
 

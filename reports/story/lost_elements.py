@@ -80,7 +80,7 @@ def _while_down(drawn: Drawn, losses: Sequence[Loss], loss: Loss) -> list[Clause
 def _acknowledged(operations: Operations, losses: Sequence[Loss], loss: Loss) -> Ints:
     """Return when the elements of one loss were acknowledged (ns); empty if the operations show another number.
 
-    Of a node with several losses, those that its earlier reads lacked belong to the earlier ones.
+    If a node has several losses, the elements that its earlier reads lacked belong to the earlier ones.
     """
     rows = _lacking(operations, loss.node)
     before = max((one.seen_ns for one in losses if one.node == loss.node and one.seen_ns < loss.seen_ns), default=-1)

@@ -21,7 +21,6 @@ _State: TypeAlias = Literal[
     "at the logs' end", "caught up", "moving", "never moved", "stopped", "fell back", "apart", "silent"
 ]
 
-
 #: At most this many replicas are named in a headline; more are counted.
 _FEW: Final = 3
 #: A replica that stopped within this many seconds of falling behind fell behind because it stopped.
@@ -43,15 +42,15 @@ class Behind:
     caught_up: CaughtUp | None = None
 
 
-class Said(NamedTuple):
-    """A headline as that of a break, and since when it is true (s)."""
+class BehindHeadline(NamedTuple):
+    """The text and clauses of a break's headline, and since when it is true (s)."""
 
     text: str
     clauses: tuple[Clause, ...]
     onset: float | None
 
 
-def behind_text(drawn: Drawn, behind: Sequence[NodeTimeline]) -> Said:
+def behind_text(drawn: Drawn, behind: Sequence[NodeTimeline]) -> BehindHeadline:
     """Say where the replicas that are behind stand, or that they do not answer or start; and from what time on (s).
 
     A node is dated by its own answers.  One that never answered, or never reported its log, has no beginning.
@@ -72,7 +71,7 @@ def behind_text(drawn: Drawn, behind: Sequence[NodeTimeline]) -> Said:
         said = [*_why_stopped(drawn, stopped), *said]
     if not starts and (back := [one for one in found if one.state == "fell back"]) and len(back) == len(found):
         said = [*_led(drawn, min(one.since or 0.0 for one in back)), *said]
-    return Said(text, tuple(said), onset)
+    return BehindHeadline(text, tuple(said), onset)
 
 
 def classified(drawn: Drawn, behind: Sequence[NodeTimeline]) -> list[Behind]:
