@@ -48,7 +48,7 @@ def headline_of(drawn: Drawn, violation: ViolationContext, onset: float) -> tupl
             f"{len(violation.cycles[0].cards)} transactions{node} {at} form a cycle ({kind}), so no serial order exists"
         )
         return cycle, (calm, levels, *more)
-    said = _answers(violation)
+    said = list(dict.fromkeys(_answers(violation)))
     if not said:
         return f"{kind}{on}, answered {at}", (since, *more)
     if kind == WITHOUT_KIND:
@@ -56,7 +56,8 @@ def headline_of(drawn: Drawn, violation: ViolationContext, onset: float) -> tupl
         return f"no order explains {answers}{on} {at}", (*_in_doubt(violation, windows), since, *more)
     told = [_told(node or "a node", label, own=bool(violation.example.roles)) for node, label in said]
     if len(said) > 1:
-        return f"{kind}{on}: {and_listed(told)} {at}, which contradict each other", (since, *more)
+        clash = ", which contradict each other" if len({label for _, label in said}) > 1 else ""
+        return f"{kind}{on}: {and_listed(told)} {at}{clash}", (since, *more)
     role = f"{violation.role} " if violation.role in ("leader", "follower") else ""
     before = _contradicted(violation)
     ended = 0 if before is None else before.returned or before.invoked

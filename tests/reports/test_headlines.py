@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import reports
+from harness.cli.main import run_command
 from harness.files import wording_of
 from history import RunFiles
 from history.records.finding import SEVERITIES, Severity
@@ -35,6 +36,27 @@ def test_the_first_sentence_of_a_recorded_run_is_short_with_its_label(name: str,
     reports.write_report(drawn)
     (shown,) = re.findall(r'<p class="sentence.*?</p>', files.report.read_text())
     assert len(unescape(re.sub(r"<[^>]+>", "", shown)).split()) <= HEADLINE
+
+
+#: One of two reads of 1 is wrong, and nothing shows which.
+EITHER_READ = """
+{:type :invoke, :f :write, :value 1, :process 0, :time 10, :index 0}
+{:type :invoke, :f :read, :value nil, :process 1, :time 20, :index 1}
+{:type :ok, :f :read, :value 1, :process 1, :time 30, :index 2}
+{:type :invoke, :f :write, :value 2, :process 2, :time 40, :index 3}
+{:type :ok, :f :write, :value 2, :process 2, :time 50, :index 4}
+{:type :invoke, :f :read, :value nil, :process 1, :time 60, :index 5}
+{:type :ok, :f :read, :value 1, :process 1, :time 70, :index 6}
+"""
+
+
+def test_two_reads_of_one_value_are_named_once_and_do_not_contradict_each_other(tmp_path: Path) -> None:
+    (tmp_path / "history.edn").write_text(EITHER_READ)
+    page = tmp_path / "page.html"
+    assert run_command(["report", str(tmp_path / "history.edn"), "--model", "register", "-o", str(page)]) in (0, 1)
+    head = unescape(page.read_text().partition('<p class="sentence">')[2].partition("</p>")[0])
+    assert head.count("read 1") == 1
+    assert "contradict each other" not in head
 
 
 @pytest.mark.parametrize("severity", SEVERITIES)
