@@ -176,7 +176,8 @@ class Run:
         began = time.monotonic()
         system.start(remote.names)
         leader = system.await_leader()
-        self._progress.say(f"{leader} became leader after {time.monotonic() - began:.1f} s")
+        served = f"{leader} became leader" if leader in remote.names else f"{leader} began to serve"
+        self._progress.say(f"{served} after {time.monotonic() - began:.1f} s")
         log.info("led by %s", leader)
         self._state.environment = {**environment(self._plan, system, remote), **faults.describe()}
         self._await_spark()
