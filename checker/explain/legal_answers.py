@@ -72,7 +72,9 @@ def _unanswered(call: Call, scene: Scene) -> Call | None:
 
     A cas that was reported as refused may then have swapped.
     """
-    return call_of(replace(scene.operations[call.source], outcome="info"), call.source, scene.model)
+    found = call_of(replace(scene.operations[call.source], outcome="info"), call.source, scene.model)
+    # Columns may number the events differently than the operations do.
+    return None if found is None else replace(found, invoke=call.invoke)
 
 
 def _with_answers(

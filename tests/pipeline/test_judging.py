@@ -95,6 +95,25 @@ def test_by_columns_the_verdict_is_the_same(make_random, seed: int, apart: int) 
     assert by_columns.engine != by_values.engine or by_columns.counterexamples == by_values.counterexamples
 
 
+@pytest.mark.parametrize("apart", [1, 1000], ids=["alone", "among many others"])
+@pytest.mark.parametrize("doubted", [True, False], ids=["the cas is blamed as well", "only the read is blamed"])
+def test_by_columns_the_legal_answers_are_the_same(apart: int, doubted: bool) -> None:
+    """An operation that another counterexample blames counts as unanswered at its own place among the events."""
+    steps = [("cas", [5, 3], [5, 3], 1, 2), ("write", 5, 5, 3, 6), ("read", None, 4, 4, 5)]
+    if not doubted:
+        steps = [("write", 5, 5, 1, 2), ("cas", [5, 3], [5, 3], 3, 4), ("read", None, 4, 5, 6)]
+    operations = [
+        Operation(process, f, "k", value, result, "ok", begin, end, begin * apart, end * apart)
+        for process, (f, value, result, begin, end) in enumerate(steps)
+    ]
+    table, budget = operations_table(operations), Budget.of(30, 1, lambda: 0.0)
+    legal = []
+    for columnar in (10**9, 0):
+        (verdict,) = verdicts_of(judge([whole(table)], "cas-register", budget, columnar)[0])
+        legal += [one.linearization.legal for one in verdict.counterexamples if one.suspects[0].f == "read"]
+    assert legal == [(3, 5, None) if doubted else (3,)] * 2
+
+
 @pytest.mark.parametrize("seed", range(6))
 def test_parts_in_any_order_are_judged_as_the_whole(make_random, seed: int) -> None:
     run = make_random(seed, operations=120, keys=("a",))
