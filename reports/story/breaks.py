@@ -31,11 +31,13 @@ class Clue(NamedTuple):
 class Clause(NamedTuple):
     """A part of a headline that is left out if there is no room: forms of it, the longest first.
 
-    ``alone`` is the sentence that says the same below the headline; empty if something there says it anyway.
+    ``alone`` is the sentence that says the same below the headline; empty if something there says it anyway.  ``dates``
+    says that it relates the moment in the headline to a fault, so it must stand next to that moment.
     """
 
     forms: tuple[str, ...]
     alone: str = ""
+    dates: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +98,7 @@ class Break:
     @property
     def whole(self) -> str:
         """The headline with every clause, however long that is."""
-        return f"{self.text}{''.join(one.forms[0] for one in self.clauses)}."
+        return f"{self.text}{_joined([(one, one.forms[0]) for one in self.clauses])}."
 
     @property
     def _fitted(self) -> tuple[str, str]:
@@ -107,11 +109,19 @@ def fitted(text: str, clauses: Sequence[Clause], words: int) -> tuple[str, str]:
     """Return a sentence of at most ``words`` words with as many clauses as fit, and what had no room in it."""
     said, below = lead(text, words)
     said, left = said.removesuffix("."), [below] if below else []
+    chosen: list[tuple[Clause, str]] = []
     for one in clauses:
-        chosen = "" if below else next((form for form in one.forms if len((said + form).split()) <= words), "")
-        said += chosen
-        if not chosen and one.alone:
+        room = words - len(f"{said}{_joined(chosen)}".split())
+        form = "" if below else next((form for form in one.forms if len(form.strip(",; ").split()) <= room), "")
+        chosen.append((one, form))
+        if not form and one.alone:
             left.append(one.alone)
+    said += _joined(chosen)
     return said if said.endswith("…") else f"{said}.", " ".join(
         f"{capitalized(one).removesuffix('.')}." for one in left
     )
+
+
+def _joined(chosen: Sequence[tuple[Clause, str]]) -> str:
+    """Join forms of clauses so that each follows what it is about; a semicolon ends what is said of the text."""
+    return "".join(form for _, form in sorted(chosen, key=lambda pair: (not pair[0].dates, pair[1].startswith(";"))))

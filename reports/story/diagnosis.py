@@ -293,7 +293,7 @@ def _deleted(drawn: Drawn, found: Sequence[tuple[str, ShortLogs]]) -> Break:
 def _since(drawn: Drawn, moment: float) -> Clause:
     """Relate a moment (s) to the last fault."""
     said = since_fault(moment, drawn.windows)
-    return Clause(said, f"It was {said[0][2:]}" if said[0] else "")
+    return Clause(said, f"It was {said[0][2:]}" if said[0] else "", dates=True)
 
 
 def _led(drawn: Drawn, moment: float) -> list[Clause]:

@@ -35,7 +35,7 @@ def headline_of(drawn: Drawn, violation: ViolationContext, onset: float) -> tupl
     on = "" if violation.key is None else f" on {one_line(violation.key, 40)}"
     kind, at, windows = violation.example.kind, f"at {violation.since:.1f} s", drawn.windows
     came = since_fault(violation.since, windows)
-    since = Clause(came, f"the answer came {came[0][2:]}" if came[0] else "")
+    since = Clause(came, f"the answer came {came[0][2:]}" if came[0] else "", dates=True)
     first = f"the first violation of any kind was answered at {onset:.1f} s"
     more = () if violation.since == onset else (Clause((f"; violations began at {onset:.1f} s",), first),)
     if violation.cycles and (refuted := violation.example.refutes):

@@ -60,7 +60,7 @@ def lost_elements(drawn: Drawn, losses: Sequence[Loss]) -> Lost:
         more.append(Clause((f"; {seen}", f"; {lacks}"), seen))
     # Nodes that were not named come before what else a named one lacks.
     more.sort(key=lambda one: " of the " in one.alone)
-    read = Clause(since, f"{names[0]} first lacked some in a read{since[0]}" if since[0] else "")
+    read = Clause(since, f"{names[0]} first lacked some in a read{since[0]}" if since[0] else "", dates=True)
     down = drawn.run.notes.attempt_list("missing elements", lambda: _while_down(drawn, losses, first))
     total = sum(one.lost for one in ordered)
     held = sum(one.elsewhere for one in ordered)

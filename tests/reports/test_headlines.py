@@ -94,3 +94,27 @@ def test_an_answer_that_came_in_the_same_tenth_is_dated_by_how_much_earlier_it_w
     assert bool(gap) == close
     assert not close or 0 < float(gap) < 0.1
     assert close or re.search(r"had acknowledged .* at \d+\.\d s", whole)
+
+
+def test_a_moment_stands_next_to_what_dates_it_whatever_else_is_said() -> None:
+    down = Clause((", added while it was down",))
+    other = Clause(("; n2 lacks 3, seen since 50.0 s",), "n2 lacks 3")
+    dated = Clause((", 1.2 s after #0 kill was healed",), "It was seen 1.2 s after #0", dates=True)
+    text = "n1 lacks 5, seen since 40.0 s"
+    for clauses in ((down, other, dated), (dated, other, down), (other, down, dated)):
+        said = f"{text}{dated.forms[0]}{down.forms[0]}{other.forms[0]}."
+        assert fitted(text, clauses, 90) == (said, "")
+        assert Break("data lost", text, 40.0, "a", ("a",), clauses=clauses).whole == said
+    # The order in which clauses get room stays theirs.
+    assert fitted(text, (down, other, dated), 13) == (
+        f"{text}{down.forms[0]}.",
+        "n2 lacks 3. It was seen 1.2 s after #0.",
+    )
+    assert fitted(text, (dated, down), 14) == (f"{text}{dated.forms[0]}.", "")
+
+
+def test_only_the_first_of_several_losses_is_dated_by_the_fault_before_it(tmp_path: Path) -> None:
+    files = RunFiles(recorded_run("three-losses", tmp_path))
+    found = diagnosis_of(prepared(files, wording_of(files.history)))
+    assert found is not None
+    assert re.findall(r"seen since (\d+\.\d) s, [\d.]+ s after #0", found.breaks[0].whole) == ["26.8"]
