@@ -619,7 +619,7 @@ def serial_order(
     waiting, next_waiting = np.full(current.size, -1, np.int32), np.full(nodes, -1, np.int32)
     before = np.full(key.size, -1, np.int32)
     mark, stack, stamp = np.zeros(nodes, np.int32), np.empty(nodes, np.int32), 0
-    heap = [np.int32(0) for _ in range(0)]
+    heap = [np.int32(0) for _ in range(0)]  # Empty, and compiled code knows its type.
     for node in range(nodes):
         if waits[node] == 0:
             heappush(heap, rank[node])
