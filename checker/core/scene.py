@@ -73,6 +73,7 @@ class Scene:
     _failed: dict[Any, Operation] = field(default_factory=dict)
     _writers: dict[Any, list[Operation]] = field(default_factory=dict)
     _collected: bool = False
+    _final_reads: list[Operation] | None = None
 
     def _collect(self) -> None:
         """Collect values on first use, because most histories need no sentence."""
@@ -143,6 +144,11 @@ class Scene:
         whose node had not applied its answer does not count.  No read counts if some node answered in the final
         phase but gave none that does.
         """
+        if self._final_reads is None:
+            self._final_reads = self._find_final_reads()
+        return self._final_reads
+
+    def _find_final_reads(self) -> list[Operation]:
         nodes, answered = set[str | None](), set[str | None]()
         last: dict[Any, Operation] = {}
         for operation in islice(self.latest(), MAX_LATEST):
