@@ -22,8 +22,9 @@ INFO, FAIL = 0.0002, 0.01
 def make_large(root: Path, operations: int) -> RunFiles:
     """Make a valid run of so many reads and writes by fifty clients within 200 s; the history holds a sample of it."""
     files = make(root, Shape(operations=6_000, rate=6_000 / SECONDS, fault="all"))
-    files.tables.mkdir()
-    pq.write_table(_table(operations), files.table("operations"))
+    parts = files.table("operations")
+    parts.mkdir(parents=True)
+    pq.write_table(_table(operations), parts / "0.parquet")
     return files
 
 
