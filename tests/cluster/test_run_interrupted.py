@@ -33,7 +33,7 @@ CUT = ("--nemesis", "partition-random-node", "--time-limit", "12", "--interval",
     "moment",
     [
         pytest.param("cluster of", marks=pytest.mark.nightly),
-        pytest.param("became leader after", marks=pytest.mark.nightly),
+        pytest.param("began to serve after", marks=pytest.mark.nightly),
         pytest.param("main", marks=pytest.mark.nightly),
         "partition-random-node",
         pytest.param("final", marks=pytest.mark.nightly),
@@ -42,7 +42,7 @@ CUT = ("--nemesis", "partition-random-node", "--time-limit", "12", "--interval",
 def test_ctrl_c_heals_collects_and_ends_with_130(store: Path, moment: str) -> None:
     job = start(*kv_words(store, *CUT, *(("--spark",) if moment == "final" else ())))
     if moment in ("main", "partition-random-node", "final"):
-        job.until("became leader after")
+        job.until("began to serve after")
     if moment == "partition-random-node":
         job.until_a_fault_stands()
     else:
