@@ -11,6 +11,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from bench.transactions.histories import write_history
 from history import SECOND, FormatError, Probe, RunFiles
 from history.tables.schemas import TABLES
 from pipeline import Tables, local_tables, read_table, run_tables
@@ -142,6 +143,21 @@ def test_a_corrupt_line_that_equals_the_torn_tail_is_named(spark, recorder, tmp_
             compute()
         assert caught.value.place == "line 72"
         assert "expected a JSON object" in caught.value.message
+
+
+@pytest.mark.parametrize(("level", "verdict"), [("serializable", "invalid"), ("snapshot-isolation", "valid")])
+def test_transactions_are_read_in_pieces_and_judged_by_one_worker(
+    spark, tmp_path: Path, level: str, verdict: str
+) -> None:
+    """A write skew breaks serializability, and snapshot isolation allows it."""
+    run, model = RunFiles(tmp_path / "run"), f"list-append:{level}"
+    run.root.mkdir()
+    write_history(run.history, 300, (100,))
+    (local,) = local_tables(run, model=model, deadline_s=30).key_verdicts
+    (found,) = run_tables(spark, run, model=model, deadline_s=30, sizes=Sizes(piece=3000)).key_verdicts
+    assert len(list(run.table("operations").iterdir())) > 1
+    assert found.verdict == verdict
+    assert (found.verdict, found.operations, found.kinds) == (local.verdict, local.operations, local.kinds)
 
 
 @pytest.mark.nightly
