@@ -26,6 +26,8 @@ CONT: Final = 5
 CONT_COMMITTED: Final = 6
 CONT_PROCESS: Final = 7
 CONT_REALTIME: Final = 8
+#: The distance of a node that a search has not reached.
+FAR: Final = 2147483647
 
 _EMPTY: Final = -1
 _SPREAD: Final = 0x9E3779B1
@@ -456,26 +458,26 @@ def components(start: Array, targets: Array, kinds: Array, counts: Array, group:
 def shortest_path(
     start: Array, targets: Array, kinds: Array, counts: Array, component: Array, layers: int, neighbours: bool,
     origin: int, goal: int, real: int, avoid: int, most: int,
+    distance: Array, done: Array, before: Array, by: Array, queue: Array, entered: Array,
 ) -> Any:  # fmt: skip
     """Find the path from one node to another inside their component that passes the fewest transactions.
 
     Helpers (nodes from ``real`` on) cost nothing.  With two ``layers``, the nodes are those of ``components``; with
     ``neighbours``, an rw edge may also leave the second layer.  ``avoid`` is a node that the path must not pass
-    (-1: none).  Returns the nodes and the kinds of the edges between them; both are empty if every path passes more
-    than ``most`` transactions after the first node.
+    (-1: none).  The last line of arguments is working memory with room for every node, and in ``queue`` for four times
+    as many.  Before and after a call ``distance`` holds ``FAR`` and ``done`` False everywhere, so that a short search
+    costs little in a large graph.  Returns the nodes, the kinds of the edges between them, and how many edges the
+    search looked at.  Nodes and kinds are empty if every path passes more than ``most`` transactions after the first
+    node.
     """
-    size = (start.size - 1) * layers
-    nothing = np.zeros(0, np.int32)
-    before, by = np.full(size, -1, np.int32), np.zeros(size, np.int8)
-    distance = np.full(size, 2147483647, np.int32)
     # Breadth-first search with steps of length 0 or 1: free steps go to the front of the queue, all others to its end.
     # A node enters at most twice: at one distance, and once more by a path that is shorter by one.
-    queue = np.empty(4 * size + 2, np.int32)
-    head, end = 2 * size, 2 * size
+    head, end = queue.size // 2, queue.size // 2
     queue[end] = origin
     end += 1
     distance[origin] = 0
-    done = np.zeros(size, np.bool_)
+    entered[0] = origin
+    count, looked = 1, 0
     while head < end:
         state = queue[head]
         head += 1
@@ -486,6 +488,7 @@ def shortest_path(
             break
         node = state // layers
         layer = state - node * layers
+        looked += start[node + 1] - start[node]
         for at in range(start[node], start[node + 1]):
             kind, target = kinds[at], targets[at]
             if not counts[kind]:
@@ -502,6 +505,9 @@ def shortest_path(
                 continue
             if distance[state] + cost >= distance[target] or distance[state] + cost > most:
                 continue
+            if distance[target] == FAR:
+                entered[count] = target
+                count += 1
             distance[target] = distance[state] + cost
             before[target], by[target] = state, kind
             if cost == 0:
@@ -510,21 +516,23 @@ def shortest_path(
             else:
                 queue[end] = target
                 end += 1
-    if not done[goal]:
-        return nothing, nothing
-    steps = 1
-    state = goal
-    while state != origin:
-        state = before[state]
-        steps += 1
-    nodes, edges = np.empty(steps, np.int32), np.empty(steps - 1, np.int32)
+    steps = 0
+    if done[goal]:
+        steps = 1
+        state = goal
+        while state != origin:
+            state = before[state]
+            steps += 1
+    nodes, edges = np.empty(steps, np.int32), np.empty(max(steps - 1, 0), np.int32)
     state = goal
     for place in range(steps - 1, -1, -1):
         nodes[place] = state // layers
         if place > 0:
             edges[place - 1] = by[state]
             state = before[state]
-    return nodes, edges
+    for place in range(count):
+        distance[entered[place]], done[entered[place]] = FAR, False
+    return nodes, edges, looked
 
 
 def deadlines(start: Array, targets: Array, returns: Array) -> Any:

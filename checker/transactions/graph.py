@@ -20,9 +20,9 @@ Nodes = NDArray[np.int32]
 Flags = NDArray[np.bool_]
 #: At most this many cycles of each name are shown.
 MOST_SHOWN: Final = 8
-#: A search for a short cycle visits about this many nodes in total, over all edges that it starts from.
-_EFFORT: Final = 20_000_000
-_FEWEST, _MOST = 4, 300
+#: All searches for the cycles of one name look at about this many edges; each starts from ``_FEWEST`` edges at least.
+_EFFORT: Final = 40_000_000
+_FEWEST: Final = 4
 #: Finds a cycle through the edge (source, target) that passes at most a number of transactions.
 Search: TypeAlias = "Callable[[int, int, int], FoundCycle | None]"
 KINDS: Final = ("ww", "wr", "rw", "process", "realtime")
@@ -102,6 +102,19 @@ class Graph:
             of_component.setdefault(number, []).append(edge)
         return list(of_component.values())
 
+
+class Paths:
+    """Searches for short paths and cycles in a graph, with the memory that they share."""
+
+    def __init__(self, graph: Graph) -> None:
+        self.graph = graph
+        size = 2 * graph.nodes.size
+        self._memory = (
+            np.full(size, k.FAR, np.int32), np.zeros(size, np.bool_), np.empty(size, np.int32), np.empty(size, np.int8),
+            np.empty(4 * size + 2, np.int32), np.empty(size, np.int32),
+        )  # fmt: skip
+        self._looked = 0
+
     def path(
         self, counts: Flags, component: Nodes, origin: int, goal: int, most: int, *,
         layers: int = 1, neighbours: bool = False, avoid: int = -1,
@@ -110,23 +123,27 @@ class Graph:
 
         The path may pass ``most`` transactions at most.
         """
+        graph = self.graph
         # ``most`` includes the first node.
-        most -= origin // layers < self.real
-        nodes, kinds = self.loops.shortest_path(
-            self.start, self.targets, self.kinds, counts, component, layers, neighbours, origin, goal, self.real, avoid,
-            most,
+        most -= origin // layers < graph.real
+        nodes, kinds, looked = graph.loops.shortest_path(
+            graph.start, graph.targets, graph.kinds, counts, component, layers, neighbours, origin, goal, graph.real,
+            avoid, most, *self._memory,
         )  # fmt: skip
+        self._looked += looked
         return tuple(nodes.tolist()), tuple(kinds.tolist())
 
-    def shortest(self, edges: list[tuple[int, int]], search: Search) -> FoundCycle | None:
+    def shortest(self, edges: list[tuple[int, int]], search: Search, share: int) -> FoundCycle | None:
         """Return the cycle with the fewest transactions through one of the edges; None if none is found.
 
-        The search starts from only the first few hundred edges at most, and from fewer in a large graph.
+        It is the shortest of all unless the search looked at its ``share`` of the edges that all may look at.
         """
-        best, most = None, self.real
-        for source, target in edges[: max(_FEWEST, min(_MOST, _EFFORT // self.nodes.size))]:
+        best, most, until = None, self.graph.real, self._looked + _EFFORT // share
+        for number, (source, target) in enumerate(edges):
+            if self._looked > until and number >= _FEWEST:
+                break
             if (cycle := search(source, target, most)) is not None:
-                best, most = cycle, sum(node < self.real for node in cycle.nodes) - 1
+                best, most = cycle, sum(node < self.graph.real for node in cycle.nodes) - 1
                 if most < 2:
                     break
         return best
@@ -154,10 +171,11 @@ def cycles_of(graph: Graph) -> tuple[list[FoundCycle], dict[str, int]]:
     if not (whole >= 0).any():
         return [], {}
     graph, whole = graph.within(whole >= 0), whole[whole >= 0]
+    paths = Paths(graph)
     found: list[FoundCycle] = []
     counts: dict[str, int] = {}
     for variant in (DATA, PROCESS, REALTIME):
-        for name, shown, number in _of_variant(graph, whole, variant):
+        for name, shown, number in _of_variant(paths, whole, variant):
             if number and not any(name + suffix in counts for suffix in SUFFIXES[:variant]):
                 counts[name + SUFFIXES[variant]] = number
                 found += [replace(cycle, name=name + SUFFIXES[variant]) for cycle in shown]
@@ -168,39 +186,40 @@ def cycles_of(graph: Graph) -> tuple[list[FoundCycle], dict[str, int]]:
 _Named: TypeAlias = tuple[str, list[FoundCycle], int]
 
 
-def _of_variant(graph: Graph, whole: Nodes, variant: int) -> Iterator[_Named]:
+def _of_variant(paths: Paths, whole: Nodes, variant: int) -> Iterator[_Named]:
+    graph = paths.graph
     orders, guessed = _ORDERS[variant], _GUESSED[variant]
     written = _counting(k.WW, k.CONT, *orders)
     certain = graph.components(written, np.where(graph.certain, whole, -1).astype(np.int32))
-    write_cycles = _through(graph, written, certain, k.WW, "G0")
+    write_cycles = _through(paths, written, certain, k.WW, "G0")
     if not write_cycles[2]:
-        shown, number = _through(graph, written, graph.components(written, whole), k.WW, "G0")[1:]
+        shown, number = _through(paths, written, graph.components(written, whole), k.WW, "G0")[1:]
         write_cycles = "G0", [replace(cycle, in_doubt=True) for cycle in shown], number
     yield write_cycles
     known = _counting(k.WW, k.WR, k.CONT, k.CONT_COMMITTED, *orders)
     circular = graph.components(known, whole)
-    yield _through(graph, known, circular, k.WR, "G1c")
+    yield _through(paths, known, circular, k.WR, "G1c")
     read = _counting(k.WW, k.WR, k.RW, k.CONT, k.CONT_COMMITTED, *orders, *guessed)
     layers = graph.components(read, whole, layered=True)
-    yield from _without_neighbours(graph, read, whole, layers, circular >= 0)
+    yield from _without_neighbours(paths, read, whole, layers, circular >= 0)
     explained = (circular >= 0) | (layers[::2] >= 0) | (layers[1::2] >= 0)
-    yield _with_neighbours(graph, read, graph.components(read, whole), explained)
+    yield _with_neighbours(paths, read, graph.components(read, whole), explained)
 
 
-def _through(graph: Graph, counts: Flags, component: Nodes, kind: int, name: str) -> _Named:
+def _through(paths: Paths, counts: Flags, component: Nodes, kind: int, name: str) -> _Named:
     """Find the components in which an edge of this kind lies on a cycle."""
-    parts = graph.inside(component, kind)
+    parts = paths.graph.inside(component, kind)
 
     def search(source: int, target: int, most: int) -> FoundCycle | None:
-        nodes, kinds = graph.path(counts, component, target, source, most)
+        nodes, kinds = paths.path(counts, component, target, source, most)
         return FoundCycle(name, nodes, (*kinds, kind)) if nodes else None
 
-    shown = [graph.shortest(edges, search) for edges in parts[:MOST_SHOWN]]
+    shown = [paths.shortest(edges, search, MOST_SHOWN) for edges in parts[:MOST_SHOWN]]
     return name, [cycle for cycle in shown if cycle is not None], len(parts)
 
 
 def _without_neighbours(
-    graph: Graph, read: Flags, whole: Nodes, layers: Nodes, circular: Flags
+    paths: Paths, read: Flags, whole: Nodes, layers: Nodes, circular: Flags
 ) -> Iterator[_Named]:  # fmt: skip
     """Find the components with a cycle that has rw edges but no two of them next to each other.
 
@@ -211,19 +230,20 @@ def _without_neighbours(
     others[k.RW] = False
 
     def with_one(source: int, target: int, most: int) -> FoundCycle | None:
-        nodes, kinds = graph.path(others, whole, target, source, most)
+        nodes, kinds = paths.path(others, whole, target, source, most)
         return FoundCycle("G-single", nodes, (*kinds, k.RW)) if nodes else None
 
     def with_several(source: int, target: int, most: int) -> FoundCycle | None:
-        nodes, kinds = graph.path(read, layers, 2 * target + 1, 2 * source, most, layers=2)
+        nodes, kinds = paths.path(read, layers, 2 * target + 1, 2 * source, most, layers=2)
         cycle = _simple(nodes, (*kinds, k.RW))
         return None if cycle is None else FoundCycle("G-nonadjacent", *cycle)
 
     single, several, unfound = list[FoundCycle](), list[FoundCycle](), 0
-    for edges in graph.inside(layers, k.RW, layered=True):
-        if (cycle := graph.shortest(edges, with_one)) is not None:
+    parts = paths.graph.inside(layers, k.RW, layered=True)
+    for edges in parts:
+        if (cycle := paths.shortest(edges, with_one, len(parts))) is not None:
             single.append(cycle)
-        elif (cycle := graph.shortest(edges, with_several)) is not None:
+        elif (cycle := paths.shortest(edges, with_several, len(parts))) is not None:
             several.append(cycle)
         elif not circular[np.flatnonzero(layers == layers[2 * edges[0][0]]) // 2].any():
             unfound += 1
@@ -248,7 +268,7 @@ def _simple(nodes: tuple[int, ...], kinds: tuple[int, ...]) -> tuple[tuple[int, 
     return None if neighbours or not any(anti) else (nodes, kinds)
 
 
-def _with_neighbours(graph: Graph, read: Flags, component: Nodes, explained: Flags) -> _Named:
+def _with_neighbours(paths: Paths, read: Flags, component: Nodes, explained: Flags) -> _Named:
     """Find the components with a cycle that has two rw edges next to each other.
 
     Any other cycle has another name, so a component in which no node is ``explained`` certainly has such a cycle.
@@ -256,21 +276,22 @@ def _with_neighbours(graph: Graph, read: Flags, component: Nodes, explained: Fla
     doubled = np.repeat(component, 2)
 
     def search(source: int, target: int, most: int) -> FoundCycle | None:
-        nodes, kinds = graph.path(
+        nodes, kinds = paths.path(
             read, doubled, 2 * target + 1, 2 * source + 1, most, layers=2, neighbours=True, avoid=2 * source
         )
         return FoundCycle("G2-item", nodes, (*kinds, k.RW)) if nodes else None
 
     def through(source: int, target: int, most: int) -> FoundCycle | None:
-        nodes, kinds = graph.path(read, component, target, source, most)
+        nodes, kinds = paths.path(read, component, target, source, most)
         return FoundCycle("G2-item", nodes, (*kinds, k.RW)) if nodes else None
 
     other_names = set(component[explained].tolist())
     shown, number = list[FoundCycle](), 0
-    for edges in graph.inside(component, k.RW):
-        cycle = graph.shortest(edges, search)
+    parts = paths.graph.inside(component, k.RW)
+    for edges in parts:
+        cycle = paths.shortest(edges, search, len(parts))
         if cycle is None and component[edges[0][0]] not in other_names:
-            cycle = graph.shortest(edges, through)
+            cycle = paths.shortest(edges, through, len(parts))
         number += cycle is not None
         if cycle is not None and len(shown) < MOST_SHOWN:
             shown.append(cycle)
