@@ -18,6 +18,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import Final, NamedTuple
 
 _CLOCK: Final = rb"(\d\d:\d\d:\d\d)(?:[.,](\d{1,9}))?"
@@ -101,12 +102,17 @@ def _of_year(
 def _moment(
     year: int, month: int, day: int, clock: bytes, fraction: bytes | None, zone: bytes | None = None
 ) -> float | None:
+    whole = _second(year, month, day, clock, zone)
+    return None if whole is None else whole + (float(b"0." + fraction) if fraction else 0.0)
+
+
+@lru_cache(maxsize=1024)  # a stuck node logs thousands of lines in a second
+def _second(year: int, month: int, day: int, clock: bytes, zone: bytes | None) -> float | None:
     offset = zone.decode() if zone and zone[:1] in b"+-" else "+00:00"
     try:
-        moment = datetime.fromisoformat(f"{year:04d}-{month:02d}-{day:02d}T{clock.decode()}{offset}")
+        return datetime.fromisoformat(f"{year:04d}-{month:02d}-{day:02d}T{clock.decode()}{offset}").timestamp()
     except ValueError:
         return None
-    return moment.timestamp() + (float(b"0." + fraction) if fraction else 0.0)
 
 
 _Format = tuple[re.Pattern[bytes], Callable[[_Found, float], float | None]]

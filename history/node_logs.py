@@ -188,23 +188,40 @@ class _Times:
     last: float = 0.0
 
 
+@dataclass(slots=True)
+class _Repeated:
+    """Lines of one log that differ only in their dates: how many, and the lowest and highest date as written."""
+
+    count: int
+    lowest: bytes
+    highest: bytes
+
+
 def _count_in(source: BinaryIO, origin: float, counted: re.Pattern[str], shapes: Sequence[tuple[str, _Times]]) -> None:
-    known: dict[str, str] = {}
+    # A stuck node writes hundreds of thousands of lines: only the dates that may be first or last are parsed.
+    repeated: dict[bytes, _Repeated] = {}
+    end = 0
     for line in _lines(source):
-        # A stuck node writes hundreds of thousands of lines; a substring test rules out most of them quickly.
-        near = [one for one in shapes if one[1].fragment in line]
-        if not near or (stamp := stamp_of(line, origin)) is None:
-            continue
-        whole = _text(line)
-        text, seconds = whole[stamp.end :], stamp.moment - origin
-        shape = known.get(text) or known.setdefault(text, _shape(text, counted))
-        for own, times in near:
+        known = repeated.get(line[end:])
+        if known is None:
+            if not any(times.fragment in line for _, times in shapes) or (stamp := stamp_of(line, origin)) is None:
+                continue
+            end = stamp.end
+            known = repeated.setdefault(line[end:], _Repeated(0, line[:end], line[:end]))
+        date = line[:end]
+        known.count += 1
+        known.lowest, known.highest = min(known.lowest, date), max(known.highest, date)
+    for body, lines in repeated.items():
+        ends = {date + body: stamp_of(date + body, origin) for date in (lines.lowest, lines.highest)}
+        dated = sorted((stamp.moment - origin, stamp.end, _text(line)) for line, stamp in ends.items() if stamp)
+        shape = _shape(dated[0][2][dated[0][1] :], counted)
+        for own, times in shapes:
             if own != shape:
                 continue
-            if not times.count or seconds < times.first:
-                times.first, times.text, times.stamp = seconds, whole, stamp.end
-            times.last = max(times.last, seconds)
-            times.count += 1
+            if not times.count or dated[0][0] < times.first:
+                times.first, times.stamp, times.text = dated[0]
+            times.last = max(times.last, dated[-1][0])
+            times.count += lines.count
 
 
 def _shape(text: str, counted: re.Pattern[str]) -> str:

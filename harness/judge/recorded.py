@@ -212,11 +212,9 @@ def _lines_of(
     """Count the lines of each alarm in a node's logs; None if it has no logs."""
     found: Counter[str] = Counter()
     for line in run.log_lines(node):
-        found.update(
-            alarm.pattern
-            for alarm in alarms
-            if alarm.pattern in line and not (alarm.unless and alarm.unless in line) and counts(line)
-        )
+        for alarm in alarms:
+            if alarm.pattern in line and not (alarm.unless and alarm.unless in line) and counts(line):
+                found[alarm.pattern] += 1
     return found if any((run.files.nodes / node).glob("*.log*")) else None
 
 
