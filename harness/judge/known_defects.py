@@ -16,14 +16,18 @@ once, in TOML, and suites refer to them by name::
     after_heal_s = 20                 # count only lines logged at least this long after the last heal; 0: all
     why = "docs/findings.md"
 
-A mark is a line that a healthy run never writes.  If every run writes such lines, their content decides:
+A mark by itself names nothing: a defect is looked for only where a check found a violation, and then on the nodes and
+objects of that violation.  A mark is a line that a healthy run never writes.  If every run writes such lines, their
+content decides:
 
 - A group ``(?P<log_end>…)`` says where a node's log ends after the event of the line.  The line counts only if this is
   below what the same node had reported as committed before, and since a fault last damaged its disk.  A log may be cut
   at any election, but never there.
 - ``log`` may be several expressions, each for its own line.  They count together if groups of the same name have the
   same text in all lines.  Each line is prefixed with its node, as in ``n1: …``, so they can require the same node.
-- The group ``above`` must be a greater number than the group ``below``.
+- The group ``above`` must be a greater number than the group ``below``.  If the violation says which entry of its
+  object clients were shown, this entry must lie above ``below`` and at most at ``above``: what happens to entries that
+  nobody was shown harms nobody, so healthy runs have such lines as well.
 - A line is not a mark if a named group did not take part in the match, or if its ``above``, ``below`` or ``log_end`` is
   not a number.
 - ``{object}`` is the name that logs use for the object of the violation; each object must bear the mark.
@@ -116,16 +120,19 @@ class Defect(Struct, frozen=True, forbid_unknown_fields=True):
             return True
         healed = max((receipt.get("healed") or 0 for receipt in receipts), default=0) / 1e9
         recorded = _Recorded(run, receipts)
-        objects = violation.objects if any(_OBJECT in one for one in self.lines) else ("",)
+        objects: list[tuple[str, int | None]] = [("", None)]
+        if any(_OBJECT in one for one in self.lines):
+            shown = violation.shown or (None,) * len(violation.objects)
+            objects = list(zip(violation.objects, shown, strict=True))
         return bool(objects) and all(
-            self._marks(one, violation, recorded, healed + self.after_heal_s) >= self.times for one in objects
+            self._marks(*one, violation, recorded, healed + self.after_heal_s) >= self.times for one in objects
         )
 
     def _struck(self, receipt: Mapping[str, Any], violation: Violation) -> bool:
         hit = receipt.get("state") == "installed" and receipt.get("fault") in self.faults
         return hit and (not violation.nodes or not {*violation.nodes}.isdisjoint(receipt.get("nodes", ())))
 
-    def _marks(self, an_object: str, violation: Violation, recorded: _Recorded, since: float) -> int:
+    def _marks(self, an_object: str, shown: int | None, violation: Violation, recorded: _Recorded, since: float) -> int:
         """Count the marks in the logs of the named nodes, or of all nodes if the expression itself contains the node.
 
         If only marks after the heal count, count those from ``since`` on (s since the run's start).
@@ -160,7 +167,7 @@ class Defect(Struct, frozen=True, forbid_unknown_fields=True):
 
         def holds(groups: Mapping[str, str]) -> bool:
             denied = self.unless is not None and appears(_filled(self.unless, {**words, **_braced(groups)}))
-            return _in_order(groups) and not denied
+            return _in_order(groups, shown) and not denied
 
         first, *others = map(matches, patterns, places)
         marks = _completed(first, others, holds)
@@ -279,8 +286,11 @@ def _few_of_each(lines: Iterable[_Line], most: int) -> list[_Line]:
     return kept
 
 
-def _in_order(groups: Mapping[str, str]) -> bool:
-    return "above" not in groups or int(groups["above"]) > int(groups["below"])
+def _in_order(groups: Mapping[str, str], shown: int | None) -> bool:
+    if "above" not in groups:
+        return True
+    above, below = int(groups["above"]), int(groups["below"])
+    return below < (above if shown is None else shown) <= above
 
 
 def _braced(groups: Mapping[str, str]) -> dict[str, str]:

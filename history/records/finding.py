@@ -64,13 +64,15 @@ class Contradiction(Finding, frozen=True, kw_only=True):
     """Answers that cannot all be true: ``count`` violations of one kind, on the objects ``keys``.
 
     ``more`` means that there may be further violations that the check did not look for.  ``logged`` are the objects'
-    names in the nodes' logs.
+    names in the nodes' logs.  ``shown`` has for each of these the entry that clients were shown and that is gone, or is
+    empty.
     """
 
     count: int
     keys: tuple[str, ...] = ()
     more: bool = False
     logged: tuple[str, ...] = ()
+    shown: tuple[int, ...] = ()
 
 
 class Loss(Struct, frozen=True):

@@ -50,7 +50,8 @@ OF_NODES: Final = frozenset(
 class Violation:
     """One kind of violation that one check of a run found, on the ``nodes`` that it names.
 
-    ``objects`` are the objects concerned, by their names in the nodes' logs if the check knows these.
+    ``objects`` are the objects concerned, by their names in the nodes' logs if the check knows these.  ``shown`` has
+    for each of them the entry that clients were shown and that is gone, or is empty.
     """
 
     check: str
@@ -58,6 +59,7 @@ class Violation:
     nodes: tuple[str, ...] = ()
     severity: Severity = field(default="inconsistent", compare=False)
     objects: tuple[str, ...] = field(default=(), compare=False)
+    shown: tuple[int, ...] = field(default=(), compare=False)
 
     def __str__(self) -> str:
         return self.kind + (f" of {', '.join(self.nodes)}" if self.nodes else "")
@@ -81,7 +83,9 @@ def _violations(results: Mapping[str, Any]) -> Iterator[Violation]:
         name = str(check.get("name") or "")
         found = [one for one in findings_in(check) if one.verdict == "invalid"]
         for one in found:
-            yield Violation(name, one.kind, one.nodes, one.severity, getattr(one, "logged", ()))
+            yield Violation(
+                name, one.kind, one.nodes, one.severity, getattr(one, "logged", ()), getattr(one, "shown", ())
+            )
         if not found:
             yield Violation(name, name, severity="alarm" if name == "node-logs" else "inconsistent")
 

@@ -68,6 +68,9 @@ KINDS: Final[Mapping[str, str]] = {
 #: The kinds in which something acknowledged or confirmed is gone.
 LOST: Final = ("lost-add", "acknowledged-beyond-end", "unreadable-entry", "ledger-gone", "read-then-gone")
 
+#: The kinds in which a reader saw an entry as confirmed that is not in the ledger.
+CONFIRMED: Final = ("read-then-gone", "confirmed-beyond-end")
+
 _Key = str | int | None
 
 
@@ -77,13 +80,15 @@ class LedgerReport:
 
     ``unread`` are the ledgers that no client read completely, so that nothing is known about them.  ``counts`` has the
     numbers of ledgers, acknowledged adds, adds in doubt, those of them that were kept, and ends that were answered.
-    ``logged`` has, for each kind of violation, the numbers by which the nodes' logs name the ledgers.
+    ``logged`` has, for each kind of violation, the numbers by which the nodes' logs name the ledgers; ``shown`` has,
+    for each of these, the entry that a reader saw as confirmed, for the kinds that are about such an entry.
     """
 
     violations: tuple[Counterexample, ...]
     unread: tuple[_Key, ...]
     counts: dict[str, int]
     logged: dict[str, list[str]]
+    shown: dict[str, list[int]]
 
     @property
     def verdict(self) -> Verdict:
@@ -128,6 +133,7 @@ def check_fenced_ledgers(operations: Iterable[Operation], size_of: Callable[[int
     found: list[Counterexample] = []
     unread: list[_Key] = []
     logged: dict[str, list[str]] = {}
+    shown: dict[str, list[int]] = {}
     counts = dict.fromkeys(("ledgers", "acknowledged", "doubted", "kept", "ends"), 0)
     for key, mine in by_key.items():
         ledger = LedgerHistory(key, sorted(mine, key=lambda one: one.invoke_index), size_of)
@@ -136,12 +142,14 @@ def check_fenced_ledgers(operations: Iterable[Operation], size_of: Callable[[int
         broken = _first_of_each_kind(_judge(ledger))
         for example in broken if ledger.number is not None else ():
             logged.setdefault(example.kind, []).append(str(ledger.number))
+            if example.kind in CONFIRMED:
+                shown.setdefault(example.kind, []).append(_shown(example))
         found += broken
         if not ledger.wholes:
             unread.append(key)
         _count(ledger, counts)
     found.sort(key=lambda one: (list(KINDS).index(one.kind), one.operations[0].invoke_index))
-    return LedgerReport(tuple(found), tuple(unread), counts, logged)
+    return LedgerReport(tuple(found), tuple(unread), counts, logged, shown)
 
 
 def _first_of_each_kind(found: Iterable[Counterexample]) -> list[Counterexample]:
@@ -389,6 +397,17 @@ def _in_doubt(window: Operation) -> Sequence[int]:
 
 def _before(one: Operation, other: Operation) -> bool:
     return one.outcome != "info" and one.end_index < other.invoke_index
+
+
+def _shown(example: Counterexample) -> int:
+    """Return the entry that a reader saw as confirmed and that is not in the ledger."""
+    by_function = {one.f: one.result for one in example.operations}
+    tail = by_function["tail"]
+    if example.kind == "confirmed-beyond-end":
+        return int(tail["lac"])
+    entries = by_function["read"]["entries"]
+    seen = range(tail["first"], tail["first"] + len(tail["entries"]))
+    return next(id_ for id_ in seen if id_ >= len(entries) or entries[id_] is None)
 
 
 def _who(one: Operation) -> str:

@@ -104,7 +104,12 @@ def ledgers_keep_their_promises(evidence: Evidence) -> Check:
         seen = f"{first.sentence}{more}; {seen}"
         words = {**WORDS, **{one.kind: KINDS[one.kind] for one in report.violations}}
         wrong = contradictions("ledgers", report.violations, (Kind(name, "data lost") for name in LOST))
-        logged = (structs.replace(one, logged=tuple(report.logged.get(one.kind, ()))) for one in wrong)
+        logged = (
+            structs.replace(
+                one, logged=tuple(report.logged.get(one.kind, ())), shown=tuple(report.shown.get(one.kind, ()))
+            )
+            for one in wrong
+        )
         findings = (structs.replace(ledgers, verdict="valid"), *logged)
         return Check("ledgers", "check", "invalid", _ASKED, seen, findings, report.violations, words)
     if unread:

@@ -2,9 +2,10 @@
 
 ``recorded_logs`` has extracts of runs of 26 to 28 November 2026: of each node's logs the lines that an expression of a
 defect might be about, shortened, and of bookies those of some ledgers.  Those of ``bookkeeper-…-healthy`` are ledgers
-that were fenced while adds were in flight, and closed where a recovery settled.  ``dledger-0.3.2-disks-healthy`` has
-bit flips, a power cut and disk errors, without n1: its disk was full while it led, which it never got over.
-``zookeeper-3.9.4-disks-healthy`` has a full disk, a power cut and disk errors.
+that were fenced while adds were in flight, and closed where a recovery settled.  ``bookkeeper-4.18.0-raced-healthy``
+has ledgers that were closed before that, but not before an entry that a reader had been shown (``shown``: the last one
+of each).  ``dledger-0.3.2-disks-healthy`` has bit flips, a power cut and disk errors, without n1: its disk was full
+while it led, which it never got over.  ``zookeeper-3.9.4-disks-healthy`` has a full disk, a power cut and disk errors.
 """
 
 from __future__ import annotations
@@ -18,11 +19,11 @@ from typing import Any
 import pytest
 from msgspec.structs import replace as struct_replace
 
-from harness.judge.known_defects import Defect, read_defects
+from harness.judge.known_defects import Defect, known_in, read_defects
 from history import Probe, RunFiles
 from history.recording import Recording
 from history.records.probes import probes_header
-from history.records.violations import Violation
+from history.records.violations import Violation, violations_of
 
 RECORDED = Path(__file__).with_name("recorded_logs")
 DEFECTS = Path(__file__).parents[3] / "suites" / "defects"
@@ -35,6 +36,7 @@ MET = [
     ("dledger-0.3.2-set", "applied-twice"),
     ("zookeeper-3.9.4-power", "first-snapshot-not-synced"),
     ("bookkeeper-4.17.3-closes", "fenced-writer-closes"),
+    ("bookkeeper-4.18.0-closes", "fenced-writer-closes"),
     ("bookkeeper-4.17.3-first-add", "two-handles-of-one-ledger"),
     ("bookkeeper-4.18.0-length", "length-of-what-was-left-out"),
     ("rocketmq-dledger-5.3.3-cut", "queues-cut-at-restart"),
@@ -67,9 +69,10 @@ class Extract:
 
     def violations(self, kind: str) -> Iterator[Violation]:
         """Every violation of a kind that there could be: of no node, of each, of each object."""
-        for an_object in self.record.get("objects", [""]):
+        for place, an_object in enumerate(self.record.get("objects", [""])):
+            shown = tuple(self.record.get("shown", ())[place : place + 1])
             for nodes in [(), *((node,) for node in self.nodes)]:
-                yield Violation("any", kind, nodes, objects=(an_object,))
+                yield Violation("any", kind, nodes, objects=(an_object,), shown=shown)
 
     def receipts(self, defect: Defect) -> list[dict[str, Any]]:
         """The faults of the run, and beside them those that the defect asks for, so that its marks alone decide."""
@@ -177,9 +180,33 @@ def test_a_run_that_met_a_defect_bears_its_marks(extract: Extract, defect: str) 
     assert mine
     for one in mine:
         objects = tuple(extract.record.get("objects", ()))
-        violation = Violation(one["check"], one["kind"], tuple(one["nodes"]), objects=objects)
+        violation = Violation(
+            one["check"], one["kind"], tuple(one["nodes"]), objects=objects, shown=tuple(one.get("shown", ()))
+        )
         found = {other["kind"] for other in extract.record["violations"]}
         assert known.explains(violation, extract.recording, extract.record["receipts"], found), violation
+
+
+@pytest.mark.parametrize("name", ["bookkeeper-4.18.0-raced-healthy"])
+def test_a_ledger_that_was_closed_too_early_is_explained_only_where_a_reader_was_shown_more(extract: Extract) -> None:
+    closes, shown = extract.defects["fenced-writer-closes"], extract.record["shown"]
+    settled = [19, 5, 15, 30, 4]
+    for name, last, end in zip(extract.record["objects"], shown, settled, strict=True):
+        explained = [
+            closes.explains(
+                Violation("ledgers", "read-then-gone", objects=(name,), shown=(entry,)), extract.recording, (), ()
+            )
+            for entry in (last, last + 1, end, end + 1)
+        ]
+        assert explained == [False, True, True, False]
+
+
+@pytest.mark.parametrize("name", ["bookkeeper-4.17.3-closes", "bookkeeper-4.18.0-raced-healthy"])
+def test_marks_name_no_defect_of_a_run_without_a_violation(extract: Extract) -> None:
+    extract.run.results.write_text(json.dumps({"verdict": "valid", "checks": [], "receipts": []}))
+    assert known_in(extract.recording, list(extract.defects.values()), violations_of(extract.recording.results)) == (
+        (), (),
+    )  # fmt: skip
 
 
 @pytest.mark.parametrize("name", ["bookkeeper-4.17.3-closes", "bookkeeper-4.17.3-first-add"])

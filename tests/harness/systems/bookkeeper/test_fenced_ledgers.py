@@ -124,6 +124,12 @@ def test_each_kind_is_found_and_shown(kind: str) -> None:
     assert kinds(*GOOD) == []
 
 
+@pytest.mark.parametrize(("kind", "shown"), [("read-then-gone", [1]), ("confirmed-beyond-end", [2]), ("lost-add", [])])
+def test_the_report_says_which_entry_a_reader_was_shown(kind: str, shown: list[int]) -> None:
+    report = check_fenced_ledgers(BAD[kind])
+    assert (report.logged[kind], report.shown.get(kind, [])) == (["7"], shown)
+
+
 @pytest.mark.parametrize("kind", ["wrong-length", "unreadable-entry", "ends-differ"])
 def test_the_answer_that_came_first_is_the_one_that_contradicts(kind: str) -> None:
     """Of two readers the later one was asked first, and answered last."""
