@@ -3,7 +3,7 @@
 Availability is judged for each node's own clients, and separately for reads and changes.  The few clients of a node
 that does not answer wait most of the time, so by chance they might issue only one of the two kinds.
 
-A register that was requested without success is requested again first, because by chance that might take minutes.
+An object that was requested without success is requested again first, because by chance that might take minutes.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def light_load(
 ) -> Generator:
     """Alternate final reads with the rest of the workload, so that each node's clients alternate reads and changes.
 
-    ``kind`` describes the workload, and ``homes`` holds the node of each worker.  What was requested of registers in
+    ``kind`` describes the workload, and ``homes`` holds the node of each worker.  What was requested of objects in
     ``vain`` is requested first.
     """
     children = operations(cycle(finals)), AsFinal(workload)
@@ -86,9 +86,9 @@ class AsFinal(Around, frozen=True):
 
 
 class AskAgain(Around, frozen=True):
-    """The child generator's operations, sent first to the registers whose last request was not served.
+    """The child generator's operations, sent first to the objects whose last request was not served.
 
-    ``vain`` holds these requests.  Only every second read and every second change is redirected, so that registers that
+    ``vain`` holds these requests.  Only every second read and every second change is redirected, so that objects that
     are lost for good do not stop the load; ``redirected`` names the kinds whose last operation was.
     """
 

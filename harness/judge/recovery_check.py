@@ -33,7 +33,7 @@ from harness.judge.recovery import (
     rule_of,
     silent_before,
 )
-from harness.judge.service import LASTING, READS, calls_in, services_since, wants_of
+from harness.judge.service import BOUND, MANY_OBJECTS, READS, calls_in, services_since, wants_of
 from history import SECOND, Check, Verdict
 from history.codes import NEVER
 from history.columns.operations import NONE, Ints, Operations
@@ -224,14 +224,14 @@ def _services(
 
 
 def _keys_in_vain(recorded: Recorded, moment: int, operations: Operations, over: int) -> tuple[list[Want], list[Want]]:
-    """Return the reads and changes of registers that are lost, and those that were not requested long enough to say.
+    """Return the reads and changes of objects that are lost, and those that were not requested long enough to say.
 
     Both were served before, but not since ``moment``, although clients asked whose other requests were served.
     They are lost if a request also failed that began when the time was ``over``, another one had failed, and the same
     client had been served again.
     """
     load, workers = recorded.plan.load, max(recorded.plan.concurrency, len(recorded.serving))
-    if load.name not in LASTING:
+    if load.name not in MANY_OBJECTS:
         return [], []
     width = len(operations.keys)
 
@@ -240,7 +240,8 @@ def _keys_in_vain(recorded: Recorded, moment: int, operations: Operations, over:
         reads = ops.called.among(load.reads)[rows]
         return np.asarray(reads * width + ops.key.codes[rows])
 
-    rows = np.flatnonzero((operations.invoked >= moment) & (operations.key.codes >= 0))
+    free = ~operations.f.among(BOUND)
+    rows = np.flatnonzero(free & (operations.invoked >= moment) & (operations.key.codes >= 0))
     want, served = wants(operations, rows), operations.served[rows]
     # A client may be served changes and not reads.
     client = want // width * workers + operations.process[rows] % workers
@@ -251,7 +252,7 @@ def _keys_in_vain(recorded: Recorded, moment: int, operations: Operations, over:
         return [], []  # so that the whole run is searched only where that decides
     whole = recorded.operations
     before = wants(whole, np.flatnonzero(whole.served & (whole.key.codes >= 0)))
-    # A client that was not served at all says nothing about one register.
+    # A client that was not served at all says nothing about one object.
     told = in_vain & (back[client] != NEVER) & np.isin(want, before)
     lost, briefly = list[Want](), list[Want]()
     for code in dict.fromkeys(want[in_vain].tolist()):

@@ -3,8 +3,7 @@
 Availability is judged for each kind of operation, because a server that answers reads but refuses every write has not
 come back.  Three conditions are added to the workload's kinds.  Some change of any kind must succeed, because if
 nothing can be created, no add is ever requested without success.  If nothing else shows that a node takes part, its own
-clients decide, separately for reads and for changes.  And each register must be served, because one of many may be
-lost.
+clients decide, separately for reads and for changes.  And each object must be served, because one of many may be lost.
 """
 
 from __future__ import annotations
@@ -22,13 +21,15 @@ from history.columns.operations import NONE, Flags, Ints, Operations
 from history.records.operations import called, is_refusal, was_served
 from history.records.recovery import CHANGES, Service, Want
 
-#: "reads" or "changes", and the register from which or on which.
+#: "reads" or "changes", and the object from which or on which.
 KeyWant: TypeAlias = tuple[str, str | int]
 #: The name of an operation (see :func:`called`), and the node that answered it or was asked.
 Call: TypeAlias = tuple[str, str | None]
 
-#: The workloads whose objects last as long as a run, and whose operations may go to any key.
-LASTING: Final = ("register", "cas-register")
+#: The workloads with many objects, any of which may be asked at any time.
+MANY_OBJECTS: Final = ("register", "cas-register", "mixed-registers", "counter", "set", "lock")
+#: Operations that make sense only on the object for which they were made: a token opens no other lock.
+BOUND: Final = frozenset({"release"})
 READS: Final = "reads"
 #: The first words of ok answers to operations on a lock that changed nothing.
 _UNCHANGED: Final[Mapping[str, tuple[str, ...]]] = {"acquire": ("held",), "release": ("held", "free")}
@@ -62,8 +63,10 @@ def met_by(workload: Workload, call: Call) -> tuple[Want, ...]:
 
 
 def on_key(workload: Workload, f: str, value: Any, key: str | int | None) -> KeyWant | None:
-    """Return whether an operation on a register reads or changes, and its key; None for any other operation."""
-    return (_side(workload, called(f, value)), key) if key is not None and workload.name in LASTING else None
+    """Return whether an operation on one of many objects reads or changes, and its key; None for any other one."""
+    if key is None or workload.name not in MANY_OBJECTS or f in BOUND:
+        return None
+    return _side(workload, called(f, value)), key
 
 
 def _side(workload: Workload, f: str) -> str:

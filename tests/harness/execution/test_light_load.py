@@ -29,7 +29,7 @@ from harness.generators import (
     time_limit,
 )
 from harness.generators.plain import Plain
-from harness.systems.workloads import REGISTER
+from harness.systems.workloads import LOCK, REGISTER
 from harness.workloads.transactions import Beside
 from harness.workloads.transactions import mixed as mixed_transactions
 from history import Event
@@ -190,3 +190,20 @@ def test_keys_that_failed_are_asked_for_again_at_once_and_the_others_go_on(lost:
     assert max(after - before for before, after in pairwise(served_at)) < TIMEOUT_S
     written = [one.value for one in run.issued if one.f == "write"]
     assert written == [*range(len(written))]
+
+
+def test_a_release_stays_at_the_lock_whose_token_it_has() -> None:
+    """The lock k1 is dead; acquires are redirected to it, and releases go on at k0."""
+    reads = [Invocation("read", key) for key in ("k0", "k1")]
+    changes = (Invocation(f, "k0", token) for f, token in cycle([("acquire", None), ("release", 7)]))
+    light = light_load(reads, operations(changes), LOCK, HOMES, Stream(random.Random("load")), [("changes", "k1")])
+
+    def answer(invocation: Invocation, stream: Stream) -> tuple[Completion, Stream]:
+        dead = invocation.key == "k1" and invocation.f != "read"
+        return Completion(0.01, "info" if dead else "ok", value=["held", 7]), stream
+
+    issued = simulate(time_limit(20, light), workers=len(HOMES), answers=answer).issued
+    asked = Counter((one.f, one.key) for one in issued)
+    assert asked["acquire", "k1"] > 10
+    assert asked["release", "k0"] > 10
+    assert asked["release", "k1"] == 0

@@ -350,9 +350,28 @@ def test_a_register_that_alone_is_not_served_has_not_come_back() -> None:
     assert check_of(on_k1([121])).verdict == "unknown", "never again"
     assert check_of(on_k1(range(61, 122), client=1)).verdict == "valid", "by a client that nobody served"
     assert check_of(on_k1(range(61, 122), before="fail")).verdict == "valid"
-    counter = on_k1(range(61, 122))
-    for other in ("set", "mixed-registers"):
-        assert check_of(replace(counter, plan=replace(counter.plan, workload=other))).verdict != "invalid"
+
+
+@pytest.mark.parametrize(
+    ("workload", "change"),
+    [("cas-register", "cas"), ("mixed-registers", "write"), ("counter", "add"), ("set", "add"), ("lock", "acquire")],
+)
+def test_one_of_many_objects_that_takes_no_changes_has_not_come_back(workload: str, change: str) -> None:
+    def on_k1(change: str, seconds: range) -> Check:
+        vain = [replace(op, key="k1") for op in asked_in_vain(seconds, change)]
+        run = recorded()
+        run = replace(run, plan=replace(run.plan, workload=workload))
+        kinds = {*run.plan.load.kinds, "read", "write", change}
+        others = [operation(at + 0.5, f, phase="final") for at in range(65, 120, 5) for f in sorted(kinds)]
+        had = [operation(6, f, key="k1") for f in sorted(kinds)]
+        return check_of(replace(run, operations=(*OPERATIONS, *had, *vain, *others)))
+
+    lost = on_k1(change, range(61, 122))
+    assert (lost.verdict, lost.seen) == ("invalid", "no changes on k1 succeeded after the heal")
+    assert on_k1(change, range(0)).verdict == "valid"
+    assert on_k1(change, range(61, 70)).verdict == "unknown"
+    if workload == "lock":
+        assert on_k1("release", range(61, 122)).verdict == "valid", "nobody had a token to release it with"
 
 
 def test_a_register_is_not_lost_if_all_its_requests_began_before_the_others_were_served() -> None:
