@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from checker.core.calls import Call, freeze, freeze_all
+from checker.core.compiled_code import COMPILED
 from checker.core.engine import BY_NAME_ONLY, PLAIN_SEARCH_CALLS, ByColumns, Engine
 from checker.core.intervals import intervals_of
 from checker.core.model import UNKNOWN, Model, ModelError
@@ -36,17 +37,18 @@ def decide_operations(
 ) -> ByColumns | None:
     """Decide by the compiled search whether operations are linearizable, without a proof.
 
-    Returns None if the search over calls has to decide.  This concerns short histories, registers (where a refused
-    cas may be a call of its own), operations that the model does not know (calls report what is wrong with them),
-    and every check that asks for a ``proof``.
+    Returns None if the search over calls has to decide.  This concerns short histories before compiled code is loaded,
+    registers (where a refused cas may be a call of its own), operations that the model does not know (calls report what
+    is wrong with them), and every check that asks for a ``proof``.
     """
-    if proof or model.one_value or len(operations) <= PLAIN_SEARCH_CALLS:
+    few = 0 if COMPILED.ready else PLAIN_SEARCH_CALLS
+    if proof or model.one_value or len(operations) <= few:
         return None
     part = [one for one in operations if one.outcome == "ok" or (one.outcome != "fail" and one.f not in model.reads)]
     count = len(part)
     if model.only_values:
         part = _useful(part, model)
-    if len(part) <= PLAIN_SEARCH_CALLS:
+    if len(part) <= few:
         return None
     if limits.over():
         return ByColumns(not_begun(ENGINE, count), count)
