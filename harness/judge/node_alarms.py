@@ -225,7 +225,7 @@ def _per_process(probes: Sequence[Probe], name: str) -> dict[tuple[str, int], tu
     """Map each process with a count above 0 to the first such probe and the highest count."""
     found: dict[tuple[str, int], tuple[Probe, int]] = {}
     for probe in probes:
-        if probe.answered and (number := int(getattr(probe, name))):
+        if probe.answered and (number := int(getattr(probe, name))) > 0:
             first, highest = found.get((probe.node, probe.pid), (probe, 0))
             found[probe.node, probe.pid] = first, max(highest, number)
     return found

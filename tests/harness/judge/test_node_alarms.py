@@ -55,6 +55,7 @@ def test_a_committed_entry_that_cannot_be_read_is_a_violation() -> None:
         ["n2"],
     )
     assert check.seen == "n2 could not read 2 committed entries"
+    assert check_of(with_probes(probe(1), probe(2, undecodable=-1))).verdict == "valid", "a usual word for unknown"
 
 
 def test_an_entry_that_our_own_fault_made_unreadable_is_a_note() -> None:
