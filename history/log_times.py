@@ -4,6 +4,8 @@
 ISO 8601, Go, PostgreSQL  ``2026-11-26 21:12:01.282 UTC [1813] LOG:``, ``2026/11/26 21:11:31``, Kafka's in brackets
 a process id before it    NATS ``[788] 2026/11/26 21:11:31.527983``, Redis ``684:M 26 Nov 2026 21:11:25.488``
 a level before it         Cassandra ``INFO  [main] 2026-11-26 21:11:31,527``, ``[WARN] 2026-11-26T21:11:31Z``
+an hour of one digit      MariaDB ``2026-11-26  9:12:01 0 [Note]``
+a colour before it        Rust's tracing ``ESC[2m2026-11-26T21:11:31.527983Z``
 syslog                    ``Nov 26 21:12:01 n1 etcd[7]:``, after ``<34>`` or not; RFC 5424 ``<34>1 2026-11-26T…``
 glog, klog                ``I1126 21:12:01.282000 7 raft.go:5]``, also with a year
 seconds since 1970        ``1795727521.282``, in milli-, micro- and nanoseconds without the point
@@ -21,14 +23,14 @@ from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Final, NamedTuple
 
-_CLOCK: Final = rb"(\d\d:\d\d:\d\d)(?:[.,](\d{1,9}))?"
-_DATE: Final = rb"(\d{4})[-/](\d\d)[-/](\d\d)[ T]" + _CLOCK + rb"(?: ?(Z|UTC|GMT|[+-]\d\d:?\d\d)\b)?"
+_CLOCK: Final = rb"(\d?\d:\d\d:\d\d)(?:[.,](\d{1,9}))?"
+_DATE: Final = rb"(\d{4})[-/](\d\d)[-/](\d\d)[ T] ?" + _CLOCK + rb"(?: ?(Z|UTC|GMT|[+-]\d\d:?\d\d)\b)?"
 _MONTHS: Final = (b"Jan", b"Feb", b"Mar", b"Apr", b"May", b"Jun", b"Jul", b"Aug", b"Sep", b"Oct", b"Nov", b"Dec")
 _MONTH: Final = b"(" + b"|".join(_MONTHS) + b")"
 _LEVEL: Final = rb"\W?(?:TRACE|DEBUG|INFO|NOTICE|WARN|WARNING|ERROR|CRITICAL|FATAL)\W{1,3}(?:\[[^]]{1,100}\] {1,2})?"
-#: Text that may come before a date: a process id, a syslog priority, a level and a thread, a bracket or a quotation
-#: mark.
-_BEFORE: Final = rb"(?:\[\d+\] |\d+:[A-Z] |<\d{1,3}>\d? ?|" + _LEVEL + rb"|\W{0,2})"
+#: Text that may come before a date: a process id, a syslog priority, a level and a thread, a colour, a bracket or a
+#: quotation mark.
+_BEFORE: Final = rb"(?:\[\d+\] |\x1b\[[\d;]+m|\d+:[A-Z] |<\d{1,3}>\d? ?|" + _LEVEL + rb"|\W{0,2})"
 _EPOCH: Final = rb"(\d{10})(?:[.,](\d{1,9})|((?:\d{3}){1,3}))?(?!\d)"
 #: Names of the field that holds a structured line's time, and how many bytes of the line are searched for it.
 _FIELD: Final = rb'[{,\s]"?(?:ts|time|timestamp|@timestamp|\$date)"?\s?[:=]\s?"?'
@@ -110,7 +112,7 @@ def _moment(
 def _second(year: int, month: int, day: int, clock: bytes, zone: bytes | None) -> float | None:
     offset = zone.decode() if zone and zone[:1] in b"+-" else "+00:00"
     try:
-        return datetime.fromisoformat(f"{year:04d}-{month:02d}-{day:02d}T{clock.decode()}{offset}").timestamp()
+        return datetime.fromisoformat(f"{year:04d}-{month:02d}-{day:02d}T{clock.decode():0>8}{offset}").timestamp()
     except ValueError:
         return None
 
