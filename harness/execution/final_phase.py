@@ -82,7 +82,9 @@ class FinalPhase:
         self._run.tally.note = "waiting for every node to catch up"
         since = [*since]
         first = min(since)
-        system, workload, load, probes = self._plan.under_test, self._plan.load, self._load, self._run.probes.all
+        system, workload, load = self._plan.under_test, self._plan.load, self._load
+        # A system's own rule may look at other nodes as well, such as metadata servers.
+        probes = self._run.probes.of_members if system.recovered is None else self._run.probes.all
         members, logless = self._run.system.members, self._run.probes.logless
         caught_up = [waiting_for(system, probes, members, one, committed_before, logless) for one in since]
         moving = {worker.client.home for worker in load.workers} - {*self._run.system.names}
@@ -130,9 +132,10 @@ class FinalPhase:
             return
         self._run.tally.note = "waiting for the nodes to settle"
         # A node that never reports an applied index, such as an arbiter, has nothing that could come to rest.
-        nodes = self._run.probes.applying or self._nodes
-        since, late = len(self._run.probes.all), self._run.standstills.deadline(QUIET_S)
-        while not (level(seen := self._run.probes.all[since:], nodes) or late() or self._run.stopped()):
+        probes, members = self._run.probes.of_members, self._run.system.members
+        nodes = self._run.probes.applying.intersection(members) or members
+        since, late = len(probes), self._run.standstills.deadline(QUIET_S)
+        while not (level(seen := probes[since:], nodes) or late() or self._run.stopped()):
             await asyncio.sleep(LOOK_S)
         if self._run.stopped():
             return
@@ -166,7 +169,7 @@ class FinalPhase:
             return
         self._run.reach("restarted")
         moments = self._run.state.moments
-        before = committed_by(self._run.probes.all, moments["restarting"])
+        before = committed_by(self._run.probes.of_members, moments["restarting"])
         self._run.tally.note = "reading the state after the restart"
         await self._read_everything(self._plan.recovery_time / 2)  # leave the other half for changes
         await self._recover("restarted-recovered", [moments["restarted"]], before)

@@ -66,25 +66,29 @@ class ProbeLog:
     """``probes.jsonl`` and the newest probe of each node; written from one thread, read from any."""
 
     def __init__(self, path: Path, members: Collection[str] = ()) -> None:
-        """Open the file.  ``members`` are the nodes among which a leader is sought; if empty, all probed nodes are."""
+        """Open the file.  ``members`` store data or vote; if empty, all probed nodes do."""
         self._members = members
         self._file = LineFile(path)
         self.latest: dict[str, Probe] = {}
         self.all: list[Probe] = []
+        #: Those of members: any other node, such as a metadata server, may have a log of its own.
+        self.of_members: list[Probe] = []
         #: The nodes that ever reported an applied index, even if it was 0.
         self.applying: set[str] = set()
         self._write(probes_header())
 
     @property
     def logless(self) -> list[str]:
-        """The nodes that answered but never reported an applied index, such as arbiters."""
-        return sorted({probe.node for probe in self.all if probe.answered} - self.applying)
+        """The members that answered but never reported an applied index, such as arbiters."""
+        return sorted({probe.node for probe in self.of_members if probe.answered} - self.applying)
 
     def append(self, probe: Probe) -> None:
         """Write a probe to the file. Raises OSError if this or an earlier write fails."""
         self._write(json.dumps(probe.to_json(), separators=(",", ":")))
         self.latest = {**self.latest, probe.node: probe}
         self.all.append(probe)
+        if not self._members or probe.node in self._members:
+            self.of_members.append(probe)
 
     def _write(self, text: str) -> None:
         self._file.write((text + "\n").encode())

@@ -52,7 +52,7 @@ def judge(
     damages = damages_of(recorded.receipts, recorded.plan)
     recovery = recovery_of(recorded, damages)
     evidence = recorded.evidence(recovery.recovered if recovery else ())
-    voided = damages.voided(recorded.members, recorded.probes)
+    voided = damages.voided(recorded.members, recorded.of_members)
     of_nodes, left_out = node_checks(recorded, recovery, damages)
     common = [recovery_check(recorded, recovery, damages), *of_nodes, *node_alarms(recorded, damages)]
     ours = gates(recorded, {*recovery.refused, *(recovery.restarted or recovery).refused} if recovery else ())

@@ -46,7 +46,7 @@ def node_checks(
     recorded: Recorded, recovery: RecoveryFindings | None, damages: Damages
 ) -> tuple[list[Check], list[str]]:
     """Return the checks, and a sentence for each reason why some are left out."""
-    probes, moments = recorded.probes, recorded.state.moments
+    probes, moments = recorded.of_members, recorded.state.moments
     every = (
         _NodeCheck("replicas-agree", ("digest", "state_index"), lambda: replicas_agree(
             probes, quiet=moments.get("quiet"), ends=_ends(recovery, moments),

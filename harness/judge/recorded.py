@@ -57,6 +57,14 @@ class Recorded:
     early_hits: dict[str, dict[str, int]] = field(default_factory=dict)
 
     @property
+    def of_members(self) -> list[Probe]:
+        """The probes of members.
+
+        Any other node, such as a metadata server, may have a log, a leader and terms of its own.
+        """
+        return [probe for probe in self.probes if probe.node in self.members]
+
+    @property
     def alarms(self) -> tuple[Alarm, ...]:
         """The alarms of the system under test."""
         return self.plan.under_test.alarms

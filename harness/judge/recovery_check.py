@@ -118,7 +118,7 @@ def recovery_of(recorded: Recorded, damages: Damages) -> RecoveryFindings | None
     again = _found(
         recorded, clock, refused, since=(clock.at(moments["restarted"]),) * 2,
         until=moments["restarted-reads"], event="restart",
-        committed_before=committed_by(recorded.probes, moments["restarting"]),
+        committed_before=committed_by(recorded.of_members, moments["restarting"]),
     )  # fmt: skip
     return replace(found, restarted=again)
 
@@ -148,18 +148,19 @@ def _found(
     """Return the findings since the two times (awake ns), until a moment of the run."""
     probes, operations = clock.probes(recorded.probes), clock.operations(recorded.operations)
     nodes = [node for node in recorded.keepers if node not in refused]
-    system, rule = recorded.plan.under_test, rule_of(recorded.plan.under_test, recorded.probes)
+    of_members = clock.probes(recorded.of_members)
+    system, rule = recorded.plan.under_test, rule_of(recorded.plan.under_test, of_members)
     # A home that is no node may be on one that did not start on a file that we damaged.
     with_clients = [*(node for node in recorded.serving if node not in refused), *(() if refused else recorded.homes)]
     calls, _ = calls_in(operations)
-    wants = wants_of(recorded.plan.load, calls, with_clients if clients_decide(system, recorded.probes) else ())
+    wants = wants_of(recorded.plan.load, calls, with_clients if clients_decide(system, of_members) else ())
 
     def assessed(moment: int, services: Mapping[Want, Service]) -> Recovery:
         if system.recovered is not None:
             return assess_own(system.recovered, probes, nodes, moment, services)
         if rule == "operations":
             return assess_operations(moment, services)
-        return assess(probes, nodes, moment, services, committed_before, recorded.state.logless)
+        return assess(of_members, nodes, moment, services, committed_before, recorded.state.logless)
 
     def followed(moment: int, among: Operations, wants: Sequence[Want]) -> Recovery:
         services, unproven = _services(recorded, wants, moment, among, bool(refused))
@@ -285,7 +286,7 @@ def recovery_check(recorded: Recorded, found: RecoveryFindings | None, damages: 
     """Check recovery, independently of linearizability."""
     limit = recorded.plan.recovery_time
     rule: Rule = found.since_heal.rule if found else "indexes"
-    by_clients = clients_decide(recorded.plan.under_test, recorded.probes)
+    by_clients = clients_decide(recorded.plan.under_test, recorded.of_members)
     required = required_text(_event(recorded), rule, limit, by_clients=by_clients)
 
     def check(verdict: Verdict, seen: str, *findings: Comeback) -> Check:
@@ -378,9 +379,9 @@ def _lost(recorded: Recorded, recovery: Recovery) -> dict[str, ShortLeader | Bey
     """
     if recovery.seconds is not None:
         return {}
-    lost: dict[str, ShortLeader | BeyondLog] = {one.node: one for one in reversed(short_leaders(recorded.probes))}
-    last = last_answers(recorded.probes)
-    for violation in order_violations(recorded.probes):
+    lost: dict[str, ShortLeader | BeyondLog] = {one.node: one for one in reversed(short_leaders(recorded.of_members))}
+    last = last_answers(recorded.of_members)
+    for violation in order_violations(recorded.of_members):
         if violation.above == "committed" and violation.time >= last[violation.node] - _STANDS_NS:
             lost.setdefault(violation.node, violation)
     return dict(sorted(lost.items()))
@@ -388,7 +389,7 @@ def _lost(recorded: Recorded, recovery: Recovery) -> dict[str, ShortLeader | Bey
 
 def _with_whole_logs(recorded: Recorded, recovery: Recovery, lost: Iterable[str]) -> list[str]:
     """Return the nodes that are behind but were never seen to lose a committed entry."""
-    short = {*lost, *(fall.node for fall in falls(recorded.probes))}
+    short = {*lost, *(fall.node for fall in falls(recorded.of_members))}
     return [node for node in recovery.behind if node not in short]
 
 
@@ -415,7 +416,7 @@ def _comeback(
         applied=recovery.applied,
         reached_ns={node: back(moment) for node, moment in recovery.reached.items()},
         seconds=recovery.seconds,
-        last_commit_ns=last_commit(recorded.probes),
+        last_commit_ns=last_commit(recorded.of_members),
         last_served_ns=None if served == NONE else served,
         end_ns=max(ends),
     ).graded

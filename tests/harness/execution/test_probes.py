@@ -95,6 +95,16 @@ def test_the_newest_word_of_each_node_is_at_hand_and_all_are_on_disk(log: ProbeL
     assert read_probes(tmp_path / "probes.jsonl") == probes == log.all
 
 
+def test_a_node_that_is_no_member_is_recorded_but_has_no_place_in_the_members_log(tmp_path: Path) -> None:
+    log = ProbeLog(tmp_path / "of-members.jsonl", ("n1", "n2"))
+    for number, node in enumerate(("n1", "n3", "n2")):
+        log.append(Probe(number, node, applied=number))
+    log.close()
+    assert [probe.node for probe in log.all] == ["n1", "n3", "n2"]
+    assert [probe.node for probe in log.of_members] == ["n1", "n2"]
+    assert log.logless == ["n1", "n2"], "no prober has said that they report an applied index"
+
+
 def test_the_leader_is_who_claims_the_highest_term(log: ProbeLog) -> None:
     assert log.leader() is None
     log.append(Probe(1, "n1", "leader", 4))

@@ -699,3 +699,23 @@ def test_a_damaged_node_that_refuses_that_restart_is_not_waited_for() -> None:
     gone = [one for one in for_good.probes if one.node != "n3" or one.time < 50 * S]
     twice = check_of(replace(for_good, probes=tuple(gone), receipts=(*run.receipts, damage)))
     assert (twice.verdict, twice.seen.count("n3 did not start again")) == ("valid", 1)
+
+
+@pytest.mark.parametrize(("term", "blamed"), [(1, "election-safety"), (7, "recovery")])
+def test_a_metadata_server_has_a_log_and_terms_of_its_own(term: int, blamed: str) -> None:
+    """It leads a group of its own, far ahead.  The twin is a member of the group that it contradicts."""
+    times = range(0, 124 * S, S // 4)
+    own = [
+        Probe(time, "n4", "leader", term, "n4", 0, 10**6, 10**6, 10**6, state_index=10**6, digest="other", pid=9)
+        for time in times
+    ]
+    members = [replace(one, state_index=one.applied, digest=str(one.applied)) for one in probes_of()]
+    run = recorded(tuple(sorted([*members, *own], key=lambda one: one.time)))
+    run = replace(run, nodes=(*NODES, "n4"), log_hits={node: {} for node in (*NODES, "n4")})
+
+    def wrong(members: tuple[str, ...]) -> set[str]:
+        results = judge(replace(run, members=members), (KeyVerdict("k0", "valid", "zones", 5, 0.1),), [], {})
+        return {check.name for check in results.checks if check.verdict == "invalid"}
+
+    assert wrong(NODES) == set()
+    assert blamed in wrong((*NODES, "n4"))
