@@ -106,7 +106,7 @@ def _tried(name: str, weight: Weight, package: str, *words: str) -> Examined:
         env={**os.environ, "PATH": f"{os.environ.get('PATH', '')}:{SYSTEM_PATH}"},
     )
     said = (done.stderr.strip().splitlines() or [""])[0]
-    mend = "a kernel that has it" if not package else f"apt-get install {package}, or a kernel that has it"
+    mend = "use a kernel that has it" if not package else f"apt-get install {package}, or a kernel that has it"
     return _finding(name, done.returncode == 0, weight, "works" if done.returncode == 0 else said[:60], mend)
 
 

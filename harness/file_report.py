@@ -80,7 +80,7 @@ def _results(checked: Checked, run: Recording, notes: tuple[str, ...]) -> Result
     else:
         check = linearizability(keys, len(operations), violation_times(operations, keys, run.receipts))
     if check.name == "linearizable" and ":" in checked.model:
-        check = replace(check, asked=f"{checked.model}: the operations keep this level")
+        check = replace(check, asked=f"{checked.model}: the operations satisfy this level")
     return Results(
         verdict=check.verdict,
         sentence=answer_to_clients(check, keys),

@@ -90,8 +90,8 @@ class FileCheckOptions:
 
     ``model`` defaults to the model that the file names, or else to a register.  ``initial`` is the initial state, as
     JSON or as a plain word; None means the model's default.  ``null`` says what an ok read of null means: that the
-    object was ``absent``, or nothing (``unknown``).  ``format`` forces a foreign format, ``fields`` maps its fields to
-    ours (``history.readers.mapping``).  ``level`` is the level that the model must keep.
+    object was ``absent``, or that nothing is known (``unknown``).  ``format`` forces a foreign format, ``fields`` maps
+    its fields to ours (``history.readers.mapping``).  ``level`` is the level that the model must keep.
     """
 
     model: str | None = None
@@ -281,7 +281,7 @@ def _misfit(error: ModelError, taken: Taken, recorded: Foreign, file: Path, path
             why = f"{why}, in {text}"
     models = [f"--model {name}" for name in fitting(recorded.operations or operations)]
     fits = (
-        f"what fits: {', '.join(models)}" if models
+        f"models that fit: {', '.join(models)}" if models
         else "no model has all operations of this file; "
         f"--map {quoted(f'f.{operation.f}=…')} renames this one"
     )  # fmt: skip
@@ -380,7 +380,7 @@ def _other_values(
 
 
 def _level(report: Report, model: Model, asked: FileCheckOptions, history: Foreign) -> Iterator[str]:
-    """Name the level at which transactions are valid, if nobody chose it and real time breaks a stronger one."""
+    """Name the level at which transactions are valid, if it is only the default and they violate the strict one."""
     chosen = asked.level is not None or ":" in (asked.model or history.model or "")
     if report.verdict != "valid" or chosen or not isinstance(model, Transactions) or model.level != DEFAULT_LEVEL:
         return

@@ -76,7 +76,7 @@ def notes_on(directory: Path, chosen: Path, report: Report) -> Iterator[str]:
     else:
         parts = [f"{name} {_VERDICTS[part['valid?']]}" for name, part in results.items() if _is_part(part)]
         more = f" (its checkers: {', '.join(parts)})" if parts else ""
-        yield f"{said}{more}, and here it is {report.verdict}: its checkers may check other things"
+        yield f"{said}{more}; the harness says {report.verdict}, perhaps because Jepsen's checkers check other things"
     yield from _keys(results, report)
 
 
@@ -121,7 +121,7 @@ def _read(path: Path) -> dict[str, Any]:
 
 
 def _has(directory: Path, path: Path) -> bool:
-    """Return whether there is such a file below a directory, which may come from a stranger.
+    """Return whether this file exists below a directory, whose content is not trusted.
 
     Raises UsageError if it is not regular, or if a link leads to it.
     """

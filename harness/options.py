@@ -52,7 +52,7 @@ def _chosen_types() -> dict[str, Any]:
 
 
 def _system_types() -> dict[str, Any]:
-    """Return the types of all systems' options whose names are free.
+    """Return the types of all systems' options, without those whose names another option already has.
 
     Where two systems declare the same name differently, the type is the plain one.
     """

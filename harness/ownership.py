@@ -1,4 +1,4 @@
-"""As root, refuse files that the harness merely finds and that another user can write: they may name programs.
+"""As root, refuse files that nobody named and that another user can write: they may name programs.
 
 The user behind ``sudo`` and that user's group are trusted.
 """

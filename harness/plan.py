@@ -78,12 +78,12 @@ class Plan:
     Choices that were left out are filled in with the system's defaults when a plan is made.
     """
 
-    seed: Seed = option(help="Seed of every random choice.  [default: random, and printed]")
+    seed: Seed = option(help="Seed for all random choices.  [default: random, and printed]")
     # Turns of ``nemesis.schedule.steps``.
     nemesis: tuple[str, ...] = option(
         (),
-        "Faults: a,b take turns; a+b come at once; a@leader aims at the leader; all means every fault that can work "
-        "on the cluster. `harness list faults` names them.",
+        "Faults: a,b alternates between both; a+b injects both at once; a@leader hits the leader; all stands for "
+        "every fault that can work on the cluster. `harness list faults` names them.",
     )
     weights: dict[str, Weight] = option({}, "Relative frequency of each turn: kill-leader=3,bridge=1.")
     tracks: Tracks = option(1, "Number of fault cycles that run in parallel.")
@@ -111,9 +111,11 @@ class Plan:
     )
     keys: Keys = option(5, "Number of keys, or of whatever other objects the workload uses.")
     time_limit: Length = option(60.0, "Length of the main phase, in seconds.")
-    interval: Length = option(10.0, "Length of each calm and of each fault, in seconds.")
+    interval: Length = option(10.0, "Length of each fault, and of the calm before it, in seconds.")
     shortest_fault: ShortestFault = option(
-        0.0, "Draw each fault's length between this and the interval, in seconds; 0: always the interval."
+        0.0,
+        "Shortest length of a fault, in seconds: lengths are drawn between this and the interval; 0: always the "
+        "interval.",
     )
     warm_up: WarmUp = option(2.0, "Length of the load before the main phase, in seconds.")
     client_timeout: Timeout = option(4.0, "Seconds to wait for the answer to an operation.")

@@ -111,7 +111,7 @@ def _require_printable(path: str) -> None:
     Raises UsageError.
     """
     if commands_terminal(path):
-        raise UsageError(f"{path!r}: control characters in a name could command the terminal; rename it")
+        raise UsageError(f"{path!r}: control characters in a name could control the terminal; rename it")
 
 
 def find_run_or_file(text: str, store: Path) -> RunFiles:

@@ -32,7 +32,7 @@ _SHOWN = 3
 @json_option
 @store_option
 def ask(question: tuple[str, ...], only_sql: bool, limit: int, as_json: bool, store: Path) -> int:
-    """Find events in all runs by what came before or after them.
+    """Search all runs for events, optionally before or after other events.
 
     A question is an EVENT, alone or with conditions joined by "and":
 

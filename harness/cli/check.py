@@ -45,7 +45,8 @@ _COLLECTED_AFTER: Final = 500_000
 @file_options
 @click.option(
     "--level", shell_complete=complete_levels,
-    help="Level that a FILE must keep. Transactions (--model list-append or rw-register): an isolation level. "
+    help="Consistency level that FILE must satisfy. Transactions (--model list-append or rw-register): an isolation "
+        "level. "
     "Registers and kv: sequential, monotonic-reads, read-your-writes or bounded-staleness=500ms.",
 )  # fmt: skip
 @click.option("--engine", help="Force one of the checker's engines on a FILE.")
@@ -70,8 +71,8 @@ def check(
 
     Given a FILE, judge the history in it: our history.jsonl and Parquet; Jepsen's history.edn, test.jepsen, logs and
     store directories; operations from porcupine and etcd's robustness tests; OpenTelemetry spans; JSON and CSV from
-    other tools. FILE may be gzipped, or a pipe; - is standard input. For several files, a table of verdicts comes last,
-    and the exit code is the worst of theirs.
+    other tools. FILE may be gzipped, or a pipe; - is standard input. Given several files, print a table of verdicts at
+    the end, and exit with the worst of their codes.
     """
     from harness.files import describe_format
     from harness.store import find_run_or_file, is_history_file
@@ -157,7 +158,7 @@ def _check_run(files: RunFiles, store: Path, start: dict[str, Any], *, spark: bo
 
 
 def _check_files(paths: Sequence[str], asked: FileCheckOptions, *, as_json: bool) -> int:
-    """Check files one after the other, and sum them up in a table.  A file that cannot be judged is one of its rows."""
+    """Check files one after another, and summarize them in a table.  A file that cannot be judged also gets a row."""
     codes, answers = list[int](), list[dict[str, Any]]()
     rows = [("verdict", "operations", "engine", "seconds", "file")]
     for path in paths:
@@ -190,7 +191,7 @@ def _check_files(paths: Sequence[str], asked: FileCheckOptions, *, as_json: bool
 
 
 def _check_file(path: Path, asked: FileCheckOptions, *, as_json: bool) -> tuple[Checked, float]:
-    """Check a file, and print the report unless JSON is asked for; return the result and the seconds it took."""
+    """Check a file, and print the report unless JSON was requested.  Return the result and the time in seconds."""
     from harness.files import check_file
 
     started = time.monotonic()

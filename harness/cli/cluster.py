@@ -57,8 +57,8 @@ def down(spec: str) -> int:
 def provision(spec: str) -> int:
     """Turn every machine of a cluster into a node.
 
-    This installs what a node lacks, and creates its data filesystem if there is none. Nodes of netns use this
-    machine's programs, so for them, this machine is provisioned.
+    This installs what a node lacks, and creates its data filesystem if there is none. The nodes of a netns cluster use
+    this machine's programs, so for them, this machine is provisioned.
     """
     from harness.clusters.provision import provision as provision_all
     from harness.clusters.provision import provision_here

@@ -57,7 +57,7 @@ def complete_systems(_ctx: click.Context, _param: click.Parameter, incomplete: s
 
 
 def complete_workloads(ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Complete a workload of the command line's system, or of any system if it names none."""
+    """Complete a workload of the system on the command line, or of any system if none is named there."""
     from harness.systems import usable_systems
 
     named = ctx.params.get("system")
@@ -67,7 +67,7 @@ def complete_workloads(ctx: click.Context, _param: click.Parameter, incomplete: 
 
 
 def complete_options(ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Complete an option of the command line's system: first its name with ``=``, then its value."""
+    """Complete an option of the system on the command line: first its name with ``=``, then its value."""
     from harness.systems import DEFAULT
 
     name, sign, _ = incomplete.partition("=")

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 @click.option("--faults/--no-faults", default=True, help="Also test whether each fault can work on the cluster.")
 @click.option("--json", "as_json", is_flag=True, help="Print the result as one JSON object.")
 def doctor(cluster: str, faults: bool, as_json: bool) -> int:
-    """Show what this machine can do. Exits with 255 if it lacks what the default cluster needs, else with 0."""
+    """Show what this machine can do. The exit code is 0 if the default cluster can run here, else 255."""
     from harness.doctor import examine, examine_faults
 
     findings = examine()

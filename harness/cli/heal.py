@@ -13,7 +13,7 @@ from history.extras import require
 @click.command("heal")
 @click.option("--cluster", default="netns", help=HELP["cluster"])
 def heal(cluster: str) -> int:
-    """Remove every fault that the harness left on a cluster's nodes. It touches only what the harness tagged."""
+    """Remove every fault that the harness left on a cluster's nodes. Nothing without our tag is touched."""
     require("run")
     from harness.clusters import open_cluster
     from harness.execution.leftovers import heal_leftovers

@@ -82,9 +82,10 @@ def ingest(
 def _by_conventions(
     places: Sequence[str], asked: FileCheckOptions, store: Path
 ) -> Iterator[tuple[list[str], list[IngestResult]]]:
-    """Yield the places, with history files replaced by plain copies while the block lasts, and the files that failed.
+    """Yield the places, with history files replaced by plain copies where necessary, and the files that failed.
 
-    Large files that need no convention are ingested as they are, in pieces.
+    The copies last as long as the block.  Large files that need no conventions applied are ingested as they are, in
+    pieces.
     """
     from harness.files import needs_convention, write_plainly
     from harness.store import is_history_file

@@ -30,7 +30,7 @@ SECTIONS: Final[dict[str, dict[str, tuple[str, str]]]] = {
         "check": ("check", "Judge a run again, or judge the history in a file."),
         "shrink": ("shrink", "Write the minimal counterexample of a history to a file."),
     },
-    "Look": {
+    "Inspect results": {
         "show": ("show", "Print the verdict, checks and figures of a run."),
         "report": ("report", "Render the page of a run or of a history file."),
         "serve": ("serve", "Show all runs in a browser."),
@@ -43,7 +43,7 @@ SECTIONS: Final[dict[str, dict[str, tuple[str, str]]]] = {
         "nightly": ("nightly", "Run a suite, then update the trends and the site."),
         "ack": ("nightly", "Acknowledge a failed run, so that it may be deleted."),
         "ingest": ("ingest", "Add runs and histories to the warehouse."),
-        "ask": ("ask", "Find events in all runs by what came before or after."),
+        "ask": ("ask", "Search all runs for events before or after others."),
     },
     "Machines and setup": {
         "cluster": ("cluster", "Start, stop and inspect nodes."),
@@ -85,7 +85,7 @@ class Verbs(click.Group):
 
 @click.group(cls=Verbs, context_settings={"help_option_names": ["-h", "--help"], "show_default": True})
 @click.version_option(package_name="dledger-harness", prog_name="harness")
-@click.option("--no-defaults", is_flag=True, help="Ignore defaults from harness.toml and HARNESS_RUN_RATE=9.")
+@click.option("--no-defaults", is_flag=True, help="Ignore harness.toml, and variables such as HARNESS_RUN_RATE.")
 @click.option(
     "--defaults", type=click.Path(path_type=Path, dir_okay=False),
     help="Take defaults from FILE, even if other users can write it.",
@@ -93,7 +93,7 @@ class Verbs(click.Group):
 )  # fmt: skip
 @click.pass_context
 def harness(ctx: click.Context, *, no_defaults: bool, defaults: Path | None) -> None:
-    """Test with real nodes and real faults whether a replicated system loses data.
+    """Test whether a replicated system loses data, with real nodes and real faults.
 
     \b
     Exit codes: 0 valid, 1 violation (or no recovery), 2 unknown, 254 usage error,
@@ -123,10 +123,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 class Interrupt:
-    """Handling of Ctrl-C: once it is pressed, the exit code is 130, whatever happens to the exception.
+    """Handler of Ctrl-C: once it is pressed, the exit code is 130, whatever happens to the exception.
 
-    A library may turn a KeyboardInterrupt into its own exception.  In a destructor or a C callback, the exception is
-    lost, and is raised again.  After the block there is nothing left to clean up, so an interrupt ends the process at
+    A library may turn a KeyboardInterrupt into its own exception.  An exception that is lost in a destructor or a C
+    callback is raised again.  After the block there is nothing left to clean up, so an interrupt ends the process at
     once.
     """
 
@@ -185,7 +185,7 @@ def run_command(arguments: Sequence[str] | None = None, interrupt: Interrupt | N
 
 
 def _say(error: Exception) -> None:
-    """Print an error on one line: a name in it may hold line breaks, behind which a stranger's text looks like ours."""
+    """Print an error on one line.  A name in it may contain line breaks, which would make it look like ours."""
     click.echo(f"harness: {' '.join(str(error).splitlines())}", err=True)
 
 
@@ -208,7 +208,7 @@ def _unexpected(error: Exception) -> int:
 
 
 def _lacks_memory(error: BaseException | None) -> bool:
-    """Return whether an error, or its cause, comes from Python, the kernel or the loader being out of memory."""
+    """Return whether Python, the kernel or the loader ran out of memory, by an error or its cause."""
     if error is None:
         return False
     lacks = isinstance(error, MemoryError) or getattr(error, "errno", None) == errno.ENOMEM
@@ -217,7 +217,7 @@ def _lacks_memory(error: BaseException | None) -> bool:
 
 
 def _show(error: click.UsageError) -> None:
-    """Print a usage error on one line, as for a bad plan.  The help of a verb without arguments is printed whole."""
+    """Print a usage error on one line, as for a bad plan.  For a verb without arguments, print its whole help."""
     text = error.format_message()
     if isinstance(error, click.MissingParameter):
         text = " ".join(text.split())  # click puts each choice on its own line

@@ -19,7 +19,7 @@ from history.extras import require
 @suite_options
 @click.option("--keep-days", type=float, default=30.0, help="Remove runs older than this.")
 @click.option(
-    "--keep-gib", type=float, default=20.0, help="Remove the oldest runs until the rest take at most this much."
+    "--keep-gib", type=float, default=20.0, help="Remove the oldest runs until the store has at most this size."
 )
 @spark_options
 @click.option("--dry-run", is_flag=True, help="List the cells and the runs that would be removed; change nothing.")

@@ -98,8 +98,8 @@ def _write_site(store: Path, target: Path) -> int:
 def export(run_path: str, name: str, output: Path | None, store: Path) -> int:
     """Write RUN (a run's directory; by default the latest) for another tool.
 
-    perfetto is a trace for ui.perfetto.dev and trace_processor: operations by client, faults, leaders, the nodes with
-    their indexes. csv and parquet hold the operations, with the columns of the run's own table.
+    perfetto is a trace for ui.perfetto.dev and trace_processor. It shows operations by client, faults, leaders, and the
+    indexes of each node. csv and parquet contain the operations, in the same columns as the run's own table.
     """
     require("report")
     from harness.store import find_run, require_history

@@ -42,7 +42,10 @@ from history.extras import require
     "--dry-run", is_flag=True, help="Print the resolved plan and its fault schedule without running anything."
 )
 @click.option(
-    "--test-count", type=int, default=1, help="Number of runs, one after the other. The worst decides the exit code."
+    "--test-count",
+    type=int,
+    default=1,
+    help="Number of runs, one after another. The exit code is that of the worst run.",
 )
 @click.option(
     "--open", "open_pages", is_flag=True,
@@ -93,7 +96,7 @@ def run(
 
 
 def _execute(plan: Plan, store: Path, test_count: int, *, keep_cluster: bool, as_json: bool, open_pages: bool) -> int:
-    """Do the runs of a plan, with one seed after the other, and return the worst code."""
+    """Run a plan once for each of its seeds, one after another, and return the worst exit code."""
     from harness.execution.run import Run
 
     codes: list[int] = []
@@ -156,5 +159,5 @@ def _scripted(plan: Plan, schedule: Path) -> Plan:
     from harness.suite.packaged import find_scenario
 
     if plan.nemesis:
-        raise click.UsageError("--nemesis and --schedule exclude each other: the script names the faults")
+        raise click.UsageError("--nemesis and --schedule cannot be combined: the script names the faults")
     return scripted(plan, find_scenario(schedule))

@@ -58,7 +58,7 @@ class Since(Moment):
     "--verdict",
     type=click.Choice(_VERDICTS),
     multiple=True,
-    help="Only runs with this verdict; if repeated, with any of them.",
+    help="Only runs with this verdict; if repeated, with any of these verdicts.",
 )
 @click.option("--system", metavar="NAME[@VERSION]", shell_complete=complete_systems, help="Only runs of this system.")
 @click.option("--workload", shell_complete=complete_workloads, help="Only runs of this workload.")
@@ -76,7 +76,7 @@ def ls(
     directory: Path | None, store: Path, limit: int, as_json: bool, verdict: tuple[str, ...], system: str | None,
     workload: str | None, nemesis: tuple[str, ...], since: datetime | None,
 ) -> int:  # fmt: skip
-    """List the runs of a store, newest first: start, verdict, worst finding, and the name to give other commands."""
+    """List the runs of a store, newest first: start, verdict, worst finding, and the name for other commands."""
     require("report")
     from harness.store import require_store
     from reports.load.store_index import StoreIndex
@@ -120,7 +120,7 @@ def _show(shown: Sequence[RunRow], count: int) -> int:
 def _listed(rows: Sequence[RunRow]) -> str:
     """Format a row for each run.
 
-    On a terminal too narrow for it, the run's whole name is on a line below, so it can be copied.
+    On a narrow terminal, the run's full name gets a line of its own below, so that it can be copied.
     """
     width = max(len(row.shown) for row in rows)
     about = [(_begin(row), row.shown.ljust(width), row.finding) for row in rows]
@@ -147,7 +147,7 @@ def _none_of(rows: Sequence[RunRow], system: str | None, workload: str | None, n
 
 
 def _is_of(row: RunRow, wanted: str) -> bool:
-    """Return whether a run was of this system.  Runs of a system's file match its path as well as its name."""
+    """Return whether a run was of this system, given by name or, if it is defined in a file, by path."""
     name, version = split_version(wanted)
     system = row.system or DEFAULT
     words = row.version.split()

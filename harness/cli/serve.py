@@ -84,6 +84,6 @@ def live_page(store: Path, say: Callable[[str], None]) -> Iterator[None]:
 
 
 def open_in_browser(address: str) -> None:
-    """Open an address in a desktop browser; without a desktop do nothing, as text browsers would take the terminal."""
+    """Open an address in a desktop browser, if there is one: a text browser would take over the terminal."""
     if os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"):
         webbrowser.open(address)

@@ -63,7 +63,7 @@ _SUITE_OPTIONS: Final = (
     store_option,
     click.option("--cluster", default="netns", help="Cluster for all cells, as in `harness run`."),
     click.option("--seed", type=int, help="Seed for the cells that set none.  [default: random, and printed]"),
-    click.option("--shard", default="1/1", help="Run the cells of job I of N parallel jobs: I/N."),
+    click.option("--shard", default="1/1", help="Run only the share of job I of N parallel jobs, given as I/N."),
     click.option(
         "--nemesis",
         "-n",
@@ -115,7 +115,7 @@ _FILE_OPTIONS: Final = (
         "fields",
         metavar="FIELD=THEIRS,…|@FILE",
         help="Names that a FILE from another tool uses for our fields (process, type, f, value, …) and words: "
-        "f=method,f.get=read. @FILE holds one item per line.",
+        "f=method,f.get=read. @FILE reads them from a file with one per line.",
     ),
     click.option(
         "--deadline",

@@ -48,9 +48,9 @@ def new(directory: Path) -> int:
 @click.option("--workload", default="", show_default="the system's first", help="Workload to run.")
 @click.option(
     "--interval", type=click.FloatRange(1.0, 600.0), default=INTERVAL_S,
-    help="Length of each fault and of the calm before it, in seconds; longer than an election takes.",
+    help="Length of each fault and of the calm before it, in seconds; must be longer than an election takes.",
 )  # fmt: skip
-@click.option("--seed", type=int, default=1, help="Seed of every random choice.")
+@click.option("--seed", type=int, default=1, help="Seed for all random choices.")
 @click.option(
     "--store", type=click.Path(path_type=Path), help="Directory to keep the runs in.  [default: a new directory]"
 )

@@ -18,7 +18,7 @@ Answer = TypeVar("Answer")
 
 
 class NoAnswerError(ConnectionError):
-    """There was no answer.  ``case`` names the rule for this in every law of outcomes (``harness.systems.law``)."""
+    """No answer came.  ``case`` names the rule that applies in every law of outcomes (``harness.systems.law``)."""
 
     case: ClassVar[str]
 

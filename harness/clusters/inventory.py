@@ -44,7 +44,7 @@ _DEFAULTS: Final = {"user": "root", "port": 22, "data_dir": "/data"}
 
 
 class InventoryCluster(Machines):
-    """Machines listed in a file.  They are not ours: ``up`` only checks them, and ``down`` leaves them as they are."""
+    """Machines listed in a file.  As they are not ours, ``up`` only checks them and ``down`` leaves them alone."""
 
     def __init__(self, file: Path, nodes: tuple[Node, ...], say: Say) -> None:
         super().__init__(file.stem, file)
@@ -121,11 +121,11 @@ def _unusable(data_dir: str) -> str | None:
     if not data_dir.startswith("/"):
         return "must be an absolute path"
     if not _PLAIN_PATH.fullmatch(data_dir):
-        return "may have letters, digits, and / . _ - only"
+        return "may contain only letters, digits, and / . _ -"
     if ".." in data_dir.split("/"):
         return "must not have .. in it"
     if _plain(data_dir) in ("/", *(f"/{name}" for name in _SYSTEMS_OWN)):
-        return "must not be a directory of the system"
+        return "must not be a system directory"
     return None
 
 

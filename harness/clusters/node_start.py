@@ -188,8 +188,8 @@ class NodeStart:
 def inherited() -> list[int]:
     """Return the descriptors that a child would inherit, except the four that a node gets.
 
-    A node outlives us: without closing these, a reader of our pipe, or a process waiting for our caller's lock, would
-    have to wait for the node's end.
+    A node outlives us.  If it kept these open, a reader of our pipe, or a process waiting for our caller's lock, would
+    have to wait until the node ends.
     """
     found = []
     for entry in Path("/proc/self/fd").iterdir():

@@ -132,7 +132,7 @@ def parse_ssh_config(text: str) -> tuple[Node, ...]:
 
 
 def peer_addresses(seen: Mapping[str, list[str]]) -> dict[str, str]:
-    """Return for each machine an address that no other machine has: behind NAT they all share one.
+    """Return an address of each machine that no other machine shares.  Behind NAT, all machines share one.
 
     Raises ClusterError if a machine has none.
     """
@@ -142,7 +142,7 @@ def peer_addresses(seen: Mapping[str, list[str]]) -> dict[str, str]:
         for name, addresses in seen.items()
     }
     if alone := [name for name, addresses in own.items() if not addresses]:
-        raise ClusterError(f"{', '.join(alone)}: no address that others lack; give the machines a private network")
+        raise ClusterError(f"{', '.join(alone)}: no address of its own; give the machines a private network")
     return {name: addresses[0] for name, addresses in own.items()}
 
 
@@ -158,4 +158,4 @@ def _node(name: str, fields: Mapping[str, str]) -> Node:
             host_key=None,
         )
     except (KeyError, ValueError) as error:
-        raise ClusterError(f"vagrant ssh-config: {name} lacks or has a bad {error}") from None
+        raise ClusterError(f"vagrant ssh-config: {name} has no valid {error}") from None

@@ -5,7 +5,7 @@
 ``machine``      facts about the machines; ``log_file``: the log of the run
 ``conductor``    load, faults and probes in parallel; then ``final_phase``, with ``light_load`` while nodes catch up
 ``load``         the clients, driven by the ``interpreter`` of a generator; with ``precise_timer`` and ``histogram``
-``faults``       the faults of the plan on these nodes and this system, which they see through ``fault_view``
+``faults``       the faults of the plan on these nodes; ``fault_view``: how they see the system and its nodes
 ``schedules``    schedules from a script or a recorded run; ``leftovers``: undoes what a killed run left behind
 ``probes``       the state that every node reports, four times a second
 ``monitor``      ends the run at the first violation, if the plan asks for that

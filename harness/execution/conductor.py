@@ -119,7 +119,7 @@ class Conductor:
 
     @property
     def _workers(self) -> int:
-        """The number of clients: at least one for each node, for the final reads, even if fewer make the load."""
+        """The number of clients: at least one for each node, for the final reads, even if the load needs fewer."""
         return max(self._plan.concurrency, len(self._run.system.serving))
 
     @property
@@ -183,9 +183,9 @@ class Conductor:
     def _without_pace(self, arrivals: Generator) -> Generator:
         """Return the workload's own operations, from what is left of :meth:`_arrivals`.
 
-        A generator cannot record on the side what is left of it, because it may be asked and its answer not taken
-        (``soonest``).  The rest is known only inside the outer generator.  This class knows its shape because it
-        composed it.
+        A generator cannot record elsewhere what is left of it, because a caller such as ``soonest`` may ask it and then
+        discard the answer.  Only the outer generator holds the rest.  This class built that generator, so it knows
+        where to look.
         """
         assert isinstance(arrivals, Paced)
         return arrivals.child.child if isinstance(arrivals.child, On) and self._spares_workers else arrivals.child

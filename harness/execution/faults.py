@@ -198,7 +198,7 @@ class Faults:
         return LeasedRunner(context, self.schedule, record, rng, timer)
 
     def _refused(self, surface: Surface) -> dict[str, str]:
-        """Return the faults that this system cannot take on any nodes, with the reasons."""
+        """Return the faults that cannot be used with this system, whatever its nodes, with the reasons."""
         lacking: dict[type, str] = {}
         if not surface.clock:
             lacking[clocks.ClockFault] = "this system does not report its clock, so a wrong one would go unnoticed"

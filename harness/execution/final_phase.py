@@ -180,7 +180,7 @@ class FinalPhase:
             await self._come_to_rest("restarted-quiet")
 
     async def _see_the_others(self) -> None:
-        """Give the nodes that did start time to answer.  A node may refuse to start on a file that a fault damaged."""
+        """Wait until the nodes that started answer.  A node may refuse to start on a file that a fault damaged."""
         if self._plan.under_test.prober is None:
             return
         self._run.tally.note = "waiting for the nodes that started"

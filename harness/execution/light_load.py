@@ -3,7 +3,8 @@
 Availability is judged for each node's own clients, and separately for reads and changes.  The few clients of a node
 that does not answer wait most of the time, so by chance they might issue only one of the two kinds.
 
-An object that was requested without success is requested again first, because by chance that might take minutes.
+An object whose last request was not served is requested again first, because its next turn might by chance be minutes
+away.
 """
 
 from __future__ import annotations
@@ -54,8 +55,8 @@ def light_load(
 ) -> Generator:
     """Alternate final reads with the rest of the workload, so that each node's clients alternate reads and changes.
 
-    ``kind`` describes the workload, and ``homes`` holds the node of each worker.  What was requested of objects in
-    ``vain`` is requested first.
+    ``kind`` describes the workload, and ``homes`` holds the node of each worker.  ``vain`` holds the requests to
+    objects that were not served; they are repeated first.
     """
     children = operations(cycle(finals)), AsFinal(workload)
     places = {home: place for place, home in enumerate(dict.fromkeys(homes))}
@@ -66,7 +67,7 @@ def light_load(
 
 
 def left_of(load: Generator) -> Generator:
-    """Return the part of its workload that a light load has not issued."""
+    """Return the part of a light load's workload that has not been issued."""
     again = load.child if isinstance(load, Paced) else None
     turns = again.child if isinstance(again, AskAgain) else None
     workload = turns.children[1] if isinstance(turns, Turns) else None
@@ -89,7 +90,8 @@ class AskAgain(Around, frozen=True):
     """The child generator's operations, sent first to the objects whose last request was not served.
 
     ``vain`` holds these requests.  Only every second read and every second change is redirected, so that objects that
-    are lost for good do not stop the load; ``redirected`` names the kinds whose last operation was.
+    are lost for good do not stop the load.  ``redirected`` names the kinds (reads, changes) whose last operation was
+    redirected.
     """
 
     kind: Workload

@@ -169,7 +169,7 @@ class Load:
         return event
 
     def _record(self, invocation: Invocation, outcome: Outcome, process: int, phase: Phase, home: str) -> Event:
-        """Record a completion.  An answer that no file can hold proves nothing and becomes its operation's error."""
+        """Record a completion.  An answer that cannot be written becomes its operation's error."""
 
         def record(outcome: Outcome) -> Event:
             return self._history.append(

@@ -116,7 +116,7 @@ class Run:
 
     @contextmanager
     def _recorded_failures(self, files: RunFiles, interrupts: Interrupts) -> Iterator[None]:
-        """Record how the steps inside ended.  A UsageError before the history exists leaves no run behind."""
+        """Record how the steps in the block ended.  A UsageError before the history exists leaves no run behind."""
         try:
             yield
         except KeyboardInterrupt:

@@ -196,7 +196,7 @@ def _raise_first(errors: Sequence[BaseException]) -> None:
         return
     others = [error.node for error in errors[1:] if isinstance(error, RemoteError)]
     if others and isinstance(errors[0], RemoteError):
-        errors[0].args = (f"{errors[0]} (failed too: {', '.join(others)})",)
+        errors[0].args = (f"{errors[0]} (also failed: {', '.join(others)})",)
     raise errors[0]
 
 

@@ -142,7 +142,7 @@ class Connection:
             except _SSH_ERRORS as error:
                 problem = str(error) or type(error).__name__
                 self._forget(transport)
-        raise HostUnreachableError(self.node.name, f"the SSH server opens no session: {problem}")
+        raise HostUnreachableError(self.node.name, f"the SSH server does not open a session: {problem}")
 
     def _connected(self) -> paramiko.Transport:
         with self._reconnecting:

@@ -85,7 +85,7 @@ class Shard:
         return cls(int(found[1]), int(found[2]))
 
     def of(self, cells: Sequence[Cell]) -> list[Cell]:
-        """Return the cells of this shard: every n-th one, because neighbours in a matrix take about the same time."""
+        """Return the cells of this shard: every n-th cell, because neighbours in a matrix take about the same time."""
         return list(cells[self.number - 1 :: self.count])
 
     def __str__(self) -> str:

@@ -56,7 +56,10 @@ MAX_SETTING: Final = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class RetentionLimits:
-    """Remove runs older than ``days``, then the oldest runs until all take at most ``gib``.  None means no limit."""
+    """Remove runs older than ``days``, then the oldest runs until the rest take at most ``gib``.
+
+    None means no limit.
+    """
 
     days: float | None = None
     gib: float | None = None

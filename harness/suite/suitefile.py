@@ -165,7 +165,7 @@ class _Matrix:
         self._prefix = f"{table['name']}: " if table.get("name") else ""
         self._script = str((folder / table["schedule"]).resolve()) if table.get("schedule") else ""
         if self._script and "nemesis" in self._axes:
-            raise UsageError(f"{where}: nemesis and schedule exclude each other: the script names the faults")
+            raise UsageError(f"{where}: nemesis and schedule cannot be combined: the script names the faults")
         self._excluded = [
             _Condition(one, f"{where}.exclude[{number}]") for number, one in enumerate(table.get("exclude", ()))
         ]
@@ -278,7 +278,7 @@ def _expectation(expecting: Mapping[str, Any], defects: Mapping[str, Defect], wh
     if not kinds and not known:
         raise UsageError(
             f"{where}.expect has 'invalid': name the known defects in known, or a planted bug's violations in kinds, "
-            f"else any other violation passes too"
+            f"otherwise any violation would pass"
         )
     found = tuple(defects[name] for name in known)
     why = expecting.get("why") or "; ".join(dict.fromkeys(defect.why for defect in found if defect.why))

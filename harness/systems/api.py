@@ -68,7 +68,7 @@ class Option:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlantedBug:
-    """A bug that the system can be told to have, which shows whether the harness would find it.
+    """A bug that can be switched on in the system, to show whether the harness finds it.
 
     ``found_by`` are the checks that must find it, the most certain first.  The bug has no effect unless ``options``
     are set.

@@ -119,7 +119,7 @@ def _under(trial: Trial, fault: str) -> Rating:
 
 def _probes(system: System, trial: Trial) -> Rating:
     if system.prober is None:
-        return Rating("probes", "unknown", "there are none, so nothing is judged that only nodes can report")
+        return Rating("probes", "unknown", "there are none, so nothing that only nodes can report is judged")
     answers = Counter(probe.node for probe in trial.probes if probe.answered)
     if never := [node for node in trial.nodes if not answers[node]]:
         why = next((probe.error for probe in trial.probes if probe.node == never[0] and probe.error), "never asked")

@@ -57,7 +57,7 @@ CAS_REGISTER: Final = Workload(
 )
 MIXED_REGISTERS: Final = Workload(
     name="mixed-registers",
-    summary="like register, but half of it on registers that are replaced after a hundred operations",
+    summary="like register, but half of the operations are on registers that are replaced after a hundred operations",
     generator=lambda scale: MixedRegisters(scale.keys).generator(),
     final=lambda scale: MixedRegisters(scale.keys).final_reads(scale.used),
     model="register",

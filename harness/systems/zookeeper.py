@@ -56,10 +56,10 @@ BARRIER: Final = f"{ROOT}/barrier"
 PARENTS: Final = (f"{ROOT}/set", f"{ROOT}/sequence")
 SESSION_S: Final = 6.0
 LAW: Final = Law(
-    Rule("answered", "done, or a lock refused with who holds it", "ok"),
+    Rule("answered", "done, or a lock refused with the token of its holder", "ok"),
     Rule("no-node", "there is no such znode", "fail"),
     Rule("other-version", "the version, or the value, is different", "fail"),
-    Rule("new-session", "never sent: the session is not the previous operation's", "fail"),
+    Rule("new-session", "never sent: the session of the previous operation is gone", "fail"),
     Rule("error", "any other error", "info", read="fail", peek="fail", list="fail"),
     reads=("read", "peek", "list"),
 )
@@ -280,7 +280,7 @@ class Client:
         raise NoNodeError
 
     async def _replace(self, path: str, found: Any, data: bytes) -> int:
-        """Set a znode that is still as it was found, or create one that did not exist, and return its version."""
+        """Set a znode unless it changed since it was read, or create it if it did not exist, and return its version."""
         if found is not None:
             return int((await answer(self._zk.set_async(path, data, found[1].version))).version)
         with suppress(NodeExistsError):

@@ -101,7 +101,7 @@ def commands_terminal(name: str) -> bool:
 
 
 class Printable(io.TextIOWrapper):
-    """A text stream that replaces control characters, because a run may contain names and texts from strangers.
+    """A text stream that replaces control characters, because a run may contain untrusted names and texts.
 
     Only a ``coloured`` stream lets colours through.  Standard error is not: we write no colours there, but it gets
     names and texts that nothing else has cleaned.

@@ -252,7 +252,7 @@ def _lost(operations: Iterable[Operation], read: Operation) -> list[Operation]:
 
 
 def _moments(losses: Sequence[Loss]) -> str:
-    """Say when a node lost how many elements, if it lost them at several moments."""
+    """Say how many elements a node lost and when, if it lost them at several moments."""
     if len(losses) == 1:
         return ""
     return f" ({', '.join(f'{loss.lost} seen since {loss.seen_ns / 1e9:.1f} s' for loss in losses)})"

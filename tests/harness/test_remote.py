@@ -290,7 +290,7 @@ class TestManyNodes:
     def test_all_that_fail_are_named(self, tmp_path: Path) -> None:
         with toy_sshd(tmp_path / "a", "n1") as one, toy_sshd(tmp_path / "b", "n2") as two:
             nodes = [one.node(ssh_port=1), two.node(ssh_port=1), one.node(name="n3")]
-            with Remote(nodes) as remote, pytest.raises(HostUnreachableError, match=r"^n1: .*failed too: n2\)$"):
+            with Remote(nodes) as remote, pytest.raises(HostUnreachableError, match=r"^n1: .*also failed: n2\)$"):
                 remote.run(dict.fromkeys(remote.names, Command(("true",))))
 
 

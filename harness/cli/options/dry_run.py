@@ -33,7 +33,7 @@ def dry_run(plan: Plan, ctx: click.Context) -> str:
     members = member_names(plan)
     schedule = [("  none",)] if not steps else [_row(plan, step, members) for step in steps]
     note = f"  ({_ALL})" if "all" in plan.nemesis else ""
-    drawn_from = [wrapped(f"members, which faults choose from: {' '.join(members)}")] if members and steps else []
+    drawn_from = [wrapped(f"members (faults choose among these): {' '.join(members)}")] if members and steps else []
     return "\n".join(
         [record["command"], "", "plan:", fitted(rows), "", *drawn_from,
          wrapped(f"schedule, from the start of the main phase:{note}"), fitted(schedule)]
@@ -51,7 +51,7 @@ def document(plan: Plan, ctx: click.Context) -> dict[str, Any]:
 
 
 def _record(plan: Plan, ctx: click.Context) -> dict[str, Any]:
-    """Return the plan's record, whose command names the script because no plan.json holds the schedule yet."""
+    """Return the plan's record.  Its command names the script, because no plan.json holds the schedule yet."""
     return {**plan.to_json(), "command": plan.command(str(ctx.params.get("schedule") or "plan.json"))}
 
 

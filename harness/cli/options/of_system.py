@@ -186,7 +186,7 @@ def _value(option: Option, text: str, word: str) -> OptionValue:
 
 
 def _plan(args: Sequence[str]) -> dict[str, Any]:
-    """Return the options in the plan file that the arguments name; its errors are reported when they are parsed."""
+    """Return the options in the plan file that the arguments name; errors in it are reported later, by the parser."""
     path = _value_of("--plan", args)
     try:
         return {} if path is None else read_defaults(Path(path))

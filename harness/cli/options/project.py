@@ -40,8 +40,8 @@ def take_project_defaults(ctx: click.Context, named: Path | None) -> None:
     """Give the verbs of this group defaults from the project file, or from the file that the user ``named``.
 
     Raises UsageError for the table of an unknown verb and for mistakes in the table of the verb being called.  Also
-    raises it if we are root and another user can write the project file: it may name programs, which would then run
-    as root.
+    raises it if we are root and another user can write the project file: the file may name programs, which would run as
+    root.
     """
     group = ctx.command
     assert isinstance(group, click.Group)

@@ -245,7 +245,7 @@ _End = tuple[int, Operation]
 
 
 class _Shortest:
-    """An index of ends, to find the first answered one of those that exclude an id."""
+    """An index of ends, to find the earliest answer whose end excludes an id."""
 
     def __init__(self, ends: Iterable[_End]) -> None:
         by_last = sorted(ends, key=lambda end: end[0])

@@ -32,7 +32,7 @@ class GatewayJar:
         sources = [self._project / "pom.xml", *sorted((self._project / "src" / "main").rglob("*.java"))]
         if not sources[0].is_file():
             raise UsageError(
-                f"{self._project} is missing: BookKeeper's gateway can only be built in a source tree of harness"
+                f"{self._project} is missing: BookKeeper's gateway can only be built in a source tree of the harness"
             )
         return digest_of(sources)
 

@@ -36,8 +36,8 @@ class Writer(Struct, frozen=True):
 class LateWriters(Struct, frozen=True):
     """A generator that adds a last window for each writer that met no fence.
 
-    It comes between ``after`` (ns) and three times that after the end of the ledger was answered.  The moments are
-    spread because nobody knows how long a bookie takes to come back: an add to a bookie that is still down ends the
+    Once the end of the ledger is known, the window comes after ``after`` to three times ``after`` (ns).  The moments
+    are spread because nobody knows how long a bookie takes to come back: an add to a bookie that is still down ends the
     handle.
 
     ``writers`` are the possible late writers, by the number of their ledger; ``gone`` are all other ledgers.

@@ -27,7 +27,7 @@ OPTIONS: Final = (
     ),
     Option(
         name="client_follows", default="leader", choices=("leader", "node"),
-        help="leader: a client follows its node to the leader; node: it asks only its own node.",
+        help="leader: a client goes on to the leader that its node names; node: it asks only its own node.",
     ),
 )  # fmt: skip
 

@@ -31,7 +31,7 @@ LAW: Final = Law(
     Rule("no-value", "ok without a value", "info", read="fail", get="fail", list="fail"),
     Rule("no-entry", "get: nothing is committed there", "fail"),
     Rule("cas-refused", "cas refused: the value was different", "ok"),
-    Rule("cas-refused-unseen", "cas refused, but the answer lacks the value it met", "fail"),
+    Rule("cas-refused-unseen", "cas refused, but the answer lacks the value that it found", "fail"),
     Rule("lock-refused", "lock not acquired, or not released: another holder has it, or nobody does", "ok"),
     Rule("lock-refused-unseen", "the same, but the answer does not name the holder", "fail"),
     Rule("before-append", "error raised before the append", "fail"),
@@ -115,7 +115,7 @@ def _lock(invocation: Invocation, answer: dict[str, Any], node: str, *, applied:
     if done:
         return _reply("acknowledged", invocation, node, None, value=[word, token])
     if token is not None and type(token) is not int:
-        return _reply("lock-refused-unseen", invocation, node, "refused, without who holds it")
+        return _reply("lock-refused-unseen", invocation, node, "refused, without naming the holder")
     free = token is None and invocation.f == "release"
     return _reply("lock-refused", invocation, node, None, value=["free" if free else "held", token])
 

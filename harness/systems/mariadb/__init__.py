@@ -29,7 +29,7 @@ SYSTEM: Final = System(
     versions=(VERSION,),
     options=(
         Option(name="isolation", default="repeatable-read", choices=tuple(LEVELS), marks_runs=True,
-               help="Isolation level that all transactions ask for. Repeatable read is judged as snapshot isolation."),
+               help="Isolation level of all transactions. Repeatable read is judged as snapshot isolation."),
         Option(name="snapshot_isolation", default="on", choices=("on", "off"), marks_runs=True,
                help="The server's innodb_snapshot_isolation. off, the server's own default before 11.6: a write may "
                     "change a row that its transaction's snapshot does not show."),
@@ -49,7 +49,7 @@ SYSTEM: Final = System(
     every_node_serves=True,
     workloads=WORKLOADS,
     promises=(
-        Promise("transactions keep the isolation level that they ask for", ("txn",), _ISOLATION),
+        Promise("transactions satisfy the isolation level that they request", ("txn",), _ISOLATION),
         Promise("statements on one row take effect in one order, which respects real time",
                 ("add", "write", "cas", "read", "transfer")),
         Promise("acknowledged transactions survive a crash", source=_FLUSH,

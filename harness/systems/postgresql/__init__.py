@@ -43,7 +43,7 @@ SYSTEM: Final = System(
     versions=VERSIONS,
     options=(
         Option(name="isolation", default="serializable", choices=tuple(LEVELS), marks_runs=True,
-               help="Isolation level that all transactions ask for and are judged by. PostgreSQL's repeatable read "
+               help="Isolation level that all transactions request and are judged by. PostgreSQL's repeatable read "
                     "is snapshot isolation."),
         Option(name="synchronous_commit", default="on", choices=("on", "off"), marks_runs=True,
                help="off: a commit is acknowledged before it is on disk, and a crash may lose it."),
@@ -72,7 +72,7 @@ SYSTEM: Final = System(
     workloads=WORKLOADS,
     index_unit="bytes",
     promises=(
-        Promise("transactions keep the isolation level that they ask for", ("txn",), _ISOLATION),
+        Promise("transactions satisfy the isolation level that they request", ("txn",), _ISOLATION),
         Promise("statements on one row take effect in one order, which respects real time",
                 ("add", "write", "cas", "read", "transfer")),
         Promise("acknowledged transactions survive a crash, unless synchronous_commit is off; and the promotion of a "

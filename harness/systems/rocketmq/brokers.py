@@ -1,8 +1,8 @@
 """Brokers that only send heartbeats, each to every controller on its own connection, as long as clients are open.
 
 In DLedger mode, each controller considers those brokers alive that send heartbeats to it.  If a connection ends, the
-leader takes its broker for dead and elects another master: so connections stay open, and no broker's timeout is shorter
-than a run.
+leader considers its broker dead and elects another master.  Connections therefore stay open, and no broker's timeout is
+shorter than a run.
 """
 
 from __future__ import annotations

@@ -4,8 +4,8 @@ An elect that finds that its broker is already the master is also ok, and counts
 
 With ``reads=local``, requests that change nothing are answered from one controller's memory, which may be stale and
 does not show that a majority serves.  A read is then a ``peek``, and an elect of the present master counts as refused.
-Final reads come after an application of a broker for the number that it already has, which adds an entry to the log but
-changes nothing.
+Before the final reads, a broker applies for the number that it already has, which adds an entry to the log but changes
+nothing.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from harness.workloads import Invocation
 
 LAW: Final = Law(
     Rule("done", "0", "ok"),
-    Rule("exists", "2011: the master that was to be elected is the master", "fail", elect="ok"),
+    Rule("exists", "2011: the broker to elect is already the master", "fail", elect="ok"),
     Rule("refused", "2000-2003, 2006, 2008, 2010, 2012-2014: processed, but nothing was appended", "fail"),
     Rule("not-leader", "2007: it is not the leader, nothing was appended", "fail"),
     Rule("error", "any other code, or an answer of the wrong shape", "info", read="fail", peek="fail", register="fail"),

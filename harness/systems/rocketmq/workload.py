@@ -30,7 +30,7 @@ ELECTS: Final = 0.15
 AGAIN: Final = 0.5
 #: The kind of all violations that the check of epochs finds, and its meaning.
 KIND: Final = "wrong-epoch"
-_MEANS: Final = "an answer names an epoch that was granted to another, or went back, or holds another state"
+_MEANS: Final = "an answer has an epoch that was granted to another process, went back, or had a different state before"
 #: Explanations of the words that readers of a run's results meet.
 WORDS: Final = {
     "alter": "a request to change the set of in-sync replicas, which names the epoch it expects and is granted or "
@@ -40,8 +40,8 @@ WORDS: Final = {
 }
 _NONE: Final[Mapping[Any, Any]] = MappingProxyType({})
 _ASKED: Final = (
-    "a master is in its set; an epoch is granted once, holds one state, never goes back, is no higher than the number "
-    "of changes asked for, and under one master follows one that a change expected"
+    "a master is in its set; each epoch is granted once, has one state, never goes back, and is no higher than the "
+    "number of requested changes; under one master, it follows an epoch that a change expected"
 )
 
 

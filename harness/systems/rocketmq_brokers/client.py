@@ -6,7 +6,8 @@ twice: unlike RocketMQ's own producers, this client does not retry after a timeo
 queue at most once.
 
 In DLedger mode, a send waits for the entry to be committed, and gives up after 2.5 s with the entry still in the log of
-the leader.  Such an answer is a doubt, whichever code a version returns for it (1, or 2 with ``[PC_SYNCHRONIZED]``).
+the leader.  Such an answer leaves the outcome in doubt, whichever code a version returns for it (1, or 2 with
+``[PC_SYNCHRONIZED]``).
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ from harness.systems.rocketmq_brokers.messages import (
 from harness.workloads import Invocation
 
 LAW: Final = Law(
-    Rule("done", "0; of a pull also 19 and 21: no message there, and where the queue ends", "ok"),
+    Rule("done", "0; for a pull also 19 and 21: no message at that place, and the end of the queue", "ok"),
     Rule("not-leader", "2 [REJECTREQUEST]: it is not the leader, or not ready to lead; the request was not processed",
          "fail"),
     Rule("refused", "13, 16, 17, 29: a message, topic or queue that it refuses before the append",
@@ -94,7 +95,7 @@ class Client:
         return LAW.outcome("done", invocation, self.home, value=value)
 
     async def _send(self, invocation: Invocation, deadline: float) -> Outcome:
-        """Send to one node after the other, each after proof that nothing happened at the one before."""
+        """Send to one node after another, moving on only with proof that nothing happened at the last one."""
         for node in tuple(self._order):
             outcome, case = await self._send_to(node, invocation, deadline)
             if case in (NOT_SENT, LOST, "not-leader", "not-available"):

@@ -202,7 +202,7 @@ def _positions(operations: Sequence[Operation]) -> dict[tuple[object, object], i
 def disagreement(probes: Sequence[Probe]) -> tuple[int, int]:
     """Return how long the newest master and its controller reported sets of different sizes: in total, and at most.
 
-    Times are in ns.  A report counts for a second.
+    Times are in ns.  Each report counts as one second.
     """
     master: Probe | None = None
     controller: Probe | None = None

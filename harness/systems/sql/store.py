@@ -15,6 +15,6 @@ MAKE_STORE: Final = 'install -d -m 700 -o nobody -g nogroup "$0" && "$@" && sync
 def primary_of(setup: Setup) -> str:
     """Return where the clients of the primary send their transactions, as the history names it.
 
-    With standbys it is no node's name, because a promotion moves them to another node.
+    With standbys this is not the name of a node, because a promotion moves these clients to another node.
     """
     return "primary" if setup.options.get("standbys") else setup.nodes[0].name

@@ -49,7 +49,7 @@ def test_a_directory_of_jepsens_store_gets_its_page_and_the_comparison(tmp_path:
     (tmp_path / "history.edn").write_text(edn("4"))
     (tmp_path / "results.edn").write_text("{:valid? true}")
     assert run_command(["report", str(tmp_path)]) == 0
-    assert "results.edn says valid, and here it is invalid" in (tmp_path / "report.html").read_text()
+    assert "results.edn says valid; the harness says invalid" in (tmp_path / "report.html").read_text()
 
 
 def test_a_log_without_times_is_drawn_by_the_order_of_its_events(tmp_path: Path) -> None:

@@ -82,9 +82,9 @@ def test_finds_the_address_of_a_name() -> None:
         ("key = 'k'\n[[nodes]]\nhost = '10.0.0.1'\ndata_dir = ''", "data_dir must be an absolute path"),
         (
             "key = 'k'\n[[nodes]]\nhost = '10.0.0.1'\ndata_dir = '/'",
-            "must not be a directory of the system: '/'",
+            "must not be a system directory: '/'",
         ),
-        ("key = 'k'\n[[nodes]]\nhost = '10.0.0.1'\ndata_dir = '//usr/./'", "must not be a directory of the system"),
+        ("key = 'k'\n[[nodes]]\nhost = '10.0.0.1'\ndata_dir = '//usr/./'", "must not be a system directory"),
         ("key = 'k'\n[[nodes]]\nhost = '10.0.0.1'\ndata_dir = '/srv/../etc'", r"must not have \.\. in it"),
         ("key = 'k'\n[[nodes]]\nhost = '10.0.0.1'\ndata_dir = '/srv/a b'", "letters, digits, and"),
         ("key = 'k'\n[[nodes]]\nhost = '10.0.0.1'\ndata_dir = '/srv/$(x)'", "letters, digits, and"),

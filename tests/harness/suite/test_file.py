@@ -114,7 +114,7 @@ def test_a_script_that_does_not_fit_into_shorter_runs_is_skipped(tmp_path: Path)
     ("text", "message"),
     [
         ("", "matrix is missing: it must be a list of tables (at least one)"),
-        (MATRIX + "schedule = 'x.toml'", "nemesis and schedule exclude each other"),
+        (MATRIX + "schedule = 'x.toml'", "nemesis and schedule cannot be combined"),
         ("[[matrix]]\nschedule = 'x.toml'", "x.toml: No such file"),
         ("[[matrix]]\nschedule = 'toy.toml'", "matrix[0]: --schedule"),
         ("matrix = 5", "matrix must be a list of tables"),
