@@ -18,7 +18,7 @@ The modules, in the order in which a history passes through them; none imports o
 ``columnar``         check millions of operations on registers, in one pass where that is possible
 ``monitor``          check a run while it goes on, event by event
 ``per_key``          one object, or a history key by key: verdict, proof, counterexamples
-``turns``            share out a deadline among keys
+``turns``            divide a deadline among keys
 ``foreign``          conventions: what the operations of a file mean to the model that they are judged by
 ``explain``          a small core as a sentence with linearization points; a report for a terminal
 ``counterexamples``  all violations of an object, each reduced to the operations that show it

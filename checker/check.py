@@ -60,7 +60,7 @@ def check(history: Any, model: str | Model | None = None, **options: Unpack[Chec
 
 
 def check_transactions(history: Any, model: str = "list-append", level: str = DEFAULT_LEVEL) -> IsolationReport:
-    """Check which isolation levels transactions keep, and whether ``level`` is among them.
+    """Check which isolation levels transactions satisfy, and whether ``level`` is among them.
 
     ``history`` is a list of ``Transaction``, or anything that ``check`` takes whose operations are transactions,
     all on lists (list-append) or all on registers (rw-register).  Raises FormatError for a history that cannot be

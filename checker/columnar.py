@@ -82,7 +82,7 @@ def _rows_by_key(columns: OperationColumns, keys: _Keys) -> Any:
 
 
 class _Verdicts(Sequence[KeyVerdict]):
-    """One verdict a key; verdicts on keys found valid in one pass are made on request.
+    """One verdict per key; verdicts on keys that one pass found valid are made on request.
 
     ``titles[by[key]]`` is the engine that found the key valid; ``others`` are the verdicts made already.
     """

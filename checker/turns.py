@@ -1,4 +1,4 @@
-"""Share out a deadline among keys."""
+"""Divide a deadline among keys."""
 
 from __future__ import annotations
 

@@ -57,7 +57,7 @@ class _Found:
 
 
 def check_weak(operations: Sequence[Operation], model: WeakRegister, options: CheckOptions) -> KeyVerdict:
-    """Decide whether sessions keep the level.  For ``sequential`` the operations may be on several keys."""
+    """Decide whether sessions satisfy the level.  For ``sequential`` the operations may be on several keys."""
     if options.engine is not None:
         raise ModelError(f"only one engine decides {model.name}; leave out the engine {options.engine}")
     limits = options.limits()

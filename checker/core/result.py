@@ -53,7 +53,7 @@ class EngineResult:
 
 def not_begun(engine: str, operations: int) -> EngineResult:
     """Return the result for a deadline that passed before the engine examined the first operation."""
-    return EngineResult("unknown", engine, reason=f"{LATE}: 0 of {counted(operations, 'operation')} looked at")
+    return EngineResult("unknown", engine, reason=f"{LATE}: 0 of {counted(operations, 'operation')} examined")
 
 
 class OutOfTimeError(Exception):
@@ -92,7 +92,7 @@ class Limits:
             return
         for place, call in enumerate(calls):
             if place % _PACE == 0 and self.over():
-                raise OutOfTimeError(engine, f"{LATE}: {place} of {counted(len(calls), 'operation')} looked at")
+                raise OutOfTimeError(engine, f"{LATE}: {place} of {counted(len(calls), 'operation')} examined")
             yield call
 
 

@@ -193,8 +193,8 @@ class Scene:
         notes = []
         if replaced:
             listed = ", ".join(f"{shown(cas.value[0])} to {shown(cas.value[1])} by {who(cas)}" for cas in replaced)
-            found = "it" if len(replaced) == 1 else "they"
-            notes.append(f"What {found} found plays no part, so shown as a write: the cas of {listed}.")
+            value = "the value that it found plays" if len(replaced) == 1 else "the values that they found play"
+            notes.append(f"Shown as a write, because {value} no part: the cas of {listed}.")
         if aside := [self.recorded(call) for call in set_aside(core, self.operations)]:
             clock, many = MomentFormat.of(aside), len(aside) > 1
             listed = and_listed(f"{who(operation)} ({clock.span(operation)})" for operation in aside)

@@ -70,9 +70,9 @@ def cas_of(operation: Operation) -> str:
     return f"cas of {shown(old)} to {shown(new)}"
 
 
-def refused_by(operation: Operation, verb: str = "was") -> str:
-    """Describe a refused cas, as in ``was refused its cas of 3 to 4 by``; the value that it saw follows."""
-    return f"{verb} refused its {cas_of(operation)} by"
+def refused_by(operation: Operation, verb: str = "saw") -> str:
+    """Describe a refused cas, as in ``saw its cas of 3 to 4 refused by``; the value that it found follows."""
+    return f"{verb} its {cas_of(operation)} refused by"
 
 
 def tried(operation: Operation) -> str:

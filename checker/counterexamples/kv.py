@@ -27,7 +27,7 @@ def contradicts(part: Sequence[Call], pieces: Pieces) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _KvHistory:
-    """An invalid history of strings whose gets can be read in only one way."""
+    """An invalid history of strings whose gets allow only one interpretation."""
 
     calls: Sequence[Call]
     reading: Reading

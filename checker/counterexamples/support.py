@@ -57,7 +57,7 @@ def newest_before(calls: Iterable[Call], start: int) -> tuple[dict[Any, Call], d
 def with_later(part: Sequence[Call], calls: Iterable[Call], end: int, model: Model) -> list[Call]:
     """Add, for each value that the part lacks, the first call after ``end`` that made it.
 
-    That call is too late to explain anything, but shows that the value did not come from nowhere.
+    Such a call began too late to explain the value, but it shows that some operation did make it.
     """
     values = set(_unexplained(part, model)) if model.one_value and model.initial is not ANY else ()
     later = (call for call in calls if values and call.invoke > end and call.f in ("write", "cas"))

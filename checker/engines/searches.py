@@ -110,7 +110,7 @@ SEARCH: Final = Engine(
     by_columns=decide_operations, by_register=decide_register, compiled=True,
 )  # fmt: skip
 PYTHON_SEARCH: Final = Engine(
-    "python-search", ENGINE, "the same models, in plain Python; takes over what the compiled search has no room for",
+    "python-search", ENGINE, "the same models, in plain Python; takes over when the compiled search runs out of room",
     "the same", _applies, lambda calls, model, limits, _proof: search(calls, model, limits), unasked=BY_NAME_ONLY,
 )  # fmt: skip
 WGL: Final = Engine(

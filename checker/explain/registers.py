@@ -142,7 +142,7 @@ class _Sentences(CoreWords):
         operation = self.scene.recorded(call)
         if not operation.refused:
             return _VERBS[call.f, operation.f == "cas"][form]
-        return {"past": refused_by(operation), "had": refused_by(operation, "been"), "to": tried(operation)}[form]
+        return {"past": refused_by(operation), "had": refused_by(operation, "seen"), "to": tried(operation)}[form]
 
     def _phantom(self) -> Counterexample:
         read = next(call for call in self.parts if call.f == "read")

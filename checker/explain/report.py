@@ -44,7 +44,7 @@ def render(report: Report, *, width: int = 100, draw: Draw | None = None) -> str
 
 
 def _levels(key: KeyVerdict) -> str:
-    """Name the strongest isolation levels that the transactions keep."""
+    """Name the strongest isolation levels that the transactions satisfy."""
     if not key.levels:
         return "satisfied: no isolation level"
     return f"satisfied: {and_listed(key.levels)}, and all weaker levels"

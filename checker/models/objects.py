@@ -1,6 +1,6 @@
 """Models beyond registers: mutex, multi-register, append-only log, set, counter, FIFO queue.
 
-What operations look like (``value`` asked, ``result`` answered):
+The operations, with the request (``value``) and the answer (``result``):
 
 ==============  ==================================================================================================
 mutex           ``acquire``, ``release``
@@ -368,10 +368,11 @@ class KeyValue(Model):
 
 
 class _ShownStrings(KeyValue):
-    """The same, for gets that return certain strings: all strings that no get can show any more are one state.
+    """The same, for gets that return certain strings: all strings that no get can show any longer are one state.
 
-    A string that begins none of the answers never becomes one by appends, only by a put.  So such strings allow the
-    same.  A pending call that makes one need not happen: until the next put no get follows, whether it happens or not.
+    If no answer begins with a string, appends cannot turn that string into an answer; only a put can.  So all such
+    strings allow the same operations.  A pending call that makes one need not happen: until the next put no get
+    follows, whether it happens or not.
     """
 
     def __init__(self, answers: Iterable[str]) -> None:

@@ -63,7 +63,7 @@ MODELS: Final[dict[str, Callable[[], Model]]] = {
 
 
 def at_level(model: str | Model, level: str) -> Model:
-    """Return transactions that keep an isolation level, or registers at a weaker one; the name may be ``model:level``.
+    """Return transactions at an isolation level, or registers at a weaker one; the name may be ``model:level``.
 
     Raises ModelError for a model without levels, and for an unknown level.
     """

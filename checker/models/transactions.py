@@ -20,7 +20,7 @@ from history.records.operations import BEFORE, READ_STEPS, TXN
 
 
 class Transactions(Model):
-    """Transactions that keep a ``level``, judged by their dependencies and not by this model's steps."""
+    """Transactions that satisfy a ``level``, judged by their dependencies and not by this model's steps."""
 
     initial: State = frozenset()
     reads: frozenset[str] = frozenset()

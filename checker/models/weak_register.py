@@ -17,7 +17,7 @@ _BOUND: Final = re.compile(rf"{STALENESS}=(\d+(?:\.\d+)?)(ms|s)")
 
 
 class WeakRegister(Register):
-    """Registers, one per key, that keep a weaker ``level``; ``bound`` is the staleness allowed, in nanoseconds."""
+    """Registers, one per key, that satisfy a weaker ``level``; ``bound`` is the staleness allowed, in nanoseconds."""
 
     is_general = False
 

@@ -85,9 +85,10 @@ class _SumsUntil:
         return np.cumsum(sums, out=sums)[moments[~self.adds]]
 
     def least(self, value: IntArray) -> IntArray:
-        """Return the least possible answer of each read: its certain part less what may be subtracted by its end.
+        """Return the least possible answer of each read: its certain part minus whatever may be subtracted by its end.
 
-        That part contains what an earlier read had seen, less what may have been subtracted since that read began.
+        The certain part is what an earlier read had seen, minus whatever may have been subtracted since that read
+        began.
         """
         reads, down = ~self.adds, np.minimum(value, 0)
         falls = bool(down[self.adds].any())

@@ -1,4 +1,4 @@
-"""What both analyses find: dependencies, and anomalies that need no cycle."""
+"""Dependencies, and anomalies that need no cycle: the common part of both analyses."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ from history.records.verdicts import MAX_COUNTEREXAMPLES, KindCount, OperationRo
 def check_isolation(
     history: Sequence[Operation] | TransactionColumns, model: Transactions, options: CheckOptions
 ) -> KeyVerdict:
-    """Decide whether the history keeps the model's level.
+    """Decide whether the history satisfies the model's level.
 
     Raises FormatError for transactions that cannot be judged, and ModelError if another engine is requested.
     """
@@ -49,7 +49,7 @@ def check_isolation(
 def broken_by(
     columns: TransactionColumns, model: Transactions
 ) -> tuple[tuple[Counterexample, ...], tuple[KindCount, ...]]:
-    """Return why the transactions break the model's level, and how often in each way; nothing if they keep it."""
+    """Return why the transactions break the model's level, and how often in each way; nothing if they satisfy it."""
     return _explained(check_columns(columns, model.level), model)
 
 

@@ -1,4 +1,4 @@
-"""Decide which isolation levels a history of transactions keeps, and show a shortest cycle for the others."""
+"""Decide which isolation levels a history of transactions satisfies, and show a shortest cycle for the others."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Anomaly:
 
 @dataclass(frozen=True, slots=True)
 class IsolationReport:
-    """Verdict on the requested ``level``, and all levels that the history keeps, ``holds``.
+    """Verdict on the requested ``level``, and all levels that the history satisfies, ``holds``.
 
     ``counts`` has the number of anomalies of each name, and ``anomalies`` has examples of each.  Examples that
     refute the level come first, those with the fewest transactions before the others.  ``reason`` says why a
@@ -58,7 +58,7 @@ class IsolationReport:
 
     @property
     def strongest(self) -> tuple[str, ...]:
-        """The strongest levels that hold: those that no other level that holds includes."""
+        """The strongest levels that hold, without those that another one of them includes."""
         return strongest(self.holds)
 
     @property
@@ -73,7 +73,7 @@ def refutes(anomaly: Anomaly, level: str) -> bool:
 
 
 def check_columns(columns: TransactionColumns, level: str = DEFAULT_LEVEL) -> IsolationReport:
-    """Decide which levels the transactions keep.
+    """Decide which levels the transactions satisfy.
 
     Raises FormatError for transactions that cannot be judged, and ModelError for an unknown level.
     """

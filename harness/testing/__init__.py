@@ -4,7 +4,7 @@
 ``nodes``      nodes that keep rules and processes in dictionaries, and a system with a process on each
 ``faults``     a context for faults made of these, and a record of its events
 ``memory``     in-memory objects of any model, correct or broken, and histories of them
-``isolation``  checks whether a database keeps an isolation level, for tests of your own
+``isolation``  checks whether a database satisfies an isolation level, for tests of your own
 """
 
 from harness.testing.clock import FakeClock

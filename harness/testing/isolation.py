@@ -1,4 +1,4 @@
-"""A check that a database keeps an isolation level: transactions on lists in threads, judged by the checker."""
+"""A check that a database satisfies an isolation level: transactions on lists in threads, judged by the checker."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def assert_isolation(
     keys: int = 3,
     seed: int = 1,
 ) -> IsolationReport:
-    """Run transactions on lists in threads, and assert that they keep an isolation level.
+    """Run transactions on lists in threads, and assert that they satisfy an isolation level.
 
     ``transact(connection, steps)`` runs the steps as one transaction: ``["append", key, value]`` appends to the list of
     a key, ``["r", key, None]`` reads it; keys and values are integers, and all lists are empty at first.  It returns

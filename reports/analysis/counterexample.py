@@ -46,8 +46,9 @@ NAMED: Final = 3
 class Box:
     """One operation, from ``x`` to ``x + width`` in row ``y``.
 
-    ``open_end``: it may take effect at any later time.  ``contradicted``: the culprit contradicts what it says.
-    ``beside``: it is not part of the counterexample.  ``aside``: the counterexample does not need its answer.
+    ``open_end``: it may take effect at any later time.  ``contradicted``: the culprit's answer contradicts this
+    operation. ``beside``: it is not part of the counterexample.  ``aside``: the counterexample does not need its
+    answer.
     """
 
     label: str

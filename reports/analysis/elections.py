@@ -14,7 +14,7 @@ from reports.analysis.node_timeline import ROLES, ROUND_S, SILENT, NodeTimeline,
 
 @dataclass(frozen=True, slots=True)
 class FirstClaim:
-    """A node's first claim to lead a term, at the probe that saw it first (``start``, in seconds).
+    """A node's first claim to lead in a term, at the probe that saw it first (``start``, in seconds).
 
     ``rivals`` are (node, term) of other claims in the same round of probes, whose order is unknown.
     """

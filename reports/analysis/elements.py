@@ -32,7 +32,7 @@ def lacking_of(operations: Operations, nodes: list[str]) -> list[list[list[float
         return None
 
     def lacks(row: int) -> float:
-        """Return how many of the elements that a read must show it lacks; -1 if its answer is not a list."""
+        """Return how many elements a read lacks of those that it must show; -1 if its answer is not a list."""
         held = msgspec.json.decode(str(operations.result[int(row)].as_py() or "null"))
         if not isinstance(held, list):
             return -1.0

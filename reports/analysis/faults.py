@@ -159,7 +159,7 @@ def fault_of(seconds: float, windows: Sequence[FaultWindow]) -> FaultWindow | No
 def healed_before(seconds: float, windows: Sequence[FaultWindow]) -> str:
     """Name the last fault healed before a moment at which none was active; empty if there was none.
 
-    Such as ``#1 kill-leader was healed 0.1 s before``: what happens right after a heal belongs to that fault.
+    The text is like ``#1 kill-leader was healed 0.1 s before``; what happens right after a heal belongs to that fault.
     """
     begun = [window for window in windows if window.state != "skipped" and window.started <= seconds]
     last = max(begun, key=lambda window: window.healed or 0.0, default=None)

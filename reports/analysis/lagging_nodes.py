@@ -87,7 +87,7 @@ class LaggingNode:
 
 
 def held_of(timeline: NodeTimeline) -> tuple[Floats, Ints]:
-    """Return the times of a node's answers (s), and how many of the entries that it had applied it still held.
+    """Return the times of a node's answers (s), and how many of its applied entries it still held then.
 
     It cannot hold more than its log, if the end of that is known.
     """
@@ -225,7 +225,7 @@ def _lagging_node(
 
 @dataclass(frozen=True, slots=True)
 class Stopped:
-    """Since when (``at``, s) nodes did not recover, and what all nodes logged from ``start`` to ``end`` around it.
+    """The time (``at``, s) since which nodes did not recover, and what all nodes logged from ``start`` to ``end``.
 
     Lines repeated often (:data:`REPEATED`) are counted and dated over the whole run.
     """

@@ -57,7 +57,7 @@ def leading_since(timelines: Sequence[NodeTimeline], moment: float) -> tuple[str
 def short_at_the_end(timelines: Sequence[NodeTimeline]) -> tuple[dict[str, int], int]:
     """Return the ends of logs that lack entries in the last answers, and the highest committed index.
 
-    An entry is lacking if some node had committed it a second before.
+    An entry counts as lacking if some node had committed it a second before.
     """
     short: dict[str, int] = {}
     highest = -1

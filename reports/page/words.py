@@ -35,7 +35,7 @@ KINDS: Final[Mapping[str, str]] = {
     "failed-write-read": "a read returned a value that only failed operations had tried to write",
     "future-read": "a read returned something that was requested only after the read had ended",
     "granted-twice": "a lock was granted while another client held it, or with a token that is not greater than all "
-    "before",
+    "earlier ones",
     "leader-lacks-committed": "a node led although its log ended before entries that had been committed",
     "log-alarm": "a line in a node's log that is a violation by itself",
     "log-hole": "there is an entry at an index, but the entries before it cannot all exist",

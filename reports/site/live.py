@@ -70,7 +70,7 @@ class Overview:
 
     @property
     def top(self) -> int:
-        """Most operations in a second."""
+        """The highest number of operations in any second."""
         return max((one.ok + one.fail + one.info for one in self.seconds), default=1)
 
     @property

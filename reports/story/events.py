@@ -93,7 +93,7 @@ def _said_once(breaks: Sequence[Break], looking: AbstractSet[str]) -> list[Break
 
 
 def _same_nodes(one: Break, other: Break) -> bool:
-    """Return whether a break concerns only nodes that the other names.
+    """Return whether a break concerns only nodes that the other break names.
 
     A break that counts elements and shows an example is not merged.
     """

@@ -49,8 +49,8 @@ MAX_EXAMPLES: Final = 3
 MAX_MOMENTS: Final = 4
 #: Explains the words that tables, gates and sentences use for the moments of a fault.
 STANDS: Final = (
-    "begun: its first command; active, in gates: from when all of it is in place until its healing begins; "
-    "healed: all undone; into a fault counts from when it was begun, after it from when it was healed"
+    "begun: its first command; in effect, in gates: from when all of it is in place until its healing begins; healed: "
+    "all undone; times into a fault count from when it was begun, times after it from when it was healed"
 )
 #: Minimum columns for a fault's name; in a narrower table its last figures go on a second line.
 _LEAST_NAME: Final = 12

@@ -102,7 +102,7 @@ def test_a_long_history_is_not_prepared_without_looking_at_the_clock(engine: str
     calls, model = calls_for(engine, 9000)
     answer = decide(calls, model, Limits(Clock(1), 1.0), engine=engine)
     assert answer.verdict == "unknown"
-    assert "4096 of 9000 operations looked at" in str(answer.reason)
+    assert "4096 of 9000 operations examined" in str(answer.reason)
 
 
 class Counting(CasRegister):

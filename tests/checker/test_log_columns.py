@@ -87,7 +87,7 @@ def test_columns_themselves_decide_the_common_cases(monkeypatch: pytest.MonkeyPa
     pending = [op(0, "append", "a", None, 0, None, "info"), op(1, "append", "b", 1, 1, 4)]
     assert check_operations(pending, "log").verdict == "valid"
     late = check_operations([first], "log", deadline_s=0.0)
-    assert (late.verdict, late.reason) == ("unknown", "the deadline passed: 0 of 1 operation looked at")
+    assert (late.verdict, late.reason) == ("unknown", "the deadline passed: 0 of 1 operation examined")
 
 
 @pytest.mark.parametrize(

@@ -77,7 +77,7 @@ def test_a_swap_of_which_only_the_new_value_matters_is_shown_as_a_write() -> Non
     assert [(o.f, o.value) for o in example.operations] == [("write", 597), ("cas", [597, 598]), ("read", None)]
     assert example.sentence.startswith("the register had been 597 by 5.965 s (when process 1 on n1 had swapped in 597)")
     assert example.sentence.endswith(
-        "(What it found plays no part, so shown as a write: the cas of 596 to 597 by process 1 on n1.)"
+        "(Shown as a write, because the value that it found plays no part: the cas of 596 to 597 by process 1 on n1.)"
     )
 
 

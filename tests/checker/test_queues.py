@@ -490,7 +490,7 @@ def test_a_verdict_alone_needs_no_calls(spoilt: int | None) -> None:
     assert (verdict.engine, verdict.operations, verdict.violations) == (ENGINE, 100, int(spoilt is not None))
     assert check_operations(history, "queue", engine="queue").verdict == verdict.verdict
     late = check_operations(history, "queue", proofs=False, deadline_s=1.0, clock=Clock(1))
-    assert (late.verdict, late.reason) == ("unknown", "the deadline passed: 0 of 100 operations looked at")
+    assert (late.verdict, late.reason) == ("unknown", "the deadline passed: 0 of 100 operations examined")
 
 
 @pytest.mark.parametrize(

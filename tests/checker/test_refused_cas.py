@@ -136,7 +136,7 @@ def test_a_stale_refusal_among_very_many_is_reported_alike(tmp_path: Path) -> No
 def test_what_holds_the_old_value_must_swap(model: str) -> None:
     verdict = judged([("write", 3, None, 0, 1), ("cas", [3, 4], [3, 4, 3], 2, 3)], model)
     assert (verdict.verdict, verdict.counterexamples[0].kind) == ("invalid", "wrong-refusal")
-    assert "was refused its cas of 3 to 4 by 3" in verdict.counterexamples[0].sentence
+    assert "saw its cas of 3 to 4 refused by 3" in verdict.counterexamples[0].sentence
     assert judged([("write", 3, None, 0, 1), ("cas", [5, 4], [5, 4, 3], 2, 3)], model).verdict == "valid"
 
 

@@ -194,7 +194,7 @@ def test_what_is_no_operation_of_the_model_is_refused_by_both(
 def test_the_deadline_and_other_models() -> None:
     adds = [op("add", 1, None, 2 * place, 2 * place + 1) for place in range(500)]
     late = check_operations(adds, "counter", deadline_s=0.0, proofs=False)
-    assert (late.verdict, late.reason) == ("unknown", "the deadline passed: 0 of 500 operations looked at")
+    assert (late.verdict, late.reason) == ("unknown", "the deadline passed: 0 of 500 operations examined")
     assert decide_operations(adds[:300], Counter(), NO_LIMITS) is None
     assert decide_operations(adds[::-1], Counter(), NO_LIMITS) is None
     assert check_operations(adds[::-1], "counter", proofs=False).verdict == "valid"

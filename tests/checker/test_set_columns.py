@@ -103,7 +103,7 @@ def test_columns_themselves_decide_the_common_cases(monkeypatch: pytest.MonkeyPa
     soon = check_operations([*pending, unseen], "set", deadline_s=1.0, clock=lambda: next(moments, 2.0))
     assert (soon.verdict, soon.violations, len(soon.counterexamples)) == ("invalid", 1, 1), "its deadline came after"
     late = check_operations([first], "set", deadline_s=0.0)
-    assert (late.verdict, late.reason) == ("unknown", "the deadline passed: 0 of 1 operation looked at")
+    assert (late.verdict, late.reason) == ("unknown", "the deadline passed: 0 of 1 operation examined")
 
 
 @pytest.mark.parametrize(

@@ -157,7 +157,7 @@ def test_a_script_that_does_not_fit_into_shorter_runs_is_skipped(tmp_path: Path)
             "expect must be one of 'invalid', 'unknown', 'valid', or a list of such, n",
         ),
         ("[[matrix]]\nexpect = []", "matrix[0].expect must be one of"),
-        ("[[matrix]]\nexpect = 'invalid'", "else any other violation passes too"),
+        ("[[matrix]]\nexpect = 'invalid'", "otherwise any violation would pass"),
         ("[[matrix]]\nexpect = 'unknown'", "a cell that expects only 'unknown' proves nothing"),
         ("[[matrix]]\nexclude = [{version = '0.4.0'}]", "the matrix has no cell"),
         ("[[matrix]]\nexclude = [{version = '0.3.2'}]", "matrix[0].exclude[0]: matches no cell of its matrix"),
