@@ -1,6 +1,6 @@
 """Judge the recorded runs in ``tests`` again and compare verdicts, counts and exit codes with an earlier record.
 
-    python -m bench.recorded --write before.json          # on the one commit
+    python -m bench.recorded --write before.json          # on one commit
     python -m bench.recorded --against before.json        # on the other; exit code 1 where they differ
     python -m bench.recorded --run store/register/… --write before.json     # runs of your own as well
 

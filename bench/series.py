@@ -172,8 +172,10 @@ def options(doc: str | None, kind: str, names: Sequence[str], *, runs: int, of: 
     ``of`` is the bench's module, which names the store for runs and results.
     """
     parser = argparse.ArgumentParser(description=doc)
-    parser.add_argument("--runs", type=int, default=runs, help="Runs of each; with 0, only the page is written.")
-    parser.add_argument(f"--{kind}", dest="chosen", default=",".join(names), help="Which to run, separated by commas.")
+    parser.add_argument("--runs", type=int, default=runs, help="Number of runs of each; 0: only write the page.")
+    parser.add_argument(
+        f"--{kind}", dest="chosen", default=",".join(names), help=f"Which {kind} to run, separated by commas."
+    )
     parser.add_argument("--cluster", default="netns")
     parser.add_argument("--store", type=Path, default=ROOT / "store" / of.stem)
     parser.add_argument("--page", type=Path, default=page)

@@ -219,7 +219,7 @@ def _errors_named(path: Path) -> Iterator[None]:
 def read_foreign(file: Path, asked: FileCheckOptions, large: int = LARGE) -> Foreign:
     """Read a history file according to the options.  Raises FormatError, MappingError, OSError."""
     if asked.format is not None and asked.format not in FORMATS:
-        raise UsageError(f"--format: {hint(asked.format, tuple(FORMATS))}, not {asked.format!r}")
+        raise UsageError(f"--format: there is no format {asked.format!r}; {hint(asked.format, tuple(FORMATS))}")
     fields = None if asked.fields is None else FieldMap.parse(_mapping(asked.fields))
     return read_any(file, model=asked.model, large=large, name=asked.format, fields=fields)
 

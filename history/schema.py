@@ -103,7 +103,7 @@ def _without_bounds(wanted: Any) -> type[Any]:
 def hint(name: str, known: Iterable[str]) -> str:
     """Suggest a known name for an unknown one, or list all known names if none is similar."""
     choices = sorted(known)
-    return suggestion(name, choices) or f"known are {', '.join(choices)}"
+    return suggestion(name, choices) or f"the choices are {', '.join(choices)}"
 
 
 _LONGEST_NAME: Final = 100

@@ -4,9 +4,10 @@
 
 Each row is one history, valid or with one wrong answer, given to ``checker.check`` as a list of ``Operation``, to
 ``harness check`` as a ``history.jsonl`` (with the start of its process) and, if it is one of registers, as columns.
-Porcupine gets a slice of operations in memory, and its own process's start is not counted, not even beside our file.
-The ratio is porcupine's time by ours: above 1 we are faster.  Lists and columns are decided without proofs, as
-porcupine gives none, a file with them.  Builds porcupine with the Go on the PATH, as ``run.py`` does.
+Porcupine gets a slice of operations in memory; the start of its process is never counted, although that of ``harness
+check`` is. The ratio is porcupine's time divided by ours: above 1, ours is faster.  Lists and columns are decided
+without proofs, because porcupine gives none; files are decided with proofs.  Builds porcupine with the Go on the PATH,
+as ``run.py`` does.
 """
 
 from __future__ import annotations

@@ -3,20 +3,21 @@
     python bench/checker/run.py [--quick] [--only WORD] [--out DIRECTORY] [--before CHECKOUT]
 
 One run gives every row of the table in ``docs/checker-speed.md``: it writes ``results.json``, which also names the
-machine, the date, the commit and how busy the machine was; ``table.py`` prints it, ``plot.py`` draws it.  About ten
-minutes on two cores that have nothing else to do; ``--quick`` takes half of that: it gives porcupine less time, and
-leaves the longest history out.
+machine, the date, the commit and how busy the machine was.  ``table.py`` prints that file, and ``plot.py`` draws it.  A
+run takes about ten minutes on two idle cores.  ``--quick`` halves that: it gives porcupine less time, and leaves out
+the longest history.
 
-With ``--before`` the checker of another checkout of this project is measured in porcupine's place, in turn, best of
-three, and of up to ten while ours seems slower, as other work on the machine does that too; nothing is kept.  The ratio
-is that of the older one's CPU time to ours: below 1 we have become slower.
+With ``--before``, the checker of another checkout of this project takes porcupine's place, and no results are kept.
+The two run in turn, three times each, and the fastest run of each counts.  While ours seems slower, they run up to ten
+times, because other work on the machine can cause that too.  The ratio is the older checker's CPU time divided by ours:
+below 1, ours has become slower.
 
 Builds our small Go program in ``porcupine/`` with the Go on the PATH.  Every history is checked in a process of its
-own, by ours with its compiled code loaded beforehand (``warm``), by porcupine under an address-space cap, as its memory
-grows with n².  Both repeat a short check for a twentieth of a second, five times at least, and the median counts.
-Both are given the whole history in memory, in the form that they themselves take: columns or operations, or a slice of
-operations.  What is compared is the verdict alone, without proofs; what a counterexample costs in addition, or the
-verified linearization of a short valid log, is measured too, and not part of the ratio.
+own.  Our checker has its compiled code loaded beforehand (``warm``); porcupine's address space is capped, because its
+memory grows with n².  Both repeat a short check for a twentieth of a second, at least five times, and the median
+counts. Both get the whole history in memory, in their own form: columns or operations for ours, a slice of operations
+for porcupine.  Only the time to the verdict is compared, without proofs.  The additional cost of a counterexample, or
+of the verified linearization of a short valid log, is measured as well, but is not part of the ratio.
 """
 
 from __future__ import annotations

@@ -5,8 +5,8 @@
 
 Each cell is an object, a number of operations, of clients that are always busy and of values, a share of the operations
 that change the object and stay in doubt, and one wrong answer or none.  Prints the cells that stay unknown after
-``--seconds`` with porcupine's verdict, and at the end what each object had.  Where ours decides, porcupine gets 0.3 s,
-and a different verdict ends the search.  Builds porcupine as ``run.py`` does.
+``--seconds`` with porcupine's verdict, and at the end counts by object.  Where ours decides, porcupine gets 0.3 s, and
+a different verdict ends the search.  Builds porcupine as ``run.py`` does.
 """
 
 from __future__ import annotations

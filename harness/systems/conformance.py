@@ -114,7 +114,7 @@ def _under(trial: Trial, fault: str) -> Rating:
     windows = [one for one in (under.faults if under else ()) if one.fault == fault]
     ok = sum(one.ok for one in windows)
     fine = states["installed"] and ok and all(one.exempt or one.ok >= one.least for one in windows)
-    return Rating(fault, "valid" if fine else "unknown", f"{bitten}; {ok} operations ok while it was active")
+    return Rating(fault, "valid" if fine else "unknown", f"{bitten}; {ok} operations ok while it was in effect")
 
 
 def _probes(system: System, trial: Trial) -> Rating:

@@ -97,7 +97,7 @@ def unknown_shape(objects: Sequence[Mapping[str, Any]], mapped: Mapped) -> str:
     asked = [*needed, *(["value"] if "value" not in fields else [])]
     return (
         f"expected events or operations, found {first}; understood: {understood}; "
-        f"missing: {', '.join(missing) or 'nothing, but these are not its own names'}. Say which fields these are: "
+        f"missing: {', '.join(missing) or 'nothing, but its fields have other names'}. Say which fields these are: "
         f"--map {quoted(pasteable(objects, mapped, asked))}"
     )
 

@@ -356,7 +356,7 @@ class Alarms(Finding, frozen=True, kw_only=True):
 
 
 class FaultCount(Struct, frozen=True):
-    """How often something happened while the fault with this ``id`` was active."""
+    """How often something happened while the fault with this ``id`` was in effect."""
 
     id: int
     fault: str
@@ -411,9 +411,9 @@ class OkCounts(Finding, frozen=True, kw_only=True):
 class WindowCount(Struct, frozen=True):
     """Number of ``ok`` operations under one fault, which must be at least ``least``.
 
-    The fault was active from ``begin`` to ``end`` (ns since the run's start).  ``exempt`` says why no minimum applies;
-    it is empty if one does.  If the fault was active long enough to be judged in thirds, ``thirds`` holds such a text
-    for each third.  With ``together``, it was too short to count alone, and counts together with others like it.
+    The fault was in effect from ``begin`` to ``end`` (ns since the run's start).  ``exempt`` says why no minimum
+    applies; it is empty if one does.  If it was in effect long enough to be judged in thirds, ``thirds`` holds such a
+    text for each third.  With ``together``, it was too short to count alone, and counts together with others like it.
     """
 
     id: int
@@ -539,7 +539,7 @@ class Pace(Finding, frozen=True, kw_only=True):
     """Figures, by name, that show whether the harness kept pace (ms, operations per second or shares).
 
     ``late_ms`` is how late 99 of 100 operations were at most, and ``still`` the share of the main phase in which the
-    harness stood still.  ``queued`` operations of an ``open_loop`` found no client.
+    harness was stalled. ``queued`` operations of an ``open_loop`` found no client.
     """
 
     check: str = "kept-pace"

@@ -99,7 +99,7 @@ FAULTS: Final = pa.schema(
         _field("heal_started", pa.int64(), "ns, when its healing began", nullable=True),
         _field("healed", pa.int64(), "ns, when all of it was undone", nullable=True),
         _field("rate_before", pa.float64(), "ok operations per second in the calm before", nullable=True),
-        _field("rate_during", pa.float64(), "ok operations per second while it was active", nullable=True),
+        _field("rate_during", pa.float64(), "ok operations per second while it was in effect", nullable=True),
         _field("rate_after", pa.float64(), "ok operations per second until the next fault", nullable=True),
         _field("longest_gap_ms", pa.float64(), "ms, longest time without an ok until the next fault", nullable=True),
         _field("first_ok_ms", pa.float64(), "ms from healing to the first ok; null if never", nullable=True),
@@ -172,7 +172,7 @@ COVERAGE: Final = pa.schema(
         _field(
             "ok",
             pa.int64(),
-            "operations begun, answered and applied while it was active; null if not counted",
+            "operations begun, answered and applied while it was in effect; null if not counted",
             nullable=True,
         ),
     ]

@@ -46,4 +46,4 @@ def _quorum_lost(
     up, needed = sum(name not in stopped for name in members), majority(len(members))
     # A node that is not a member may be stopped by name at any time, because that does not affect the quorum.
     hits_member = any(name in members for name in targets.nodes)
-    return f"would leave {up} of {len(members)} nodes up, {needed} are needed" if hits_member and up < needed else None
+    return f"would leave {up} of {len(members)} nodes up; {needed} are needed" if hits_member and up < needed else None

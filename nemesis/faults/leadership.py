@@ -226,7 +226,7 @@ class PromoteFollower:
     def plan(self, ctx: Context, rng: random.Random) -> Targets:  # noqa: ARG002 (one shape for all faults)
         leader, probes = leader_of(ctx), ctx.system.probes()
         if (recorded := wanted_nodes(ctx, lambda: [leader])) != (leader,):
-            raise SkippedError(f"{', '.join(recorded)} does not lead, but {leader}")
+            raise SkippedError(f"the leader is {leader}, not {', '.join(recorded)}")
         others = tuple(name for name in ctx.members if name != leader)
         if lacking := [name for name in others if name not in ctx.free or not probes[name].answered]:
             raise NotYetError(f"{', '.join(lacking)} may have the longest log, but is under a fault or silent")

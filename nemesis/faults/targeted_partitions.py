@@ -178,7 +178,7 @@ TARGETED_PARTITIONS: tuple[RuleFault, ...] = (
         "partition-leader-minority", "the leader ends up on the side without a quorum", leads_majority=False
     ),
     LeaderPartition(
-        "partition-leader-majority", "the leader keeps a bare majority, the rest is cut off", leads_majority=True
+        "partition-leader-majority", "the leader keeps a bare majority; the rest is cut off", leads_majority=True
     ),
     OneWay("partition-one-way", "the leader is heard but hears no other node, or the reverse"),
     Swizzle("swizzle", "links between two halves cut one by one, restored in another order"),

@@ -115,7 +115,7 @@ def _value(figure: str, node: str | None, names: Sequence[str], members: Collect
     """Return a function that computes the greatest of the figures meant, or None while no node has one."""
     if figure not in FIGURES and not figure.startswith(OWN):
         there = f"{', '.join(FIGURES)}, and {OWN}NAME for one of the system's own"
-        raise ScheduleError(f"{figure!r} is not a figure of a probe; there are {there}")
+        raise ScheduleError(f"{figure!r} is not a figure of a probe; the figures are {there}")
     if node is None and figure != "term":
         raise ScheduleError(f"{figure} needs a node: {figure}(n1) or {figure}(any)")
     asked = node if node in (None, "any", "followers") else _known(str(node), names)
@@ -156,5 +156,5 @@ def _grown(figure: str) -> Test:
 
 def _known(node: str, names: Sequence[str]) -> str:
     if node not in names:
-        raise ScheduleError(f"no node is called {node!r}; there are {', '.join(names)}")
+        raise ScheduleError(f"no node is called {node!r}; the nodes are {', '.join(names)}")
     return node

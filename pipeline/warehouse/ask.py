@@ -194,7 +194,7 @@ def _resolved(event: EventFilter, names: Names, nodes: set[str]) -> EventFilter:
     if not found:
         known = {name for kind in kinds for name in names.get(kind, ())} | set(() if event.kind else EVENT_KINDS)
         words = {word for name in known for word in name.split("-")}
-        near = suggestion(event.name, known | words) or f"known are {', '.join(sorted(known))}"
+        near = suggestion(event.name, known | words) or f"the choices are {', '.join(sorted(known))}"
         raise QuestionError(f"no run has a {event.kind or 'violation or fault'} {event.name!r}; {near}")
     ((kind, meant),) = found.items()
     if event.over_s is not None and kind not in LONG:

@@ -108,6 +108,6 @@ def _baselines(warehouse: Path) -> tuple[list[Baseline], bytes]:
     known = (*FIGURES, VERDICT)
     for baseline in found:
         if baseline.figure is not None and baseline.figure not in known:
-            complaint = f"there is no figure {baseline.figure!r}; known are {', '.join(known)}"
+            complaint = f"there is no figure {baseline.figure!r}; the choices are {', '.join(known)}"
             raise FormatError(str(warehouse / BASELINES), "the file", complaint)
     return found, hashlib.sha256(_rule() + msgspec.json.encode(rows)).hexdigest().encode()

@@ -204,7 +204,7 @@ def _is_of(moment: NodeMoment, timeline: NodeTimeline, place: int) -> bool:
 
 
 def _over(first: Observation, until: float, answers: int) -> Observation:
-    text = f"{first.text}, and so in {answers:,} answers until {until:.2f} s"
+    text = f"{first.text}; the same in {answers:,} answers until {until:.2f} s"
     return first._replace(text=text, until=until, answers=answers)
 
 

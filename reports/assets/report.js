@@ -61,13 +61,13 @@ hidden=!range,document.querySelector("#as-table .scroll").replaceChildren(table)
 kind:"f",key:"k",node:"n",phase:"ph",error:"e"},KNOWN=new Set([...Object.keys(TEXTS),"process","value","index","lat","t","during"]);function isQuery(text){let first=text.
 split(/[&|]/)[0].trim();return WORD.test(first)||KNOWN.has(TERM.exec(first)?.[2])}function compile(text,data){let either=text.split("|").map(part=>{let all=part.
 split("&").map(term=>termTest(term.trim(),data));return i=>all.every(test=>test(i))});return i=>either.some(test=>test(i))}function termTest(text,data){let word=WORD.
-exec(text),[,not,...parts]=word??TERM.exec(text)??[];if(!parts.length)throw new Error(`“${text}” is not a term; known are ok, info, fail, open, violation, ${QUERY_FIELDS}`);
+exec(text),[,not,...parts]=word??TERM.exec(text)??[];if(!parts.length)throw new Error(`“${text}” is not a term; the choices are ok, info, fail, open, violation, ${QUERY_FIELDS}`);
 let test=word?wordTest(parts[0],data):fieldTest(parts[0],parts[1],parts[2].trim(),data);return not?i=>!test(i):test}function wordTest(word,data){let{ops}=data;if(word===
 "open")return i=>ops.d[i]<0;if(word!=="violation")return i=>ops.o[i]===OUTCOMES.indexOf(word);let members=new Set(data.violations.flatMap(violation=>violation.ops));
 return i=>members.has(ops.i[i])}function fieldTest(name,sign,wanted,data){if(sign==="!="){let same=fieldTest(name,"=",wanted,data);return i=>!same(i)}let{ops}=data;
 if(name in TEXTS)return textTest(TEXTS[name],sign,wanted,data);if(name==="process")return numberTest(sign,wanted,i=>ops.p[i]);if(name==="index")return numberTest(
 sign,wanted,i=>ops.i[i]);if(name==="lat")return numberTest(sign,wanted,i=>ops.d[i]<0?1/0:ops.d[i],1e3);if(name==="t")return numberTest(sign,wanted,i=>ops.t[i],1e6);
-if(name==="value")return valueTest(sign,wanted,data);if(name==="during")return duringTest(wanted,data);throw new Error(`“${name}” is not known; known are ${QUERY_FIELDS}`)}
+if(name==="value")return valueTest(sign,wanted,data);if(name==="during")return duringTest(wanted,data);throw new Error(`“${name}” is not known; the choices are ${QUERY_FIELDS}`)}
 function textTest(column2,sign,wanted,data){let word=wanted.toLowerCase();if(sign!=="="&&sign!==":")throw new Error(`text can only be compared with = or :, not \
 with ${sign}`);let found=data.names[column2].map(name=>{let text=plainKey(name).toLowerCase();return sign===":"?text.includes(word):text===word});return i=>data.
 ops[column2][i]>=0&&found[data.ops[column2][i]]}function numberTest(sign,wanted,numberOf,unit=1){let[,digits,suffix]=/^(-?\d+(?:\.\d+)?)\s*([a-zµ]*)$/.exec(wanted)??

@@ -247,7 +247,7 @@ def _fault_table(head: tuple[str, ...], rows: Sequence[tuple[str, ...]], columns
 def _measured(windows: Sequence[FaultWindow]) -> list[tuple[int, str]]:
     """Return notes for faults whose rate *during* was measured over only a small part of the fault."""
     return [
-        (one.id, f"rate during it: of {one.measured_s:.1f} s alone") for one in windows if one.measured_s is not None
+        (one.id, f"rate during it: over only {one.measured_s:.1f} s") for one in windows if one.measured_s is not None
     ]
 
 

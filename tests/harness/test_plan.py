@@ -306,7 +306,7 @@ def test_the_command_of_a_scripted_run_names_the_file_that_holds_its_schedule(
     ("plan", "reported"),
     [
         (Plan(seed=4), "contains no schedule"),
-        (Plan(seed=4, schedule=({"at_s": 1.0, "odd": 2},)), r"schedule\[0\]: there is no key .odd.; known are"),
+        (Plan(seed=4, schedule=({"at_s": 1.0, "odd": 2},)), r"schedule\[0\]: there is no key .odd.; the choices are"),
     ],
 )
 def test_a_plan_file_that_holds_no_schedule_is_refused_as_one(plan: Plan, reported: str, tmp_path: Path) -> None:
@@ -343,7 +343,7 @@ def test_every_field_has_an_option_and_the_way_back() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"colour": "red"}, "has no option --colour; known are client_follows"),
+        ({"colour": "red"}, "has no option --colour; the choices are client_follows"),
         ({"timer": "fast"}, "did you mean timers"),
         ({"timers": "slow"}, "--timers must be one of 'fast', 'stock', not 'slow'"),
         ({"snapshot": 3}, "--snapshot must be true or false, not 3"),

@@ -80,7 +80,7 @@ def test_the_plan_of_an_earlier_run_is_a_plan_file(tmp_path: Path) -> None:
     ("content", "message"),
     [
         ("= 3", "neither TOML nor a plan.json"),
-        ("shade = 1", "there is no key 'shade'; known are "),
+        ("shade = 1", "there is no key 'shade'; the choices are "),
         ("fault-option = 1", "there is no key 'fault-option'; did you mean fault-options"),
         ("schedule = []", "there is no key 'schedule'"),
         ("nemesis = [1]", "nemesis[0] must be a string, not 1"),

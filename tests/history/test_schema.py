@@ -35,7 +35,7 @@ class Whole(Struct, forbid_unknown_fields=True):
         ({"name": ""}, "parts[0].name must be a string that is not empty, not ''"),
         ({}, "parts[0].name is missing: it must be a string that is not empty"),
         ({"name": "x", "nmae": 1}, "parts[0]: there is no key 'nmae'; did you mean name?"),
-        ({"name": "x", "zzz": 1}, "parts[0]: there is no key 'zzz'; known are count, kind, name, on, share, weights"),
+        ({"name": "x", "zzz": 1}, "parts[0]: there is no key 'zzz'; the choices are count, kind, name, on, share, weights"),
         (
             {"name": "x", "count": 0},
             "parts[0].count must be a whole number from 1 to 9, or a list of such, not 0: o",
@@ -115,7 +115,7 @@ def test_text_that_no_encoding_holds_is_refused_as_any_other() -> None:
 
 def test_a_hint_names_what_is_near_or_all() -> None:
     assert hint("brigde", ["bridge", "kill"]) == "did you mean bridge?"
-    assert hint("zzz", ["kill", "bridge"]) == "known are bridge, kill"
+    assert hint("zzz", ["kill", "bridge"]) == "the choices are bridge, kill"
 
 
 @pytest.mark.parametrize(

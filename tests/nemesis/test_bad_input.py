@@ -38,7 +38,7 @@ def aimed(fault, words, at=0.0, number=0):
         ([aimed("hammer-time", "n9")], {}, "no node is called 'n9'"),
         ([aimed("hammer-time", "n1/!n1")], {}, "n1/!n1 matches no node at this moment"),
         ([aimed("partition-random-node", "all")], {}, "no link would be cut"),
-        ([aimed("kill-random-processes", "all")], {}, "would leave 0 of 5 nodes up, 3 are needed"),
+        ([aimed("kill-random-processes", "all")], {}, "would leave 0 of 5 nodes up; 3 are needed"),
         ([aimed("leader-transfer", "n1")], {}, "n1 leads already"),
         ([Step(0, "inject", "kill-leader", 0)], {"no_leader": True}, "no node claims to lead"),
         ([Step(0, "inject", "bridge", 0, None, "n5 leads", 4.0)], {}, "condition not met within 4 s: n5 leads"),

@@ -138,7 +138,7 @@ def test_a_node_that_is_no_member_is_hit_by_name_and_takes_nothing_from_the_quor
     other = kill.plan(replace(ctx, wanted=Targets(("n1",))), random.Random(0))
     assert other.nodes == ("n1",)
     both_down = {1: (find("hammer-time"), Targets(("n1",))), 2: (find("kill-followers"), Targets(("n2",)))}
-    assert objection(ctx, both_down, kill, Targets(("n3",))) == "would leave 2 of 4 nodes up, 3 are needed"
+    assert objection(ctx, both_down, kill, Targets(("n3",))) == "would leave 2 of 4 nodes up; 3 are needed"
     assert objection(ctx, {1: both_down[1]}, kill, Targets(("n3",))) is None
     assert objection(ctx, {2: both_down[2]}, kill, Targets(("n1",))) is None
 

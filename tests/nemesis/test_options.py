@@ -39,7 +39,7 @@ def test_defaults_are_within_their_own_bounds():
     ("options", "message"),
     [
         ({"delay": 9.0}, "did you mean delay_ms"),
-        ({"xyzzy": 9.0}, "known are bitflips, cpu_share"),
+        ({"xyzzy": 9.0}, "the choices are bitflips, cpu_share"),
         ({"loss": 0.0}, "loss must be a number from 0.001 to 1, not 0.0: packet-loss: share of the packets"),
         ({"delay_ms": float("nan")}, "not nan"),
         ({"delay_ms": 0}, "must be a number from 1 to 10000, not 0"),

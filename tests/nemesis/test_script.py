@@ -55,7 +55,7 @@ def test_a_mark_of_the_byte_order_does_no_harm(tmp_path):
 @pytest.mark.parametrize(
     ("text", "complaint"),
     [
-        ("x = 1", r"there is no key 'x'; known are fault"),
+        ("x = 1", r"there is no key 'x'; the choices are fault"),
         ("[[fault]\n", "not TOML"),
         ("", r"fault is missing: it must be a list of tables \(at least one\)"),
         (" \n", "fault is missing"),

@@ -261,7 +261,7 @@ def test_a_name_or_a_word_of_names_is_looked_up(question: str, kind: str, names:
         ("fault lost-write", "no run has a fault 'lost-write'"),
         ("gap preceded by heal kill", "no run has a heal 'kill'"),
         ("slow", "both a violation and a fault"),
-        ("gap on n2", "known are n1"),
+        ("gap on n2", "the choices are n1"),
         ("lost-write over 5 s", "'over'"),
     ],
 )

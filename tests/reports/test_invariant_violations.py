@@ -343,7 +343,7 @@ def test_what_a_node_shows_in_answer_after_answer_is_one_moment_that_lasts(tmp_p
     (stands,) = [mark for mark in marks.findings if mark.check == "leader-complete"]
     assert stands.node == "n5"
     assert stands.until == pytest.approx(last["time"] / 1e9)
-    assert stands.text.endswith(f", and so in {leads.counted} answers until {last['time'] / 1e9:.2f} s")
+    assert stands.text.endswith(f"; the same in {leads.counted} answers until {last['time'] / 1e9:.2f} s")
     assert all(mark.until is None for mark in marks.findings if mark.check == "committed-kept")
     packed = marks_data(marks)["findings"]
     assert [one["until"] for one in packed if one["check"] == "leader-complete"] == [stands.until]

@@ -36,7 +36,7 @@ def test_every_line_fits_and_every_figure_is_there(tmp_path: Path, name: str) ->
             if window.longest_gap_ms is not None:
                 assert f"{window.longest_gap_ms / 1000:.2f}" in table
             if window.measured_s is not None:
-                assert f"#{window.id} rate during it: of {window.measured_s:.1f} s alone" in table
+                assert f"#{window.id} rate during it: over only {window.measured_s:.1f} s" in table
         spans = [line for line in wide.splitlines() if " s  from " in line]
         flat = " ".join(text.split())
         assert all(" ".join(line.split()) in flat for line in spans)

@@ -41,7 +41,7 @@ function termTest(text, data) {
   const word = WORD.exec(text);
   const [, not, ...parts] = word ?? TERM.exec(text) ?? [];
   if (!parts.length)
-    throw new Error(`“${text}” is not a term; known are ok, info, fail, open, violation, ${QUERY_FIELDS}`);
+    throw new Error(`“${text}” is not a term; the choices are ok, info, fail, open, violation, ${QUERY_FIELDS}`);
   const test = word ? wordTest(parts[0], data) : fieldTest(parts[0], parts[1], parts[2].trim(), data);
   return not ? (i) => !test(i) : test;
 }
@@ -67,7 +67,7 @@ function fieldTest(name, sign, wanted, data) {
   if (name === "t") return numberTest(sign, wanted, (i) => ops.t[i], 1e6);
   if (name === "value") return valueTest(sign, wanted, data);
   if (name === "during") return duringTest(wanted, data);
-  throw new Error(`“${name}” is not known; known are ${QUERY_FIELDS}`);
+  throw new Error(`“${name}” is not known; the choices are ${QUERY_FIELDS}`);
 }
 
 // Names are compared once each, not once an operation.

@@ -62,7 +62,7 @@ def test_no_text_of_a_run_controls_the_terminal(
         run_command(["ask", question, "--store", str(store)])
     printed = capsys.readouterr()
     assert "bad" in printed.out
-    assert "did you mean" in printed.err or "known are" in printed.err
+    assert "did you mean" in printed.err or "the choices are" in printed.err
     assert "\x1b" not in printed.out + printed.err
 
 

@@ -118,7 +118,7 @@ def test_no_nodes(text: str) -> None:
 @pytest.mark.parametrize("lost", ["HostName", "User", "Port", "IdentityFile"])
 def test_half_a_node(lost: str) -> None:
     lines = [line for line in LIBVIRT.splitlines() if lost not in line]
-    with pytest.raises(ClusterError, match=f"n1 has no valid '{lost}'"):
+    with pytest.raises(ClusterError, match=f"has no valid '{lost}'"):
         parse_ssh_config("\n".join(lines))
 
 

@@ -36,7 +36,7 @@ def test_quotes_must_be_closed() -> None:
     ("text", "why"),
     [
         ("{nod}", r"'{nod}': there is no placeholder {nod}; did you mean node\?"),
-        ("{x}", "there is no placeholder {x}; known are node, peers, replication"),
+        ("{x}", "there is no placeholder {x}; the choices are node, peers, replication"),
         ("{node", "to write a brace, double it"),
         ("}", "to write a brace, double it"),
         ("{}", "{} is not a placeholder"),
