@@ -157,7 +157,7 @@ def _text_of(
     colour: bool = False,
     brief: bool = False,
 ) -> str:
-    """Return a text about a run; if it cannot be rendered, the verdict's sentence and why."""
+    """Return a text about a run or, if it cannot be rendered, the verdict's sentence and the error."""
     import reports
 
     render = reports.render_brief if brief else reports.render_run

@@ -108,7 +108,7 @@ def _exempt(answerable: float, stood: float, notices: float) -> str:
         return "no quorum could have answered"
     if stood < notices:
         # Two digits, because begin and end are shown with one, and a length rounded to one could contradict them.
-        return f"active for only {stood:.2f} s of the load"
+        return f"in effect for only {stood:.2f} s of the load"
     return f"a quorum could have answered for only {answerable:.1f} s of it" if answerable < notices else ""
 
 
@@ -142,7 +142,7 @@ def _stretches(recorded: Recorded, first: int, last: int, notices: float) -> lis
 def led_since(
     probes: Sequence[Probe], members: Sequence[str], able: Collection[str], low: int, high: int
 ) -> int | None:
-    """Return from when on one of the ``able`` nodes led until the end of a span, by the probes; None if none did.
+    """Return the time since which one of the ``able`` nodes led until the end of a span, by the probes, or None.
 
     ``probes`` are in order.  A claim counts for :data:`FRESH_S`.
     """

@@ -169,7 +169,7 @@ def isolation(
     when: ViolationTimes | None,
     unread: str = "",
 ) -> Check:
-    """Return the check that transactions keep the isolation level in the name of their ``model``."""
+    """Return the check that transactions satisfy the isolation level in the name of their ``model``."""
     transactions = model_named(model)
     assert isinstance(transactions, Transactions)
     verdict = worst(key.verdict for key in keys)
@@ -204,7 +204,7 @@ def _checker_failures(keys: Sequence[KeyVerdict]) -> list[str]:
 
 
 def _untested(check: Check, since: str) -> Check:
-    """Say in a check that passed and relies on reads since when nothing was read."""
+    """Say since when nothing was read, if a passed check relies on reads."""
     return replace(check, seen=check.seen + since) if check.verdict == "valid" else check
 
 

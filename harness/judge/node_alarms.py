@@ -145,7 +145,7 @@ def ends_unexplained(recorded: Recorded) -> list[str]:
 
 
 def _ended_for_good(recorded: Recorded) -> list[str]:
-    """Return a sentence for each process that was not running at the end, if no remaining fault may have ended it."""
+    """Return a sentence for each process that was not running at the end, unless a fault may still have stopped it."""
     state, answers = recorded.state, last_answers(recorded.probes)
     if state.restart_failed or state.interrupted or state.failures:  # each of these is reported elsewhere
         return []

@@ -227,9 +227,9 @@ def _services(
 def _keys_in_vain(recorded: Recorded, moment: int, operations: Operations, over: int) -> tuple[list[Want], list[Want]]:
     """Return the reads and changes of objects that are lost, and those that were not requested long enough to say.
 
-    Both were served before, but not since ``moment``, although clients asked whose other requests were served.
-    They are lost if a request also failed that began when the time was ``over``, another one had failed, and the same
-    client had been served again.
+    Both were served before, but not since ``moment``, although clients that were served otherwise kept requesting them.
+    They are lost if one more request failed that began after the time was ``over``, after an earlier request for the
+    same had failed, and after its client had been served again.
     """
     load, workers = recorded.plan.load, max(recorded.plan.concurrency, len(recorded.serving))
     if load.name not in MANY_OBJECTS:

@@ -104,7 +104,7 @@ def _under_fault(found: UnderFault) -> str:
     windows = {one.id: one for one in found.faults}
     parts = [counted(found.total, "ok operation") if found.total else "no operation was ok"]
     if not windows:
-        parts[0] += ": no fault was active"
+        parts[0] += ": no fault was in effect"
     alone = [one for one in found.faults if not one.exempt and not one.together]
     if bare := [one for one in alone if one.ok < one.least]:
         few = _listed(bare, lambda one: f"{_active(one)}: {one.ok} of at least {one.least} required")
@@ -116,7 +116,7 @@ def _under_fault(found: UnderFault) -> str:
         less = f" of at least {found.together_least} required" if found.together < found.together_least else ""
         names = _listed(brief, _active)
         parts.append(f"{found.together}{less} under those that were too short to be judged one by one: {names}")
-    parts += _unapplied(found, " while these faults were active" if len(windows) > 1 else " while it was active")
+    parts += _unapplied(found, " while these faults were in effect" if len(windows) > 1 else " while it was in effect")
     if exempt := [one for one in found.faults if one.exempt]:
         parts.append("exempt: " + _listed(exempt, lambda one: f"{_active(one)}: {one.exempt}"))
     if found.before:
@@ -128,8 +128,8 @@ def _under_fault(found: UnderFault) -> str:
 
 
 def _active(window: WindowCount) -> str:
-    """Return text such as "#3 kill-leader (active 20.0 to 30.0 s)"."""
-    return f"#{window.id} {window.fault} (active {window.begin / 1e9:.1f} to {window.end / 1e9:.1f} s)"
+    """Return text such as "#3 kill-leader (in effect 20.0 to 30.0 s)"."""
+    return f"#{window.id} {window.fault} (in effect {window.begin / 1e9:.1f} to {window.end / 1e9:.1f} s)"
 
 
 def _short_kind(one: ShortKind, window: WindowCount) -> str:
@@ -192,10 +192,10 @@ def _states_text(states: Mapping[str, int]) -> str:
 
 
 def unfelt_text(one: Unfelt) -> str:
-    """Return text such as "#3 kill-leader: 5 operations, the probe of n1 answered while it was active"."""
+    """Return text such as "#3 kill-leader: 5 operations, the probe of n1 answered while it was in effect"."""
     answers = [counted(one.operations, "operation")] if one.operations else []
     answers += [f"the probe of {node}" for node in one.nodes]
-    return f"#{one.id} {one.fault}: {', '.join(answers)} answered while it was active"
+    return f"#{one.id} {one.fault}: {', '.join(answers)} answered while it was in effect"
 
 
 def _final_reads(found: FinalReads) -> str:

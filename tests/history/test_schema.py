@@ -35,7 +35,10 @@ class Whole(Struct, forbid_unknown_fields=True):
         ({"name": ""}, "parts[0].name must be a string that is not empty, not ''"),
         ({}, "parts[0].name is missing: it must be a string that is not empty"),
         ({"name": "x", "nmae": 1}, "parts[0]: there is no key 'nmae'; did you mean name?"),
-        ({"name": "x", "zzz": 1}, "parts[0]: there is no key 'zzz'; the choices are count, kind, name, on, share, weights"),
+        (
+            {"name": "x", "zzz": 1},
+            "parts[0]: there is no key 'zzz'; the choices are count, kind, name, on, share, weights",
+        ),
         (
             {"name": "x", "count": 0},
             "parts[0].count must be a whole number from 1 to 9, or a list of such, not 0: o",

@@ -518,7 +518,7 @@ def test_gate_operations_wants_a_cas_where_the_workload_has_them() -> None:
 
 
 ONE = " of at least 1 required"
-KILLED = "#0 kill-one (active 20.0 to 30.0 s)"
+KILLED = "#0 kill-one (in effect 20.0 to 30.0 s)"
 WANTED = ", at least 1 required"
 READ = "each key needs a read that was answered by a node that had applied it"
 
@@ -567,7 +567,7 @@ def test_gate_under_fault_wants_them_under_every_fault_and_names_the_bare_one() 
     check = under_fault(receipt(), second)
     assert (check.verdict, check.seen) == (
         "unknown",
-        "1 ok operation; too few ok operations under #1 kill-one (active 40.0 to 50.0 s): 0 of at least 1 required",
+        "1 ok operation; too few ok operations under #1 kill-one (in effect 40.0 to 50.0 s): 0 of at least 1 required",
     )  # fmt: skip
     assert under_fault(receipt(), second, operations=(*OPERATIONS, operation(45, "read"))).verdict == "valid"
 
@@ -737,7 +737,7 @@ STRUCK = receipt("kill-all", id=1, nodes=NODES, started=40 * S, stood=40 * S, he
 
 def test_gate_under_fault_asks_nothing_of_a_fault_that_stops_everybody_and_names_it() -> None:
     check = under_fault(receipt(), STRUCK)
-    stopped = "exempt: #1 kill-all (active 40.0 to 50.0 s): no quorum could have answered"
+    stopped = "exempt: #1 kill-all (in effect 40.0 to 50.0 s): no quorum could have answered"
     assert (check.verdict, check.seen) == ("valid", f"1 ok operation; {stopped}")
     after = (operation(5, "read"), operation(45, "read"), operation(55, "write"))
     alone = under_fault(STRUCK, operations=after)
@@ -841,7 +841,7 @@ def test_gate_under_fault_asks_nothing_of_a_fault_that_stood_for_less_than_an_el
     short = receipt(id=1, started=40 * S, stood=40 * S, heal_started=43 * S, healed=44 * S)
     check = under_fault(receipt(), short)
     assert (check.verdict, check.seen) == (
-        "valid", "1 ok operation; exempt: #1 kill-one (active 40.0 to 43.0 s): active for only 3.00 s of the load",
+        "valid", "1 ok operation; exempt: #1 kill-one (in effect 40.0 to 43.0 s): in effect for only 3.00 s of the load",
     )  # fmt: skip
 
 
@@ -858,7 +858,7 @@ def test_gate_under_fault_counts_nothing_after_a_fault_that_has_passed() -> None
 def test_the_length_of_a_fault_that_stood_too_shortly_does_not_contradict_its_ends() -> None:
     """From 6.45 to 11.32 s is 6.5 to 11.3 s, which 4.9 s would contradict."""
     short = receipt(id=1, started=40 * S, stood=40_451 * S // 1000, heal_started=44_320 * S // 1000, healed=45 * S)
-    assert "(active 40.5 to 44.3 s): active for only 3.87 s" in under_fault(receipt(), short).seen
+    assert "(in effect 40.5 to 44.3 s): in effect for only 3.87 s" in under_fault(receipt(), short).seen
 
 
 def test_gate_under_fault_asks_nothing_after_the_load() -> None:
@@ -872,7 +872,7 @@ def test_gate_under_fault_takes_a_fault_that_was_never_healed_as_standing() -> N
 
 def test_gate_under_fault_says_when_no_fault_stood() -> None:
     check = under_fault(receipt(state="skipped", witness={}))
-    assert (check.verdict, check.seen) == ("unknown", "no operation was ok: no fault was active")
+    assert (check.verdict, check.seen) == ("unknown", "no operation was ok: no fault was in effect")
 
 
 @pytest.mark.parametrize(
