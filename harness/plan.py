@@ -82,7 +82,7 @@ class Plan:
     # Turns of ``nemesis.schedule.steps``.
     nemesis: tuple[str, ...] = option(
         (),
-        "Faults: a,b alternates between both; a+b injects both at once; a@leader hits the leader; all stands for "
+        "Faults: a,b alternates between the two; a+b injects both at once; a@leader hits the leader; all stands for "
         "every fault that can work on the cluster. `harness list faults` names them.",
     )
     weights: dict[str, Weight] = option({}, "Relative frequency of each turn: kill-leader=3,bridge=1.")
@@ -111,7 +111,7 @@ class Plan:
     )
     keys: Keys = option(5, "Number of keys, or of whatever other objects the workload uses.")
     time_limit: Length = option(60.0, "Length of the main phase, in seconds.")
-    interval: Length = option(10.0, "Length of each fault, and of the calm before it, in seconds.")
+    interval: Length = option(10.0, "Length of each fault, in seconds. The calms between faults are a little shorter.")
     shortest_fault: ShortestFault = option(
         0.0,
         "Shortest length of a fault, in seconds: lengths are drawn between this and the interval; 0: always the "

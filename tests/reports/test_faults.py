@@ -362,11 +362,11 @@ def test_the_moments_of_a_fault_have_one_word_each_on_page_and_terminal(tmp_path
     shown = reports.render_run(files)
     for number, moments in steps.items():
         row = files.report.read_text().partition(f'<tr id="fault-{number}"')[2].partition("</tr>")[0]
-        cells = dict(re.findall(r'data-label="((?:begun|stood|healed)[^"]*)">(.*?)</td>', row))
+        cells = dict(re.findall(r'data-label="((?:begun|in effect|healed)[^"]*)">(.*?)</td>', row))
         begun, *_, healed = moments.values()
         assert float(cells["begun, s"]) == pytest.approx(begun, abs=0.006)
         assert float(cells["healed, s"]) == pytest.approx(healed, abs=0.006)
-        stood, until = map(float, cells["stood, s"].split(" –<br>"))
+        stood, until = map(float, cells["in effect, s"].split(" –<br>"))
         assert begun < stood < until < healed
         (figures,) = [one.split() for one in shown.splitlines() if re.match(rf" *{number} kill-", one)]
         assert (f"{begun:.1f}", f"{healed:.1f}") == (figures[3], figures[4])

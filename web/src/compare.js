@@ -290,7 +290,7 @@ function drawLegend(a, b) {
       item(` ${a.run}`, el("span", "A", "letter a")),
       item(` ${b.run}`, el("span", "B", "letter b")),
       ...families.map((family) => item(`${family} fault`, swatch("swatch band", `f-${family}`, 10, 0, 10))),
-      ...(families.length ? [el("li", "bands: a fault is active; paler: it is being installed or healed")] : []),
+      ...(families.length ? [el("li", "bands: a fault is in effect; paler: it is being installed or healed")] : []),
       ...([a, b].some((run) => run.curves?.still?.length)
         ? [item("the harness itself was stalled", swatch("swatch band", "role", 10, 0, 10))]
         : []),

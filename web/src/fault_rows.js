@@ -37,7 +37,7 @@ function faultText(context, fault, a, b, right) {
   return { name: clip(context, name, right - b - 6), x: b + 3, from: a, to: right };
 }
 
-// What the nemesis did, by name, below the rows: a bar while a fault stood, a mark for one that was not installed.
+// What the nemesis did, by name, below the rows: a bar while a fault was in effect, a mark for one that was not installed.
 export function drawFaultRow(data, area, toX, row, y) {
   const { context } = area;
   context.textAlign = "left";

@@ -11,11 +11,11 @@ export function drawBands(context, data, toX, left, right, top, height) {
     const b = Math.min(Math.max(toX(fault.end), a + 1), right);
     if (b <= left || a >= right) continue;
     context.fillStyle = data.faultColours[fault.family];
-    // Full colour while the fault stood for certain, half while it was being installed and healed.
+    // Full colour while the fault was certainly in effect, half while it was being installed and healed.
     const stood = Math.min(Math.max(toX(fault.stood ?? fault.start), a), b);
     const heal = Math.min(Math.max(toX(fault.heal ?? fault.end), stood), b);
     const full = context.globalAlpha;
-    // Faults that stood at the same time share the height: their colours stay what the legend says.
+    // Faults that were in effect at the same time share the height: their colours stay what the legend says.
     const [low, high] = fault.share ?? [0, 1];
     const [y, tall] = [top + low * height, (high - low) * height];
     context.fillRect(stood, y, Math.max(heal - stood, 1), tall);
@@ -28,7 +28,7 @@ export function drawBands(context, data, toX, left, right, top, height) {
   context.restore();
 }
 
-// Where the harness itself was stalled, over the faults that stood meanwhile.
+// Where the harness itself was stalled, over the faults that were in effect meanwhile.
 function drawStandstills(context, data, toX, left, right, top, height) {
   context.fillStyle = Ink.quiet;
   for (const [from, to] of data.still ?? []) {
