@@ -13,7 +13,10 @@ from history.extras import require
 @click.command("heal")
 @click.option("--cluster", default="netns", help=HELP["cluster"])
 def heal(cluster: str) -> int:
-    """Remove every fault that the harness left on a cluster's nodes. Nothing without our tag is touched."""
+    """Remove every fault that the harness left on a cluster's nodes.
+
+    Things without the harness's tag stay untouched.
+    """
     require("run")
     from harness.clusters import open_cluster
     from harness.execution.leftovers import heal_leftovers

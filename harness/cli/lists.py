@@ -131,7 +131,7 @@ def list_workloads(name: str | None, as_json: bool) -> int:
 @list_.command("suites")
 @json_option
 def list_suites(as_json: bool) -> int:
-    """List the suites and fault scripts that can be named without a path.
+    """List the named suites and fault scripts.
 
     Some come with the harness; others are in the directory suites.
     """
