@@ -124,7 +124,7 @@ class Plan:
     check_deadline: Deadline = option(60.0, "Seconds the checker may spend on all keys together.")
     # Steps of ``nemesis.schedule.steps`` as JSON, instead of the cycle.
     schedule: tuple[dict[str, Any], ...] = option(
-        (), "Script of faults (TOML), by path or name, or its steps as plan.json has them."
+        (), "Fault script (TOML), by path or name, or its steps in the form of plan.json."
     )
     stop_on_violation: bool = option(
         default=False, help="End the run at the first violation; only for workloads that write each value once."

@@ -57,8 +57,9 @@ def new(directory: Path) -> int:
 def check(name: str, cluster: str, workload: str, interval: float, seed: int, store: Path | None) -> int:
     """Perform up to three short runs of a system, and report what it lacks.
 
-    NAME may be NAME@VERSION. The system must start and become ready, end every operation in time under a network cut,
-    a kill and a pause, recover, leave logs, be wiped, and answer probes, and a bug planted in it must be found.
+    NAME may be NAME@VERSION. The system must start and become ready, end every operation in time under a network cut, a
+    kill and a pause, recover, write logs, leave no data when wiped, and answer probes. A bug planted in it must be
+    found.
 
     Exit codes: 0 all of that holds, 1 something is wrong, 2 something is missing or was not seen, 130 interrupted, 255
     harness failure.
