@@ -67,7 +67,7 @@ PIECES: Final = (
     Piece("ZOOKEEPER-4925", *_ZOOKEEPER, "`rolling-kill`", (*_SET, "--nemesis", "rolling-kill"), _BY),
     Piece(
         "ZOOKEEPER-4925 by a script", *_ZOOKEEPER,
-        "script: a server misses creates, and leads when another one comes back",
+        "script: a server misses creates, and leads when another comes back",
         (*_SET, "--schedule", "suites/scenarios/zookeeper-4925.toml", "--rate", "20", "--time-limit", "30",
          "--recovery-time", "20", *_SHORT), _BY,
     ),

@@ -339,7 +339,7 @@ def _deciding(
 
 
 def _other_models(taken: Taken) -> Iterator[tuple[str, Foreign, Model]]:
-    """Yield the model with another convention, and the note if the history is valid by it."""
+    """Yield the model with another convention, and the note if the history is valid under it."""
     model = taken.model
     if model.name in _STRICTER:
         twin, words = _STRICTER[model.name]
@@ -500,7 +500,7 @@ def _parts(example: Counterexample, history: Foreign, model: Model) -> Iterator[
 
 @dataclass(frozen=True, slots=True)
 class PlainHistory:
-    """A history that can be judged knowing only the name of its model; ``notes`` name what was assumed."""
+    """A history that can be judged by anyone who knows the name of its model; ``notes`` name what was assumed."""
 
     header: Header
     events: list[Event]
@@ -537,10 +537,10 @@ def write_plainly(path: Path, asked: FileCheckOptions, target: Path) -> None:
 
 
 def needs_convention(path: Path, large: int = LARGE) -> bool:
-    """Return whether a history file must be written plainly before its own model can judge it.
+    """Return whether the conventions of its model must be applied to a history file before the model can judge it.
 
-    Files of at least ``large`` bytes need not be if they are porcupine's texts, have nothing but reads and writes, or
-    are our own histories.  Our own histories of registers are searched for operations that the header's model lacks.
+    Files of at least ``large`` bytes are exempt if they are porcupine's logs, contain only reads and writes, or are our
+    own histories.  Our own histories of registers are searched for operations that the header's model lacks.
     """
     from history.readers.jsonl_columns import read_columns
 

@@ -1,4 +1,4 @@
-"""Read JSON objects, which all our JSON files, lines and messages are."""
+"""Read JSON objects, the form of all our JSON files, lines and messages."""
 
 from __future__ import annotations
 

@@ -194,14 +194,14 @@ def of_automaton(random: Random, samples: int) -> list[Trial]:
 
 
 def _long(random: Random, samples: int) -> Iterator[Trial]:
-    """Yield histories too long for the definition, but true: every answer is what a register answered."""
+    """Yield valid histories that are too long for the definition: a register gave every answer."""
     for _ in range(samples):
         sampler = Sampler(random, values=random.randint(2, 6), truth=1, doubt=random.random() < 0.5)
         yield Decided("automaton", Register(), calls_of(sampler.history(80, 12), Register()), 20_000, truth=True)
 
 
 def _dense(random: Random, samples: int) -> Iterator[Trial]:
-    """Yield histories in which much overlaps, with a few interruptions."""
+    """Yield histories in which most operations overlap, with a few interruptions."""
     for _ in range(samples):
         history = dense_history(
             random, random.randint(5, 10), values=random.randint(2, 4), lies=0.7, doubt=random.choice([0, 0.2, 0.5])
@@ -222,7 +222,7 @@ def of_search(random: Random, samples: int) -> list[Trial]:
 
 @dataclass(frozen=True, slots=True)
 class LookedAhead:
-    """One history of such a model for the search, of which only the verdict is needed."""
+    """One history of a tabled model for the search, without a proof."""
 
     calls: list[Call]
     truth: bool
@@ -506,7 +506,10 @@ def _repeating(random: Random) -> list[Operation]:
 
 
 def _sound(operations: Sequence[Operation]) -> set[int]:
-    """Return what the automaton may say about a key.  If writes of two values are pending, it need not know."""
+    """Return the answers that the automaton may give about a key.
+
+    If writes of two values are pending, it may give up.
+    """
     made = [operation for operation in operations if operation.f != "read" and _counts(operation)]
     read = {operation.result for operation in operations if operation.f == "read" and _counts(operation)}
     if any(operation.f == "cas" for operation in made) or not read <= {None, *(o.value for o in made)}:

@@ -270,7 +270,7 @@ class _Mutex:
 
 
 class _MultiRegister:
-    """Three registers with five values or others: each transaction reads or writes two of them, one after the other.
+    """Three registers with five or more values: each transaction reads or writes two of them, one after the other.
 
     ``value`` has its two steps, sixteen bits each: see ``step_of``.
     """

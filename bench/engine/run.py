@@ -122,7 +122,9 @@ def measure(asked: argparse.Namespace, port: int | None) -> None:
         return
     for _ in range(asked.rounds):
         wall, processor, grown, load = one_round(asked.operations, asked.workers, asked.rate, asked.steps, port)
-        a_second = f"{asked.operations / wall:8.0f} a second, {asked.operations / processor:8.0f} a processor second"
+        a_second = (
+            f"{asked.operations / wall:8.0f} per second, {asked.operations / processor:8.0f} per processor second"
+        )
         late = f"half late by {load.late.quantile_ms(0.5):.3f} ms, 99 of 100 by {load.late.quantile_ms(0.99):.3f} ms"
         print(f"{a_second}, memory {grown:+.1f} MB, {late}")
 

@@ -174,14 +174,14 @@ class Model:
         return None
 
     def judged_as(self, operations: Sequence[Operation]) -> tuple[Model, Sequence[Operation]] | None:  # noqa: ARG002
-        """Return another model and operations that are linearizable if and only if these are; None for no conversion.
+        """Return another model and operations that are linearizable if and only if these are; None to keep these.
 
         Raises ModelError for operations that this model does not have.
         """
         return None
 
     def witnesses(self, core: Sequence[Operation], operations: Iterable[Operation]) -> list[Operation]:  # noqa: ARG002
-        """Return further ``operations`` that ``core``, a contradiction under ``judged_as``, needs under this model."""
+        """Return ``operations`` to add to ``core``, a contradiction under ``judged_as``, so that it is one under this model."""
         return []
 
     def narrowed(self, shapes: Iterable[Made]) -> Model:  # noqa: ARG002 (for subclasses)

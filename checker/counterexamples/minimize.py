@@ -55,11 +55,11 @@ def minimize_core(core: Core, calls: Sequence[Call], model: Model, limits: Limit
     First, whatever shrinking removed from calls is restored, to show whole operations.  The calls that made the needed
     values before the core starts are added as well, so that the core is a history of its own (see ``support``).
 
-    The result must still contradict itself together with all calls that made the values it needs, up to the core's
-    end.  Otherwise it would accuse answers that an operation outside it explains.  If it does not, those operations
-    are added, and calls that returned after the end stay pending.  If there are very many of them, only the newest
-    earlier ones are added.  For reads and writes that is exact: of two earlier writes of a value, the one that
-    returned last can take any place in which the other would have to come last.
+    The result must still be a contradiction together with all calls that made the values it needs, up to the core's
+    end: otherwise it would accuse answers that an operation outside it explains.  If it is not, those calls are added,
+    and calls that returned after the end stay pending.  If there are very many of them, only the newest earlier ones
+    are added.  For reads and writes that is exact: of two earlier writes of a value, the one that returned last can
+    take any place in which the other would have to come last.
     """
     limits = limits.extended(_MIN_S)
     if core.stands_alone:

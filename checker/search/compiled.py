@@ -88,9 +88,9 @@ class _Run:
                 self._live[begin:end] |= 1 << number % SLOTS
 
     def windows(self) -> list[int]:
-        """Return the windows to try before a search without one.
+        """Return the windows for pending calls to try before a search without a window.
 
-        An operation that took effect without an answer usually did so within the usual time for an answer.
+        An operation that was never answered but took effect usually did so about as fast as operations are answered.
         """
         if not self.events.waiting.size or not self.events.returns.size:
             return []

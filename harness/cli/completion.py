@@ -100,7 +100,7 @@ def complete_models(_ctx: click.Context, _param: click.Parameter, incomplete: st
 
 
 def complete_levels(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Complete a level of transactions or of registers."""
+    """Complete a consistency level of transactions or registers."""
     from checker.models.levels import LEVELS
     from checker.models.weak_register import WEAK_LEVELS
 

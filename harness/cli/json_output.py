@@ -38,8 +38,8 @@ def json_line(document: Mapping[str, Any]) -> str:
 def run_document(files: RunFiles, code: int | None = None, judged: Results | None = None) -> dict[str, Any]:
     """Return the essentials of one run, judged or not.
 
-    ``code`` is the exit code; None derives it from the results.  ``judged`` are the results, which may not have been
-    written; None reads those in the run's directory.
+    ``code`` is the exit code; if None, it follows from the results.  ``judged`` are the results, which may not have
+    been written; if None, they are read from the run's directory.
     """
     from harness.store import read_object_if_any
 

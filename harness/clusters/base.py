@@ -64,7 +64,7 @@ class Cluster(Protocol):
         ...
 
     def orphaned(self) -> bool:
-        """Return whether the process that was to take these nodes down has died.
+        """Return whether the process that should have taken these nodes down has died.
 
         The next user of the cluster then takes them down.
         """

@@ -96,7 +96,7 @@ class NetnsCluster:
             return False
 
     def orphaned(self) -> bool:
-        """Return whether the process that was to take the nodes down has died, by its record and the process table."""
+        """Return whether the process that should have taken the nodes down has died."""
         maker = self._state.read_passing()
         return maker is not None and processes.started_at(maker.pid) != maker.started
 
@@ -229,7 +229,7 @@ class NetnsCluster:
     # -- status ----------------------------------------------------------------------------------------------------
 
     def status(self) -> ClusterStatus:
-        """Return the state of the cluster, by its records and the machine."""
+        """Return the state of the cluster, from its records and what this machine shows."""
         capabilities.require_root()
         record = self._state.read_record()
         found = {node for node, _ in processes.find(self.name)}

@@ -120,7 +120,7 @@ def kill(cluster: str, processes: Iterable[tuple[str, Process]], timeout: float)
 
 
 def _node_of_pid(pid: int, cluster: str) -> str | None:
-    """Return the node of a process, by its own command line, or else by that of its parent if that is a keeper."""
+    """Return the node of a process, from its own command line, or else from that of its parent if that is a keeper."""
     node = node_of(arguments_of(pid), cluster)
     if node is None and (fields := _stat(pid)):
         above = arguments_of(int(fields[1]))

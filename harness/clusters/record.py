@@ -95,7 +95,7 @@ class StateDir:
         return _process_in(self.node(node) / "process.json")
 
     def write_passing(self, process: Process | None) -> None:
-        """Record the process that will take the nodes down, or None if they are to stay."""
+        """Record the process that will take the nodes down, or None if they will stay."""
         path = self.path / "passing.json"
         if process is None:
             path.unlink(missing_ok=True)

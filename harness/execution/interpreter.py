@@ -32,7 +32,7 @@ async def follow(load: Load, generator: Generator, over: Callable[[], bool] = la
     """Issue the generator's operations until it is exhausted, ``over()``, or the load is stopped; return what is left.
 
     ``over`` is called each time before the generator is asked.  Open operations are awaited and operations that were
-    already given are issued, so the rest can be followed later.  A load that is stopped issues nothing more.
+    already given are issued, so the rest can be issued later.  A load that is stopped issues nothing more.
     """
     interpreter = _Interpreter(load, generator, over)
     del generator  # it may hold a lazy sequence, and this reference would keep the whole sequence in memory

@@ -113,7 +113,7 @@ def _exempt(answerable: float, stood: float, notices: float) -> str:
 
 
 class TimeSpan(NamedTuple):
-    """A span in which no fault begins or ends, whether it had a quorum, and from when the system must serve."""
+    """A span in which no fault begins or ends: whether it had a quorum, and since when the system must serve."""
 
     low: int
     high: int
@@ -122,7 +122,7 @@ class TimeSpan(NamedTuple):
 
 
 def _stretches(recorded: Recorded, first: int, last: int, notices: float) -> list[TimeSpan]:
-    """Cut a time wherever a fault begins or ends.
+    """Cut a stretch of time wherever a fault begins or ends.
 
     Faults that each overlap a third one need not overlap each other.
     """

@@ -145,7 +145,7 @@ def _found(
     event: RecoveryEvent,
     committed_before: int = -1,
 ) -> RecoveryFindings:
-    """Return the findings since the two times (awake ns), until a moment of the run."""
+    """Return the findings since the last heal and since the end of the load (awake ns), until a moment of the run."""
     probes, operations = clock.probes(recorded.probes), clock.operations(recorded.operations)
     nodes = [node for node in recorded.keepers if node not in refused]
     of_members = clock.probes(recorded.of_members)

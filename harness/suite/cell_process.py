@@ -246,7 +246,7 @@ def _missed(cell: Cell, results: Mapping[str, Any]) -> bool:
 def _undecided(results: Mapping[str, Any], *, stopped: bool) -> list[str]:
     """Name the checks and gates with the verdict unknown.
 
-    If the run was to stop at the first violation, name only the check of the clients' operations.
+    If the run should stop at the first violation, name only the check of the clients' operations.
     """
     unknown = [str(one.get("name")) for one in check_records(results) if one.get("verdict") == "unknown"]
     return [name for name in unknown if not stopped or name in LINEARIZABLE]

@@ -89,7 +89,7 @@ def end(zk: KazooClient) -> None:
 
 
 def leads(setup: Setup) -> str | None:
-    """Return a word once a quorum has created the parents of all other znodes, else None."""
+    """Return a text once a quorum has created the parents of all other znodes, else None."""
     zk = session(",".join(f"{node.address}:{PORT}" for node in setup.nodes))
     try:
         zk.start(3.0)

@@ -149,7 +149,7 @@ class _Load:
 
 
 def _fits(steps: Steps, returned: Any) -> bool:
-    """Return whether these are the steps asked for, each read with a list or tuple."""
+    """Return whether these are the requested steps, with a list or tuple in each read."""
     return (
         isinstance(returned, list | tuple)
         and len(returned) == len(steps)

@@ -125,7 +125,7 @@ def _system(spark: SparkSession, place: str) -> tuple[Any, Any]:
 
 
 def to_add(scheme: str, hadoop: str, thrown: str) -> str:
-    """Say what to add so that URIs of a scheme can be read."""
+    """Explain how to make URIs of a scheme readable."""
     if scheme in _OLD:
         return f"Hadoop {hadoop} cannot read {scheme}:// URIs: use {_OLD[scheme]}://"
     module = _MODULES.get(scheme)

@@ -110,7 +110,7 @@ def _claims(timeline: NodeTimeline) -> tuple[Floats, Ints]:
 
 
 def _nearest(moments: Floats, seconds: float) -> int | None:
-    """Return the place of the moment in the same round of probes; None if there is none."""
+    """Return the place of the nearest moment in the same round of probes; None if there is none."""
     if not len(moments):
         return None
     after = int(np.searchsorted(moments, seconds))

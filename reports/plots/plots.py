@@ -243,7 +243,7 @@ def _look_of(row: int, node: str) -> dict[str, Any]:
 def log_ends(drawn: Drawn, marks: Marks) -> Figure | None:
     """Draw where every node's log ended and its commit index; the line of a log that loses entries falls.
 
-    If no node reports where its log ends, what it had applied counts.
+    If no node reports where its log ends, the applied indexes are drawn instead.
     """
     progress = progress_of(drawn.timelines, drawn.run.end / 1e9)
     ends = (progress.log_end, "end of the log")

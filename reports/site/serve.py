@@ -246,7 +246,7 @@ def _file(source: BinaryIO, inside: list[str], wanted: str, start_response: Star
 
 
 def range_of(wanted: str, size: int) -> tuple[int, int] | None:
-    """Return the start and end of the byte range that a header names; None if the whole file is to be sent."""
+    """Return the start and end of the byte range that a header names; None to send the whole file."""
     found = _RANGE.fullmatch(wanted)
     if found is None or found.groups() == ("", ""):
         return None

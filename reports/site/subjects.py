@@ -25,9 +25,9 @@ class Period(NamedTuple):
 class Subject:
     """A fault, system or known defect, with its runs, newest first.
 
-    ``periods`` are the latest ones in which it could be seen, oldest first.  For a fault or a system a run is bad if it
-    is invalid, but not as intended with a planted bug.  A defect could be seen in every run of the systems that ever
-    had it.
+    ``periods`` are the latest ones in which it could be seen, oldest first.  A run of a fault or a system is bad if it
+    is invalid, unless a planted bug was meant to make it so.  A defect could be seen in every run of the systems that
+    ever had it.
     """
 
     kind: str

@@ -159,7 +159,7 @@ def _exempt_thirds(windows: Iterable[WindowCount]) -> list[str]:
 
 
 def _few(parts: list[str]) -> list[str]:
-    return parts if len(parts) <= _LISTED else [*parts[:_LISTED], f"and {len(parts) - _LISTED} more such"]
+    return parts if len(parts) <= _LISTED else [*parts[:_LISTED], f"and {len(parts) - _LISTED} more like these"]
 
 
 def _listed(items: Sequence[Any], word: Callable[[Any], str]) -> str:

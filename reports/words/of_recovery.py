@@ -66,7 +66,7 @@ def unhealed_text(left: Iterable[str]) -> str:
 
 def restart_text(why: str) -> str:
     """Return text about a system that did not serve after the restart at the end."""
-    return f"did not start again after all were restarted: {why}"
+    return f"the servers did not start again after the restart at the end: {why}"
 
 
 def _index(found: Recovery, index: int) -> str:
@@ -149,7 +149,7 @@ def _open(found: Recovery) -> list[str]:
 def failure_text(failed: Recovery, heal: Recovery, load: Recovery, limit: float) -> str:
     """Say what did not come back within the ``limit`` (s), since the heal or since the load."""
     if heal.failed:
-        after = "after all were restarted " if heal.event == "restart" else ""
+        after = "after all servers were restarted " if heal.event == "restart" else ""
         return after + recovery_text(heal) + _late(heal, limit)
     if load.failed:
         before = f"{reached_text(heal)}, but " if heal.seconds is not None and not heal.open else ""
@@ -207,7 +207,7 @@ def cause_text(cause: HarnessCause, limit: float) -> str:
 
 
 def lost_text(lost: Mapping[str, ShortLeader | BeyondLog], whole: Iterable[str], seen: str) -> str:
-    """Put the nodes that lost committed entries before what was ``seen`` of the ``whole`` nodes, which hold them."""
+    """Name the nodes that lost committed entries, then what was ``seen``, then the nodes with ``whole`` logs."""
     texts = [short_leader_text(one) if isinstance(one, ShortLeader) else beyond_text(one) for one in lost.values()]
     held = f" with whole logs: {names}" if (names := and_listed(whole)) else ""
     return "; ".join([*texts, seen]) + held

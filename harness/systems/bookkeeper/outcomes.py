@@ -40,7 +40,7 @@ def name_of(code: int) -> str:
 
 
 def case_of_window(value: Mapping[str, Any]) -> tuple[str, str | None]:
-    """Return the case of a window of adds, by the gateway's answer, and a summary of its errors or None."""
+    """Return the law's case for the gateway's answer to a window of adds, and a summary of its errors or None."""
     codes = {int(code): number for code, number in value["codes"].items()}
     text = ", ".join(f"{number} of {len(value['ids'])}: {name_of(code)}" for code, number in codes.items()) or None
     if any(one is not None for one in value["ids"]):

@@ -151,7 +151,7 @@ def _uri(setup: Setup) -> str:
 
 
 def leads(setup: Setup) -> str | None:
-    """Return a word once every gateway sees every bookie and has added an entry to a temporary ledger, else None."""
+    """Return a text once every gateway sees every bookie and has added an entry to a temporary ledger, else None."""
     wanted = len(bookies(setup))
     served = all((ask(node, {"op": "status"}) or {}).get("writable_bookies") == wanted for node in setup.nodes)
     return "the cluster" if served and all(_adds(setup, node) for node in setup.nodes) else None

@@ -1,4 +1,4 @@
-"""Ask a server for its status on its client port, to see if it is ready and for probes."""
+"""Ask a server for its status on its client port, for readiness checks and for probes."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ LAW: Final = Law(
          "fail"),
     Rule("cut-off", "the connection ended before COMMIT was sent", "fail"),
     Rule("doubted", "any other error of the server in answer to COMMIT", "info", read="fail"),
-    Rule("read-only", "no answer to COMMIT, or an unclear one, and the transaction was to write nothing", "fail"),
+    Rule("read-only", "no answer to COMMIT, or an unclear one, and the transaction writes nothing", "fail"),
 )  # fmt: skip
 DEADLOCK: Final = 1213
 #: Errors after which a single statement has changed nothing: not ready (Galera), duplicate key, lock wait timeout,

@@ -18,7 +18,7 @@ LAW: Final = Law(
     Rule("refused", "an ERROR before COMMIT was sent, or an answer to it that proves a rollback", "fail"),
     Rule("cut-off", "FATAL, or the connection ended, before COMMIT was sent", "fail"),
     Rule("doubted", "40003, PANIC, an internal error or an unknown one in answer to COMMIT", "info", read="fail"),
-    Rule("read-only", "no answer, and the transaction was to write nothing", "fail"),
+    Rule("read-only", "no answer, and the transaction writes nothing", "fail"),
 )  # fmt: skip
 #: Errors that are raised before the transaction has committed, by code or by class of codes: serialization failures,
 #: deadlocks, violated constraints, lack of resources, and cancelled or impossible statements.

@@ -98,8 +98,8 @@ def _on_row(dialect: Dialect, table: str, operation: Invocation) -> Statement:
 def _reads_at_once(workload: str, operation: Invocation) -> bool:
     """Return whether a transaction reads all its keys in one statement, so in one snapshot.
 
-    In ``long-fork`` each snapshot is a chance to see two commits in another order than someone else does, and reading
-    six keys one by one takes eight round trips.
+    In ``long-fork``, each snapshot may show two commits in a different order than another client sees, and reading six
+    keys one by one takes eight round trips.
     """
     return workload == "long-fork" and called(operation.f, operation.value) == READ_ONLY
 

@@ -456,7 +456,7 @@ def test_a_system_that_does_not_start_again_at_the_end_has_not_recovered() -> No
     run.state.restart_failed = "n2 did not answer within 60 s"
     check = check_of(run)
     assert (check.verdict, check.findings[0].kind) == ("invalid", "no-recovery")
-    assert check.seen == "did not start again after all were restarted: n2 did not answer within 60 s"
+    assert check.seen == "the servers did not start again after the restart at the end: n2 did not answer within 60 s"
 
 
 REFUSED = "n3 did not start again with its damaged data file /data/harness/register/dledger-n3/data/0, which is allowed"
@@ -672,7 +672,7 @@ def test_a_node_that_the_restart_costs_what_it_had_applied_is_no_recovery(
 ) -> None:
     """Also where all of them lost it: what had been committed before stays committed."""
     check = check_of(after_restart(stays_at))
-    assert (check.verdict, check.seen) == ("invalid", f"after all were restarted {seen}")
+    assert (check.verdict, check.seen) == ("invalid", f"after all servers were restarted {seen}")
     assert list(check.findings[0].nodes) == sorted(stays_at)
 
 
