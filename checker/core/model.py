@@ -181,7 +181,7 @@ class Model:
         return None
 
     def witnesses(self, core: Sequence[Operation], operations: Iterable[Operation]) -> list[Operation]:  # noqa: ARG002
-        """Return ``operations`` to add to ``core``, a contradiction under ``judged_as``, so that it is one under this model."""
+        """Return the ``operations`` that make ``core``, a contradiction under ``judged_as``, one under this model."""
         return []
 
     def narrowed(self, shapes: Iterable[Made]) -> Model:  # noqa: ARG002 (for subclasses)

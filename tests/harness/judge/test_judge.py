@@ -841,8 +841,9 @@ def test_gate_under_fault_asks_nothing_of_a_fault_that_stood_for_less_than_an_el
     short = receipt(id=1, started=40 * S, stood=40 * S, heal_started=43 * S, healed=44 * S)
     check = under_fault(receipt(), short)
     assert (check.verdict, check.seen) == (
-        "valid", "1 ok operation; exempt: #1 kill-one (in effect 40.0 to 43.0 s): in effect for only 3.00 s of the load",
-    )  # fmt: skip
+        "valid",
+        "1 ok operation; exempt: #1 kill-one (in effect 40.0 to 43.0 s): in effect for only 3.00 s of the load",
+    )
 
 
 def test_gate_under_fault_counts_nothing_after_a_fault_that_has_passed() -> None:
