@@ -136,7 +136,7 @@ def require_ended(run: RunFiles) -> None:
 
 
 def has_history(run: RunFiles) -> bool:
-    """Return whether a run got to its first operation, by its history, or by its probes if the history was lost."""
+    """Return whether a run got to its first operation, as its history shows, or its probes if the history was lost."""
     return _has_line(run.root, run.history) or _has_line(run.root, run.probes)
 
 

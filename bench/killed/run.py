@@ -140,7 +140,7 @@ class Bench:
         moment.wrong += [f"a process of the run lives on: {line}" for line in self.survivors()]
 
     def survivors(self) -> list[str]:
-        """Return the processes of runs on this machine, by the words with which a run is started."""
+        """Return the processes of runs on this machine, recognized by their command lines."""
         lines = []
         for path in Path("/proc").glob("[0-9]*/cmdline"):
             try:

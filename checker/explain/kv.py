@@ -77,7 +77,7 @@ class _Sentences(CoreWords):
                 return "future-read", f"{elided(maker.value)} was read before its write began: a read from the future"
         if kind is not None:
             return kind, {
-                "duplicate": "what was written once is in two places",
+                "duplicate": "a string that was written once is in two places",
                 "log-overwrite": "one string cannot have been continued in both ways",
             }.get(kind, "they contradict each other")
         if not self.makers and len(self.gets) == 2:

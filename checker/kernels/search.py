@@ -177,7 +177,7 @@ def _pass_returns(search, configuration, budget):  # type: ignore[no-untyped-def
 
 @step
 def _linearize_reads(search, configuration, looked_at):  # type: ignore[no-untyped-def]
-    """Return whether all open reads can still happen, and what is linearized including the legal ones.
+    """Return whether all open reads can still happen, and the linearized calls including the legal reads.
 
     Skips reads that were ``looked_at`` before.
     """

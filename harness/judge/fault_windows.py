@@ -142,7 +142,7 @@ def _stretches(recorded: Recorded, first: int, last: int, notices: float) -> lis
 def led_since(
     probes: Sequence[Probe], members: Sequence[str], able: Collection[str], low: int, high: int
 ) -> int | None:
-    """Return the time since which one of the ``able`` nodes led until the end of a span, by the probes, or None.
+    """Return the time since which one of the ``able`` nodes led until the end of a span, as probes show, or None.
 
     ``probes`` are in order.  A claim counts for :data:`FRESH_S`.
     """

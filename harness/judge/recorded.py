@@ -196,7 +196,7 @@ def log_hits(run: Recording, nodes: tuple[str, ...], alarms: Iterable[Alarm]) ->
 def early_hits(
     run: Recording, damages: Damages, alarms: Iterable[Alarm], started: str, receipts: Iterable[Receipt] = ()
 ) -> dict[str, dict[str, int]]:
-    """Count the alarms that nodes logged before we damaged their files, by the dates of the lines.
+    """Count the alarms that nodes logged before we damaged their files, according to the dates of the lines.
 
     If a fault set a node's clock later, its dates show nothing.
     """

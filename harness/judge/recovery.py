@@ -123,7 +123,7 @@ def waiting_for(
     committed_before: int = -1,
     logless: Collection[str] = (),
 ) -> Callable[[], bool]:
-    """Return a function that says whether the nodes have caught up, by the system's rule and from growing ``probes``.
+    """Return a function that says whether the nodes have caught up, given the system's rule and growing ``probes``.
 
     By indexes, they must also pass ``committed_before``; ``logless`` nodes only have to answer.  The function raises
     whatever a system's own rule raises.

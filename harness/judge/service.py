@@ -36,7 +36,7 @@ _UNCHANGED: Final[Mapping[str, tuple[str, ...]]] = {"acquire": ("held",), "relea
 
 
 def was_granted(f: str, outcome: str, error: str | None, answer: Any) -> bool:
-    """Return whether an operation with this outcome did what was asked; a refused one changed nothing."""
+    """Return whether an operation with this outcome did what was requested; a refused one changed nothing."""
     if not was_served(outcome, error) or (f == "cas" and is_refusal(answer)):
         return False
     return not (f in _UNCHANGED and isinstance(answer, list | tuple) and answer[:1] and answer[0] in _UNCHANGED[f])
@@ -104,7 +104,7 @@ def calls_in(operations: Operations, rows: Ints | slice = slice(None)) -> tuple[
 
 
 def _granted(operations: Operations) -> Flags:
-    """Return a mask of the operations that did what was asked (see :func:`was_granted`)."""
+    """Return a mask of the operations that did what was requested (see :func:`was_granted`)."""
     granted = operations.served & ~operations.refused
     locks = np.flatnonzero(granted & operations.f.among(_UNCHANGED))
     answers = zip(operations.f.codes[locks].tolist(), operations.result.take(pa.array(locks)).to_pylist(), strict=True)

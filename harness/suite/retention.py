@@ -207,7 +207,7 @@ def _standing(files: RunFiles) -> Standing:
 
 
 def _started(root: Path) -> datetime:
-    """Return when a run started, by its directory's name, or else by the directory's modification time."""
+    """Return when a run started, from its directory's name, or else from the directory's modification time."""
     return start_of(root.name) or datetime.fromtimestamp(root.stat().st_mtime, UTC)
 
 

@@ -271,7 +271,7 @@ class Client(Protocol):
     async def perform(self, invocation: Invocation) -> Outcome:
         """Send one request to the system, and return within the setup's ``client_timeout``.
 
-        Never raises for anything that the system or the network does: that is an outcome, by the system's law.  A
+        Never raises for anything that the system or the network does: the system's law turns it into an outcome.  A
         request that may have had an effect is never sent again.  With ``invocation.final`` the cluster is whole: any
         node may be asked, in the strongest mode.
         """

@@ -120,7 +120,7 @@ class SetAccount:
 
 
 def account_of(operations: Sequence[Operation]) -> SetAccount:
-    """Account for every element of one set, by the last read of the node that lacks the most.
+    """Account for every element of one set, using the last read of the node that lacks the most.
 
     Each loss (one node, one moment) has a counterexample: the first read that showed it.
     """
@@ -170,7 +170,7 @@ def _added_before(operations: Iterable[Operation], read: Operation) -> dict[Any,
 
 
 def elements_check(operations: Sequence[Operation]) -> Check:
-    """Account for every element, as Jepsen's ``checker/set`` does, by the last read of each set.
+    """Account for every element, as Jepsen's ``checker/set`` does, using the last read of each set.
 
     If several nodes were read at the end, lost elements are counted in the last read of the node that lacks the most,
     and unexpected and duplicated elements over all nodes.  ``losses`` lists the losses of every node, in the order in

@@ -117,7 +117,7 @@ class Transfers(Protocol):
 
 
 class LeaderTransfer:
-    """Ask the leader, by the system's own request, to hand over leadership to a random follower."""
+    """Ask the leader, with the system's own request, to hand over leadership to a random follower."""
 
     name = "leader-transfer"
     summary = "the leader is asked to hand over to a random follower"
@@ -206,8 +206,8 @@ class Promotes(Protocol):
 class PromoteFollower:
     """Kill the leader, bar it from leading, and promote a follower.  Healing brings the old leader back to follow it.
 
-    These are the steps of an operator whose leader is lost.  The old leader is barred before another one leads, by a
-    file on its disk, so that it cannot come back and serve as a second leader, not even if it is cut off.
+    These are the steps of an operator whose leader is lost.  Before another node leads, a file on the old leader's disk
+    bars it from leading, so that it cannot come back and serve as a second leader, not even if it is cut off.
     """
 
     name = "promote-follower"

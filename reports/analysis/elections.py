@@ -121,7 +121,7 @@ def _nearest(moments: Floats, seconds: float) -> int | None:
 
 @dataclass(frozen=True, slots=True)
 class Elections:
-    """Counts of leaders and terms over the whole run, by its probes; each term's leader counts once.
+    """Counts of leaders and terms over the whole run, from its probes; each term's leader counts once.
 
     ``since``: when the first leader was seen (s). ``again`` holds (node, term, start in s) for nodes that led
     again in a term that they had led before.  In between they had another role, as after a restart and an election

@@ -1,4 +1,4 @@
-"""Nodes that do not start again and stay silent until the end, by the run's record or the ends of their logs."""
+"""Nodes that do not start again and stay silent until the end, as the run's record or the ends of their logs show."""
 
 from __future__ import annotations
 

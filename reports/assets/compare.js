@@ -161,9 +161,9 @@ entry},swatch=(kind,className,width,y,height)=>{let picture=svg("svg",{class:kin
 ct",{class:className,width,y,height})),picture},strip=(text,...bars)=>{let entry=el("li");for(let[className,y,height]of bars)entry.append(swatch("swatch long",className,
 28,y,height));return entry.append(text),entry},families=[...new Set([a,b].flatMap(run=>run.curves?.faults??[]).filter(fault=>fault.state!=="skipped").map(fault=>fault.
 family))];document.getElementById("cmp-legend").replaceChildren(item(` ${a.run}`,el("span","A","letter a")),item(` ${b.run}`,el("span","B","letter b")),...families.
-map(family=>item(`${family} fault`,swatch("swatch band",`f-${family}`,10,0,10))),...families.length?[el("li","bands: a fault is in effect; paler: it is being insta\
-lled or healed")]:[],...[a,b].some(run=>run.curves?.still?.length)?[item("the harness itself was stalled",swatch("swatch band","role",10,0,10))]:[],strip("some \
-ok in a quarter of a second",["o-run-a",2,6],["o-run-b",2,6]),strip("answers, none of them ok",["o-no-ok",0,10]),strip("no answer",["role",4.5,1]))}function showPair(keepAddress){
+map(family=>item(`${family} fault`,swatch("swatch band",`f-${family}`,10,0,10))),...families.length?[el("li","bands: a fault is in effect; paler: it is being in\
+stalled or healed")]:[],...[a,b].some(run=>run.curves?.still?.length)?[item("the harness itself was stalled",swatch("swatch band","role",10,0,10))]:[],strip("so\
+me ok in a quarter of a second",["o-run-a",2,6],["o-run-b",2,6]),strip("answers, none of them ok",["o-no-ok",0,10]),strip("no answer",["role",4.5,1]))}function showPair(keepAddress){
 let{a,b}=Compare;document.getElementById("cmp-body").hidden=!1;let without=[a,b].filter(run=>!run.curves).map(run=>run.place);document.getElementById("cmp-said").
 textContent=without.length?`No operations can be read of ${without.join(" and of ")}: the curves are left out.`:"";for(let id of["c-rate","c-latency","c-availab\
 ility"])document.getElementById(id).closest(".chart").hidden=id!=="c-availability"&&without.length>0;if(drawTables(a,b),drawLegend(a,b),drawCurves(a,b),drawAvailability(),

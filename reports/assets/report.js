@@ -61,20 +61,20 @@ hidden=!range,document.querySelector("#as-table .scroll").replaceChildren(table)
 kind:"f",key:"k",node:"n",phase:"ph",error:"e"},KNOWN=new Set([...Object.keys(TEXTS),"process","value","index","lat","t","during"]);function isQuery(text){let first=text.
 split(/[&|]/)[0].trim();return WORD.test(first)||KNOWN.has(TERM.exec(first)?.[2])}function compile(text,data){let either=text.split("|").map(part=>{let all=part.
 split("&").map(term=>termTest(term.trim(),data));return i=>all.every(test=>test(i))});return i=>either.some(test=>test(i))}function termTest(text,data){let word=WORD.
-exec(text),[,not,...parts]=word??TERM.exec(text)??[];if(!parts.length)throw new Error(`“${text}” is not a term; the choices are ok, info, fail, open, violation, ${QUERY_FIELDS}`);
-let test=word?wordTest(parts[0],data):fieldTest(parts[0],parts[1],parts[2].trim(),data);return not?i=>!test(i):test}function wordTest(word,data){let{ops}=data;if(word===
-"open")return i=>ops.d[i]<0;if(word!=="violation")return i=>ops.o[i]===OUTCOMES.indexOf(word);let members=new Set(data.violations.flatMap(violation=>violation.ops));
-return i=>members.has(ops.i[i])}function fieldTest(name,sign,wanted,data){if(sign==="!="){let same=fieldTest(name,"=",wanted,data);return i=>!same(i)}let{ops}=data;
-if(name in TEXTS)return textTest(TEXTS[name],sign,wanted,data);if(name==="process")return numberTest(sign,wanted,i=>ops.p[i]);if(name==="index")return numberTest(
-sign,wanted,i=>ops.i[i]);if(name==="lat")return numberTest(sign,wanted,i=>ops.d[i]<0?1/0:ops.d[i],1e3);if(name==="t")return numberTest(sign,wanted,i=>ops.t[i],1e6);
-if(name==="value")return valueTest(sign,wanted,data);if(name==="during")return duringTest(wanted,data);throw new Error(`“${name}” is not known; the choices are ${QUERY_FIELDS}`)}
-function textTest(column2,sign,wanted,data){let word=wanted.toLowerCase();if(sign!=="="&&sign!==":")throw new Error(`text can only be compared with = or :, not \
-with ${sign}`);let found=data.names[column2].map(name=>{let text=plainKey(name).toLowerCase();return sign===":"?text.includes(word):text===word});return i=>data.
-ops[column2][i]>=0&&found[data.ops[column2][i]]}function numberTest(sign,wanted,numberOf,unit=1){let[,digits,suffix]=/^(-?\d+(?:\.\d+)?)\s*([a-zµ]*)$/.exec(wanted)??
-[],compare=COMPARE[sign];if(digits===void 0||!compare||suffix&&!(unit>1&&suffix in UNITS))throw new Error(`“${sign}${wanted}” does not compare with a number`);
-let limit=Number(digits)*(suffix?UNITS[suffix]:unit);return i=>compare(numberOf(i),limit)}function valueTest(sign,wanted,data){let matches2=text=>sign===":"?text.
-includes(wanted):text===wanted;if(sign==="="||sign===":")return i=>matches2(plainKey(textOfValue(data,"v",i)))||matches2(plainKey(textOfValue(data,"q",i)));let{
-ops}=data,asked=numberTest(sign,wanted,i=>ops.vk[i]===1?ops.va[i]:Number.NaN),answered=numberTest(sign,wanted,i=>ops.qk[i]===1?ops.qa[i]:Number.NaN);return i=>asked(
+exec(text),[,not,...parts]=word??TERM.exec(text)??[];if(!parts.length)throw new Error(`“${text}” is not a term; the choices are ok, info, fail, open, violatio\
+n, ${QUERY_FIELDS}`);let test=word?wordTest(parts[0],data):fieldTest(parts[0],parts[1],parts[2].trim(),data);return not?i=>!test(i):test}function wordTest(word,data){
+let{ops}=data;if(word==="open")return i=>ops.d[i]<0;if(word!=="violation")return i=>ops.o[i]===OUTCOMES.indexOf(word);let members=new Set(data.violations.flatMap(
+violation=>violation.ops));return i=>members.has(ops.i[i])}function fieldTest(name,sign,wanted,data){if(sign==="!="){let same=fieldTest(name,"=",wanted,data);return i=>!same(
+i)}let{ops}=data;if(name in TEXTS)return textTest(TEXTS[name],sign,wanted,data);if(name==="process")return numberTest(sign,wanted,i=>ops.p[i]);if(name==="index")
+return numberTest(sign,wanted,i=>ops.i[i]);if(name==="lat")return numberTest(sign,wanted,i=>ops.d[i]<0?1/0:ops.d[i],1e3);if(name==="t")return numberTest(sign,wanted,
+i=>ops.t[i],1e6);if(name==="value")return valueTest(sign,wanted,data);if(name==="during")return duringTest(wanted,data);throw new Error(`“${name}” is not know\
+n; the choices are ${QUERY_FIELDS}`)}function textTest(column2,sign,wanted,data){let word=wanted.toLowerCase();if(sign!=="="&&sign!==":")throw new Error(`text c\
+an only be compared with = or :, not with ${sign}`);let found=data.names[column2].map(name=>{let text=plainKey(name).toLowerCase();return sign===":"?text.includes(
+word):text===word});return i=>data.ops[column2][i]>=0&&found[data.ops[column2][i]]}function numberTest(sign,wanted,numberOf,unit=1){let[,digits,suffix]=/^(-?\d+(?:\.\d+)?)\s*([a-zµ]*)$/.
+exec(wanted)??[],compare=COMPARE[sign];if(digits===void 0||!compare||suffix&&!(unit>1&&suffix in UNITS))throw new Error(`“${sign}${wanted}” does not compare w\
+ith a number`);let limit=Number(digits)*(suffix?UNITS[suffix]:unit);return i=>compare(numberOf(i),limit)}function valueTest(sign,wanted,data){let matches2=text=>sign===
+":"?text.includes(wanted):text===wanted;if(sign==="="||sign===":")return i=>matches2(plainKey(textOfValue(data,"v",i)))||matches2(plainKey(textOfValue(data,"q",
+i)));let{ops}=data,asked=numberTest(sign,wanted,i=>ops.vk[i]===1?ops.va[i]:Number.NaN),answered=numberTest(sign,wanted,i=>ops.qk[i]===1?ops.qa[i]:Number.NaN);return i=>asked(
 i)||answered(i)}function duringTest(wanted,data){let installed=data.faults.filter(({state})=>state!=="skipped"),overlaps=i=>fault=>fault.start*1e6<=endOf(data,i)&&
 fault.end*1e6>=data.ops.t[i];if(wanted==="none")return i=>!installed.some(overlaps(i));let number=/^#(\d+)$/.exec(wanted)?.[1],chosen=installed.filter(({id,fault,
 family})=>number===void 0?fault.includes(wanted)||family===wanted:id===Number(number));if(!chosen.length)throw new Error(`no fault matches ${wanted}`);return i=>chosen.

@@ -138,7 +138,7 @@ def _breaks(drawn: Drawn) -> Iterator[Break]:
 
 
 def _contradiction(drawn: Drawn, check: str, row: Mapping[str, Any]) -> Break:
-    """Describe answers that contradict each other, by the first of the worst counterexamples drawn.
+    """Describe answers that contradict each other, using the first of the worst counterexamples drawn.
 
     The onset is the first contradicting answer of any counterexample.
     """

@@ -21,7 +21,7 @@ class OtherReads(NamedTuple):
 
 
 def compare_other_reads(drawn: Drawn, example: Counterexample) -> OtherReads:
-    """Find which nodes hold what a read lacks, and which do not, by the last 200 reads answered after it began.
+    """Find which nodes hold what a read lacks, and which do not, in the last 200 reads answered after it began.
 
     The result is empty for counterexamples other than one read's lost elements.
     """

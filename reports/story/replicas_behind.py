@@ -1,4 +1,4 @@
-"""Sentences about replicas that did not catch up: where each is and since when, by its own answers."""
+"""Sentences about replicas that did not catch up: where each is and since when, according to its own answers."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ class Scope(NamedTuple):
 
 
 def scope_of(drawn: Drawn) -> Scope:
-    """Describe what the run tested, by its receipts, its operations and its checks."""
+    """Describe what the run tested, from its receipts, operations and checks."""
     run = drawn.run
     stood = [window for window in drawn.windows if window.installed]
     times = Counter(window.fault for window in stood)
