@@ -72,7 +72,10 @@ def first_for(model: Model, size: int) -> Engine:
 def decide(
     calls: Sequence[Call], model: Model, limits: Limits, *, engine: str | None = None, proof: bool = True
 ) -> EngineResult:
-    """Decide by the forced engine, or the first that applies.  Raises ModelError if the forced one does not apply."""
+    """Decide with the forced engine, or with the first that applies.
+
+    Raises ModelError if the forced one does not apply.
+    """
     try:
         if model.one_value and (wrong := [call for call in calls if call.result is NOWHERE]):
             from checker.engines.values import each_alone

@@ -59,7 +59,7 @@ def take(history: Foreign, model: str | Model, initial: Any = None) -> Taken:
 
 
 def after(made: Sequence[Made], operations: Sequence[Operation]) -> list[Operation]:
-    """Return the operations, each key's after those that make its initial state."""
+    """Return the operations of each key, preceded by those that make its initial state."""
     keys = dict.fromkeys(operation.key for operation in operations)
     first, shift = min(operation.invoked for operation in operations), 2 * len(made) * len(keys)
     place = count()

@@ -91,7 +91,7 @@ class FileCheckOptions:
     ``model`` defaults to the model that the file names, or else to a register.  ``initial`` is the initial state, as
     JSON or as a plain word; None means the model's default.  ``null`` says what an ok read of null means: that the
     object was ``absent``, or that nothing is known (``unknown``).  ``format`` forces a foreign format, ``fields`` maps
-    its fields to ours (``history.readers.mapping``).  ``level`` is the level that the model must keep.
+    its fields to ours (``history.readers.mapping``).  ``level`` is the level that the history must satisfy.
     """
 
     model: str | None = None

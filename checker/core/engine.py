@@ -56,7 +56,7 @@ class ColumnProof(Protocol):
         """Return the contradictions without the operations invoked at ``gone``; None if calls must find them."""
 
     def again(self, begun: int) -> Sequence[tuple[int, int]]:
-        """Return when each later read with the same answer as the one invoked at ``begun`` began and ended."""
+        """Return the begin and end of each later read with the same answer as the read invoked at ``begun``."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -162,7 +162,7 @@ class Model:
         return None
 
     def start_with(self, value: Any) -> Model | Sequence[Made]:  # noqa: ARG002 (for subclasses)
-        """Return the model with another initial state, or the operations that make that state, before all others.
+        """Return the model with another initial state, or operations that make that state and come first.
 
         ``value`` is JSON, a scalar frozen.  Raises ModelError if it is not a state, or if the initial state cannot
         be chosen.

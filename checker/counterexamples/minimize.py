@@ -40,7 +40,7 @@ class MinimalCore:
 
     @property
     def note(self) -> str | None:
-        """Remark that some calls may not be needed; None if all are."""
+        """Say that some calls may not be needed; None if all are."""
         if not self.untried:
             return None
         return (

@@ -48,7 +48,7 @@ def with_makers_before(part: Sequence[Call], calls: Iterable[Call], start: int, 
 
 
 def newest_before(calls: Iterable[Call], start: int) -> tuple[dict[Any, Call], dict[Any, Call]]:
-    """Find for each value the last write of it, and the last CAS that replaced it, to return before ``start``."""
+    """Find for each value the last write, and the last CAS that replaced it, that returned before ``start``."""
     early = sorted((call for call in calls if call.ret < start), key=lambda call: call.ret)
     makers = {made_by(call): as_write(call) for call in early if call.f in ("write", "cas")}
     return makers, {asked_by(call): call for call in early if call.f == "cas"}

@@ -99,11 +99,11 @@ class _Queue:
         return [] if answer.result is None else [self.enqueues[answer.result]]
 
     def dequeued(self) -> list[Call]:
-        """Return the enqueues, by their returns, of known taken items that are in no violation."""
+        """Return the enqueues of items known to be taken and in no violation, ordered by return."""
         return sorted((self.enqueues[item] for item in self.taken if item not in self.reported), key=_BY_RETURN)
 
     def staying(self) -> list[Call]:
-        """Return the completed enqueues, by their returns, of items not known to be taken and in no violation."""
+        """Return the completed enqueues of items not known to be taken and in no violation, ordered by return."""
         left = (call for item, call in self.enqueues.items() if item not in self.taken and item not in self.reported)
         return sorted((call for call in left if call.ret != NEVER), key=_BY_RETURN)
 

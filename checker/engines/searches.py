@@ -35,7 +35,7 @@ def decide_register(calls: Any, limits: Limits) -> EngineResult | None:
 def decide_operations(
     operations: Sequence[Operation], model: Model, limits: Limits, proof: bool = False
 ) -> ByColumns | None:
-    """Decide by the compiled search whether operations are linearizable, without a proof.
+    """Decide with the compiled search whether operations are linearizable, without a proof.
 
     Returns None if the search over calls has to decide.  This concerns short histories before compiled code is loaded,
     registers (where a refused cas may be a call of its own), operations that the model does not know (calls report what

@@ -35,9 +35,9 @@ ENGINE: Final = "order of dependencies"
 _STEPS: Final = 10
 #: Steps that the search takes in a second at least, compiled or in plain Python.
 _PACE: Final = 500_000
-_OTHER: Final = "a transaction has other steps than reads and writes of plain values"
+_OTHER: Final = "a transaction has steps other than reads and writes of plain values"
 _TWICE: Final = "a value is written to a register twice"
-_UNORDERED: Final = "nothing contradicts, and no order was found"
+_UNORDERED: Final = "no contradiction and no order was found"
 
 
 def _decided(shapes: Shapes, invoke: IntArray, ret: IntArray, limits: Limits) -> tuple[EngineResult, list[int]]:

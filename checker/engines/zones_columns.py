@@ -197,7 +197,7 @@ def calls_at(columns: OperationColumns, rows: IntArray) -> list[Call]:
 
 
 def writes_beside(columns: OperationColumns, rows: IntArray, values: Sequence[Any], start: int, end: int) -> IntArray:
-    """Return for each value its last write to return before ``start``, and its first to begin after ``end``."""
+    """Return for each value the last write that returned before ``start``, and the first that began after ``end``."""
     asked = [ABSENT if value is None else value for value in values]
     writes = rows[(columns.kind[rows] == WRITE) & np.isin(columns.value[rows], asked)]
     early = writes[(columns.outcome[writes] == OK) & (columns.ret[writes] < start)]

@@ -128,8 +128,8 @@ class Bank(Model):
         if self.initial == frozenset() and listed:
             model = type(self)(ANY)
             notes.append(
-                "the history does not contain the initial balances, so they are taken from the first read: "
-                """--initial '{"0": 10, "1": 10}' names them"""
+                "the history does not contain the initial balances, so they are taken from the first read; to name "
+                """them: --initial '{"0": 10, "1": 10}'"""
             )
         shown = (one for one in taken if one.f == "read" and one.outcome == "ok" and _are_balances(freeze(one.result)))
         low = next((one for one in shown if any(held < 0 for _, held in one.result)), None)

@@ -194,7 +194,7 @@ def listed(value: Any, what: str) -> list[Any]:
 
 
 def account(name: Any) -> Any:
-    """Return the name of an account or register; JSON has strings where EDN has integers, so digits become one."""
+    """Return the name of an account or register; JSON has strings where EDN has integers, so digits are converted."""
     return int(name) if isinstance(name, str) and name.lstrip("-").isdigit() and name.isascii() else name
 
 

@@ -188,7 +188,7 @@ def useful(calls: Sequence[Call], model: Model) -> list[Call]:
 
 
 def compiled_search(calls: Sequence[Call], model: Model, limits: Limits, *, proof: bool = True) -> EngineResult | None:
-    """Decide by the compiled search; None if it does not apply.
+    """Decide with the compiled search; None if it does not apply.
 
     Raises ModelError if two events have the same place, because it would confuse them.
     """
@@ -276,7 +276,7 @@ class RegisterColumns:
 
 
 def search_numbers(calls: RegisterColumns, limits: Limits) -> EngineResult | None:
-    """Decide a register by the compiled search; None if it does not apply.  ``last`` is a dense rank."""
+    """Decide a register with the compiled search; None if it does not apply.  ``last`` is a dense rank."""
     return _explored(_Run(calls, calls.invoke, calls.ret, limits.memory), limits)
 
 

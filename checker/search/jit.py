@@ -190,7 +190,7 @@ class _Search:
 
 
 def search(calls: Sequence[Call], model: Model, limits: Limits, *, narrowed: bool = True) -> EngineResult:
-    """Decide by the just-in-time search; the calls need not have dense ranks.
+    """Decide with the just-in-time search; the calls need not have dense ranks.
 
     A valid answer contains a linearization, an invalid one the return that cannot be explained and the states before
     it.  These are all states of the object, unless the model is ``narrowed``.

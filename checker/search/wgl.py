@@ -59,7 +59,7 @@ def _linked(calls: Sequence[Call], limits: Limits) -> _Entry:
 
 
 def wgl(calls: Sequence[Call], model: Model, limits: Limits) -> EngineResult:
-    """Decide by classic WGL.  Valid answers contain a linearization."""
+    """Decide with classic WGL.  Valid answers contain a linearization."""
     head = _linked(calls, limits)
     # A pending call may never have taken effect, so only the others have to be lifted.
     left = sum(1 for call in calls if not call.pending)

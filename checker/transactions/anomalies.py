@@ -172,7 +172,7 @@ class Steps:
     def in_order(self, source: int, kind: str) -> Reason:
         """Return the reason for an edge given by the start, the order of a process, or real time."""
         if self.started and source == 0:
-            return "realtime", None, "{0} is what was there at the start, before {1}", ()
+            return "realtime", None, "{0} is the initial state, which comes before {1}", ()
         if kind == "process":
             return kind, None, f"process {self.columns.process[source]} ran {{0}} and after it {{1}}", ()
         return kind, None, "{0} had returned before {1} was invoked", ()

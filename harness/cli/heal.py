@@ -15,7 +15,7 @@ from history.extras import require
 def heal(cluster: str) -> int:
     """Remove every fault that the harness left on a cluster's nodes.
 
-    Things without the harness's tag stay untouched.
+    Anything without the harness's tag is left alone.
     """
     require("run")
     from harness.clusters import open_cluster
@@ -28,7 +28,7 @@ def heal(cluster: str) -> int:
     for line in healed.undone or ([] if healed.failed else ["nothing to heal"]):
         click.echo(line)
     if target.orphaned():
-        mend = f"the next run removes them, or: harness cluster down --cluster {shlex.quote(cluster)}"
+        mend = f"the next run removes them; to remove them now: harness cluster down --cluster {shlex.quote(cluster)}"
         click.echo(f"these nodes were left behind by a run that was killed; {mend}", err=True)
     healed.check()
     return 0

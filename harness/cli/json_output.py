@@ -31,7 +31,7 @@ def progress_of(*, as_json: bool) -> Progress:
 
 
 def json_line(document: Mapping[str, Any]) -> str:
-    """Return a document as one line of plain ASCII, which every terminal can show and none takes for control codes."""
+    """Return a document as one line of plain ASCII, which no terminal takes for control codes."""
     return json.dumps(document)
 
 

@@ -55,7 +55,7 @@ class Damage:
 
 @dataclass(frozen=True, slots=True)
 class Excused:
-    """The times (ns, begin and end) during which our faults explain that a node's log is short, by node."""
+    """For each node, the times (begin and end, ns) during which our faults explain why its log is short."""
 
     spans: dict[str, list[tuple[int, int]]] = field(default_factory=dict)
 

@@ -1,7 +1,7 @@
 """The gates: conditions that a run must meet to prove anything. A failed gate makes a run unknown, never invalid.
 
 The required amount is a share of the load: :data:`MIN_SHARE` of the plan's rate, but at least :data:`MIN_OPERATIONS`.
-That is far below what any healthy system serves beside a fault (an election costs a few seconds out of ten), and far
+That is far below what any healthy system serves during a fault (an election costs a few seconds out of ten), and far
 above a single stray answer.  Only applied operations count: acknowledging an entry that was never applied says nothing
 about the cluster's health.
 """

@@ -63,7 +63,7 @@ def met_by(workload: Workload, call: Call) -> tuple[Want, ...]:
 
 
 def on_key(workload: Workload, f: str, value: Any, key: str | int | None) -> KeyWant | None:
-    """Return whether an operation on one of many objects reads or changes, and its key; None for any other one."""
+    """Return whether an operation on one of many objects reads or changes it, and its key; None for others."""
     if key is None or workload.name not in MANY_OBJECTS or f in BOUND:
         return None
     return _side(workload, called(f, value)), key

@@ -97,7 +97,7 @@ def removals(runs: Sequence[Stored], limits: RetentionLimits, now: datetime) -> 
         if limits.days is not None and now - run.started > timedelta(days=limits.days):
             why = f"older than {limits.days:g} days"
         elif limits.gib is not None and left > limits.gib * GIB:
-            why = f"all runs take more than {limits.gib:g} GiB"
+            why = f"the runs take more than {limits.gib:g} GiB"
         if why:
             going.append(Removal(run, why))
             left -= run.size
@@ -145,7 +145,7 @@ def remove_suite(path: Path) -> None:
 
 
 def sweep(store: Path) -> None:
-    """Finish removals that were interrupted when a retention was killed.  Raises StoreError."""
+    """Finish removals that were interrupted when an earlier process was killed.  Raises StoreError."""
     try:
         for path in store.glob(f"*/{_GOING}*"):
             shutil.rmtree(path)

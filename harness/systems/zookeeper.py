@@ -366,8 +366,8 @@ SYSTEM: Final = System(
     law=LAW,
     every_node_serves=True,
     workloads=(
-        one_object("set", "znodes are created below one, which every node lists at the end", "set", "add", "read",
-                   SET.checks),
+        one_object("set", "znodes are created below a parent znode, which every node lists at the end", "set", "add",
+                   "read", SET.checks),
         REGISTER,
         CAS_REGISTER,
         LOCK,

@@ -40,7 +40,7 @@ _COUNTED: Final = ("ok", "lost", "unexpected", "recovered", "duplicated")
 _OF_ONE: Final = ("ok", "recovered")
 _OF_ALL: Final = ("unexpected", "duplicated")
 _WORDS: Final = {
-    "lost": "an element whose add was acknowledged before the last read of its set began, and that the read lacks",
+    "lost": "an element that the last read of its set lacks, although its add was acknowledged before that read began",
     "recovered": "an element that a read has although its add was never acknowledged: the add was in doubt",
     "unexpected": "an element that was never added, or whose add certainly failed",
     "duplicated": "an element that a read had more than once",

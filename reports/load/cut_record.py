@@ -55,7 +55,7 @@ def _held_of(run: LoadedRun) -> tuple[int, float]:
 
 
 def _begun(state: Mapping[str, Any]) -> float:
-    """Return about how many operations were begun in the main phase, from the rate that the harness kept; 0 if unknown."""
+    """Return roughly how many operations were begun in the main phase, from the harness's own rate; 0 if unknown."""
     pace, moments = state.get("pace"), state.get("moments")
     if not isinstance(pace, Mapping) or not isinstance(moments, Mapping):
         return 0.0

@@ -253,7 +253,7 @@ def facts_of(run: LoadedRun) -> list[tuple[str, str]]:
         ("system", system or run.plan.get("version")),
         ("options", options_of(run.plan)),
         ("planted bug", run.plan.get("planted_bug")),
-        ("planted bug looked for by", ", ".join(sorted(looking)) if run.plan.get("planted_bug") else ""),
+        ("checks for the planted bug", ", ".join(sorted(looking)) if run.plan.get("planted_bug") else ""),
         ("seed", run.seed),
         ("started", run.started),
         ("length", f"{run.end / 1e9:.1f} s" if run.recorded else ""),

@@ -78,7 +78,7 @@ def _elections(timelines: Sequence[NodeTimeline]) -> Iterator[list[Any]]:
         follows = before is not None and before.node != claim.node and (claim.term < 0 or before.term != claim.term)
         after = f" after {before.node}" if before and follows else ""
         others = ", ".join(f"{node}{f' (term {term})' if term >= 0 else ''}" for node, term in claim.rivals)
-        also = f"; by the same round of probes so does {others}" if others else ""
+        also = f"; in the same round of probes, {others} claimed so, too" if others else ""
         text = f"{claim.node} leads{f' in term {claim.term}' if claim.term >= 0 else ''}{after}{also}"
         yield [
             ELECTION,

@@ -122,7 +122,7 @@ def test_a_missed_bug_is_shown_as_missed_everywhere_and_blames_no_blindness_that
     assert 'class="banner missed"' in page
     assert "Valid" not in page.partition("<main>")[2].partition("<table")[0]
     assert "<strong>Next:</strong> Run it again with other seeds and for longer; while no" in page
-    assert '<dt>planted bug looked for by</dt><dd class="mono">linearizability</dd>' in page
+    assert '<dt>checks for the planted bug</dt><dd class="mono">linearizability</dd>' in page
     assert "planted_bug_found_by" not in page
     text = reports.render_run(files, colour=True)
     assert text.startswith("\x1b[31mMISSED: THE PLANTED BUG WAS NOT FOUND\x1b[0m")

@@ -82,8 +82,8 @@ def test_no_arrow_leads_from_one_leader_of_a_term_to_another_and_both_claims_are
     found = track.track_of(replace(drawn, timelines=timelines_of(probes, ("n1", "n2"))))
     assert [(source, to) for _, _, source, to, _ in found["arrows"]] == [(None, 0), (None, 1), (None, 1), (1, 0)]
     assert [text for *_, text in found["arrows"]] == [
-        "n1 leads in term 3; by the same round of probes so does n2 (term 3)",
-        "n2 leads in term 3; by the same round of probes so does n1 (term 3)",
+        "n1 leads in term 3; in the same round of probes, n2 (term 3) claimed so, too",
+        "n2 leads in term 3; in the same round of probes, n1 (term 3) claimed so, too",
         "n2 leads in term 4",
         "n1 leads in term 5 after n2",
     ]

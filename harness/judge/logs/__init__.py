@@ -1,1 +1,1 @@
-"""Check by the probes that logs keep committed entries, and find out what became of entries that logs lost."""
+"""Check in the probes that logs keep committed entries, and find out what became of entries that logs lost."""

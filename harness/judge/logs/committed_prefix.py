@@ -1,4 +1,4 @@
-"""Check by the probes that no log is ever cut below its node's commit index."""
+"""Check in the probes that no log is ever cut below its node's commit index."""
 
 from __future__ import annotations
 

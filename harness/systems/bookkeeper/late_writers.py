@@ -36,9 +36,9 @@ class Writer(Struct, frozen=True):
 class LateWriters(Struct, frozen=True):
     """A generator that adds a last window for each writer that met no fence.
 
-    Once the end of the ledger is known, the window comes after ``after`` to three times ``after`` (ns).  The moments
-    are spread because nobody knows how long a bookie takes to come back: an add to a bookie that is still down ends the
-    handle.
+    The window comes between ``after`` (ns) and three times ``after`` from the time at which the end of the ledger is
+    known.  The moments are spread because nobody knows how long a bookie takes to come back: an add to a bookie that is
+    still down ends the handle.
 
     ``writers`` are the possible late writers, by the number of their ledger; ``gone`` are all other ledgers.
     """

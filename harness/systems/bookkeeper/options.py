@@ -42,7 +42,7 @@ OPTIONS: Final = (
 PLANTED_BUGS: Final = (
     PlantedBug(
         name="wiped-bookies", found_by=("ledgers",), options={"quorum": "3-1-1"},
-        help="a restarted bookie has lost its disk, including the cookie from which it would notice that",
+        help="a restarted bookie has lost its disk, including the cookie by which it would notice the loss",
     ),
     PlantedBug(
         name="replaced-bookies", found_by=("ledgers",), options={"quorum": "2-2-2", "late_writers": 20},

@@ -81,7 +81,7 @@ class Ledgers(Finding, frozen=True, kw_only=True):
 
 
 def size_of(payload: int) -> int:
-    """Return the size in bytes of an entry by its number, as the gateway makes it (``Payload.java``)."""
+    """Return the size in bytes of the entry with this number, as the gateway makes it (``Payload.java``)."""
     return 24 + payload * 7919 % 241
 
 

@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 from harness.systems.law import LOST, Law, Rule
 
 LAW: Final = Law(
-    Rule("committed", "COMMIT answered with COMMIT, or a statement alone that was answered", "ok"),
+    Rule("committed", "COMMIT answered with COMMIT, or a single statement that was answered", "ok"),
     Rule("rolled-back", "COMMIT answered with ROLLBACK", "fail"),
     Rule("other-value", "no row has the value that the update expects", "fail"),
     Rule("refused", "an ERROR before COMMIT was sent, or an answer to it that proves a rollback", "fail"),

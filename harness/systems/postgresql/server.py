@@ -132,7 +132,7 @@ def connection_words(node: Machine) -> dict[str, Any]:
 
 
 def primary_words(setup: Setup) -> str:
-    """Return the words with which libpq finds the primary among the servers, whichever it is."""
+    """Return the connection string with which libpq finds the primary among the servers, whichever it is."""
     hosts = ",".join(node.address for node in servers(setup))
     return f"host={hosts} port={PORT} user=postgres dbname=postgres connect_timeout=3 target_session_attrs=read-write"
 

@@ -39,8 +39,8 @@ LAW: Final = Law(
     Rule("done", "0", "ok"),
     Rule("exists", "2011: the broker to elect is already the master", "fail", elect="ok"),
     Rule("refused", "2000-2003, 2006, 2008, 2010, 2012-2014: processed, but nothing was appended", "fail"),
-    Rule("not-leader", "2007: it is not the leader, nothing was appended", "fail"),
-    Rule("error", "any other code, or an answer of the wrong shape", "info", read="fail", peek="fail", register="fail"),
+    Rule("not-leader", "2007: it is not the leader; nothing was appended", "fail"),
+    Rule("error", "any other code, or a malformed answer", "info", read="fail", peek="fail", register="fail"),
     reads=("read", "peek", "register"),
 )
 REFUSED: Final = frozenset({2000, 2001, 2002, 2003, 2006, 2008, 2010, 2012, 2013, 2014})

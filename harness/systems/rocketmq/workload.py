@@ -127,7 +127,7 @@ def _state_after(operation: Invocation, answer: Any) -> Sequence[Any] | None:
 
 
 def epochs_check(evidence: Evidence) -> Check:
-    """Check that the epochs of each broker set are unique, explained by changes, with one state, and never go back."""
+    """Check that the epochs of each broker set are unique, explained by changes, have one state, and never go back."""
     sets: defaultdict[Any, list[Operation]] = defaultdict(list)
     for operation in evidence.operations:
         sets[operation.key].append(operation)

@@ -49,7 +49,7 @@ LAW: Final = Law(
     Rule("refused", "13, 16, 17, 29: a message, topic or queue that it refuses before the append",
          "fail"),
     Rule("not-available", "14: a slave of 4.9, or the wait for the quorum timed out", "info", pull="fail", read="fail"),
-    Rule("error", "any other code, such as 1 and 2 when the wait for the quorum ended; an answer of the wrong shape",
+    Rule("error", "any other code, such as 1 and 2 when the wait for the quorum ended; a malformed answer",
          "info", pull="fail", read="fail"),
     reads=("pull", "read"),
 )  # fmt: skip

@@ -64,7 +64,7 @@ def _compared(evidence: Evidence, ends_of: Callable[[Mapping[str, Probe]], Mappi
     missing = [node for node in evidence.nodes if node not in read]
     left_out = f"; {and_listed(missing)} not compared" if missing else ""
     if len(read) < 2 or limit <= 0:
-        few = "fewer than two replicas have caught up and left their logs"
+        few = "fewer than two replicas caught up and left a log behind"
         why = few if len(read) < 2 else "a replica reported an empty log"
         return Check(NAME, "check", "valid", _ASKED, why + left_out, (Skipped(check=NAME, why=why),))
     leaders = [node for node in read if last[node].role == "leader"]

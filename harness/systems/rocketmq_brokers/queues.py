@@ -278,7 +278,7 @@ class Lives:
                 self._begun[probe.node].append(probe.own[BOOTED])
 
     def one(self, earlier: Operation, later: Operation) -> bool:
-        """Return whether one process answered both reads, by probes before the earlier one and after the later one."""
+        """Return whether one process answered both reads, as probes before the earlier and after the later one show."""
         node = str(earlier.node)
         times, begun = self._times[node], self._begun[node]
         before, after = bisect_left(times, earlier.invoked) - 1, bisect_right(times, later.ended)

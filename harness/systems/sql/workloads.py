@@ -1,4 +1,4 @@
-"""Workloads: transactions, judged by the level they ask for, and single objects, which must be linearizable."""
+"""Workloads: transactions, judged by the level they request, and single objects, which must be linearizable."""
 
 from __future__ import annotations
 

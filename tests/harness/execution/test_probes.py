@@ -50,7 +50,7 @@ def test_what_only_the_system_knows_is_kept_under_its_own_name() -> None:
     [{"term": "3"}, {"applied": 1.5}, {"committed": True}, {"role": "king"}, {"leader": 1}, {"committed": 2**64 - 1}],
 )
 def test_a_figure_of_another_type_is_no_probe(wrong: dict[str, Any]) -> None:
-    with pytest.raises(ValueError, match=f"wrong shape: {next(iter(wrong))} "):
+    with pytest.raises(ValueError, match=f"wrong type: {next(iter(wrong))} "):
         probe_of(wrong, "n1", 5)
 
 
@@ -64,7 +64,7 @@ def test_a_program_s_own_count_is_ours_only_under_our_name() -> None:
     theirs = {"undecodable": 3, "unapplied_oks": 1, "snapshots_loaded": 2, "own": 5}
     assert probe_of(theirs, "n1", 5) == Probe(5, "n1", own=theirs)
     assert probe_of({"count.undecodable": 3}, "n1", 5) == Probe(5, "n1", undecodable=3)
-    with pytest.raises(ValueError, match=r"wrong shape: count\.undecodable 'three'"):
+    with pytest.raises(ValueError, match=r"wrong type: count\.undecodable 'three'"):
         probe_of({"count.undecodable": "three"}, "n1", 5)
 
 
@@ -82,7 +82,7 @@ def test_what_is_no_status_says_so(answer: dict[str, Any]) -> None:
 @pytest.mark.parametrize("changes", [{"term": "3"}, {"applied": 1.5}, {"committed": True}, {"role": 1}, {"leader": 1}])
 def test_a_status_of_the_wrong_shape_is_an_error_and_no_figure(changes: dict[str, Any]) -> None:
     """A figure of another type would break what compares it, long after the run."""
-    with pytest.raises(ValueError, match=f"wrong shape: {next(iter(changes))}"):
+    with pytest.raises(ValueError, match=f"wrong type: {next(iter(changes))}"):
         probe_of(figures({**STATUS, **changes}), "n1", 5)
 
 
