@@ -119,7 +119,7 @@ class ManyOpen:
 
 @dataclass(frozen=True, slots=True)
 class First:
-    """The slots in a mask, of which the kernel must find the one that returns first."""
+    """The slots in a mask; the kernel must find the slot that returns first."""
 
     slots: list[int]
     returns: list[int]

@@ -1,4 +1,4 @@
-"""Mutation testing of the compiled kernels in their plain-Python form: which changes does no test notice?
+"""Mutation testing of the compiled kernels in their plain-Python form: which changes go unnoticed by the tests?
 
     python bench/checker/mutants.py [--every N] [--samples N] [--only TEXT] [--again FILE] [KERNEL …]
 

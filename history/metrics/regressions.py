@@ -3,7 +3,7 @@
 Runs are compared within a *series*: the same system version, faults, workload, settings and machine.  A change in any
 of these starts a new series.  In each series, every figure is checked for a lasting change for the worse
 (``history.metrics.change_points``, which states the rate of false alarms).  A regression is *open* from the run that
-showed it until five runs in a row are back on the good side of the middle between the medians before and since.  It
+showed it until five runs in a row are back on the good side of the midpoint between the medians before and since.  It
 also ends when somebody acknowledges the new level with a *baseline*, which names the first run to compare later runs
 with.
 

@@ -198,7 +198,7 @@ def _decoded(data: bytes, path: Path) -> str:
     except UnicodeDecodeError as error:
         line, place = data.count(b"\n", 0, error.start) + 1, error.start - data.rfind(b"\n", 0, error.start)
         raise FormatError(
-            str(path), f"line {line}", f"expected UTF-8 text, found another byte at its place {place}"
+            str(path), f"line {line}", f"expected UTF-8 text, found an invalid byte at column {place}"
         ) from None
 
 

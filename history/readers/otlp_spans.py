@@ -27,7 +27,7 @@ def parse_otlp(text: str, source: str, chosen: FieldMap | None = None) -> Record
         try:
             spans += [(line, _flat(span, resource)) for span, resource in _spans(item)]
         except (KeyError, TypeError, AttributeError, ValueError) as error:
-            raise objects.wrong(line, f"expected spans as OTLP has them: {error!r}"[:200]) from None
+            raise objects.wrong(line, f"expected spans in the form of OTLP: {error!r}"[:200]) from None
     kept = [(line, span) for line, span in spans if any(name.startswith("db.") for name in span["attributes"])]
     if not kept:
         raise objects.wrong(1, f"expected spans with attributes db.…, found none in {len(spans)} spans")

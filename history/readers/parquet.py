@@ -57,9 +57,8 @@ def columns_of(parts: Sequence[Callable[[], pa.Table]], rows: int, source: str) 
     """Convert tables that we wrote ourselves to columns; None if the operations are not on registers.
 
     Each of the ``parts`` returns a table; together the tables have ``rows`` rows, in any order.  Each table is
-    converted before the next one is read, so that only one is in memory.  A single operation is later read again from
-    its part.
-    Raises FormatError for a table with other columns or another number of rows.
+    converted before the next one is read, so that only one is in memory.  Its part is read again when a single
+    operation is needed later. Raises FormatError for a table with other columns or another number of rows.
     """
     columns: list[NDArray[Any]] = [np.empty(rows, kind) for kind in (np.int8, np.int8, *[np.int64] * 5)]
     names: dict[str | int | None, int] = {}

@@ -108,7 +108,7 @@ class Scanned:
         refused = np.flatnonzero((kind == CAS) & (outcome == OK) & (rows[ret, k.SHAPE] == k.TRIPLE))
         seen = rows[ret[refused], k.SEEN]
         if (seen == old[refused]).any():
-            raise NotColumnarError("a cas that was refused by the value that it asked for")
+            raise NotColumnarError("a cas that was refused by the very value that it expected")
         kind[refused], old[refused], value[refused] = READ, value[refused], seen
         unique, key = np.unique(rows[invoke, k.KEY], return_inverse=True)
         # The first operation on each key, whose line has the key's name.

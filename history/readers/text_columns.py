@@ -53,7 +53,7 @@ def read_lines(path: Path, kind: str) -> tuple[OperationColumns | list[Operation
 
 
 class TextScan(Scanned):
-    """The lines of a file as rows of the compiled scanner; some are unknown to it, some are no events."""
+    """The lines of a file as rows of the compiled scanner; some are unknown to it, and some are not events."""
 
     def __init__(self, data: NDArray[np.uint8], start: int, source: str, *, is_log: bool) -> None:
         from history.readers import jsonl_kernel, text_kernel

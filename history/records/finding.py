@@ -510,7 +510,7 @@ class FaultStates(Finding, frozen=True, kw_only=True):
 class ReadSpan(Struct, frozen=True):
     """Final reads at the end, or after the restart: of ``read`` keys, not of the keys ``missing``.
 
-    ``unserved`` maps nodes to the keys that their own clients asked for without success.
+    ``unserved`` maps nodes to the keys that their own clients requested without success.
     """
 
     restarted: bool

@@ -143,7 +143,7 @@ def contradiction(f: str, requested: Any, answered: Any) -> str | None:
     same = requested == repeated if plain else _text(requested) == _text(repeated)
     if same:
         return None
-    return f"a {f} of {_text(requested)[:80]} was invoked, but cannot end as one of {_text(answered)[:80]}"
+    return f"a {f} of {_text(requested)[:80]} was invoked, but was completed as {_text(answered)[:80]}"
 
 
 def _txn_contradiction(requested: Any, answered: Any) -> str | None:
@@ -159,7 +159,7 @@ def _txn_contradiction(requested: Any, answered: Any) -> str | None:
         return f"a txn of {_text(requested)[:80]} is ok but lacks what it read"
     if _is_list(answered) and len(answered) == len(requested) and all(map(_answers_step, requested, answered)):
         return None
-    return f"a txn of {_text(requested)[:80]} was invoked, but cannot end as one of {_text(answered)[:80]}"
+    return f"a txn of {_text(requested)[:80]} was invoked, but was completed as {_text(answered)[:80]}"
 
 
 def _answers_step(requested: Any, answered: Any) -> bool:

@@ -41,7 +41,7 @@ OPERATIONS: Final = pa.schema(
         _field("outcome", pa.string(), "ok, fail or info"),
         _field("invoked", pa.int64(), "ns"),
         _field("returned", pa.int64(), "ns; null if there was no completion", nullable=True),
-        _field("node", pa.string(), "the node that answered, or the last one asked", nullable=True),
+        _field("node", pa.string(), "the node that answered, or the last one that was tried", nullable=True),
         _field("error", pa.string(), "code and text of the error of a fail or info", nullable=True),
         _field("phase", pa.string(), "warm-up, main or final", nullable=True),
         _field("intended", pa.int64(), "ns, when it was due (not after `invoked`); null if unknown", nullable=True),

@@ -84,7 +84,7 @@ def bridge(names: Sequence[str], rng: random.Random, others: Sequence[str] = ())
 
 
 def bridge_over(names: Sequence[str], node: str, rng: random.Random, others: Sequence[str] = ()) -> Grudge:
-    """Separate two random halves of the other ``names`` that only meet in ``node``, which need not be in ``names``."""
+    """Connect two random halves of the other ``names`` only through ``node``, which need not be in ``names``."""
     halves = halves_of([name for name in names if name != node], rng)
     every = list(dict.fromkeys([*names, node]))
     return joined(separate(every, *halves), [name for name in others if name != node], rng)

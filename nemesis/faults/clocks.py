@@ -1,4 +1,4 @@
-"""Wrong clocks by libfaketime: the system's process reads an offset file each time it reads the wall clock.
+"""Wrong clocks with libfaketime: the system's process reads an offset file each time it reads the wall clock.
 
 The process must be started with :func:`environment`, after :func:`prepare`.  Monotonic time stays correct.  Without
 ``FAKETIME_FORCE_MONOTONIC_FIX=0``, Java's timed waits return at once (found by experiment with 0.9.10).  The witness is

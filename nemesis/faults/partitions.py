@@ -163,8 +163,8 @@ def links_witness(
 ) -> Witness:
     """Return proof that every link of a grudge is cut, from counters and from attempts to connect across it.
 
-    The rules must count packets of the system itself before the first attempt.  Raises FaultError if they do not.  Also
-    raises it, with the links, if by the deadline an attempt ends unexpectedly, neither its counter nor an attempt
+    The rules must count packets of the system itself before the first attempt.  Raises FaultError if they do not,
+    and also (with the links) if by the deadline an attempt ends unexpectedly, neither its counter nor an attempt
     proves a link cut, or nothing was counted at all.
     """
     felt = system_packets(ctx, firewall(ctx), chain, grudge)
@@ -204,7 +204,7 @@ def system_packets(ctx: Context, wall: Firewall, chain: str, nodes: Iterable[str
     if (packets := ctx.until(look, ctx.settings.witness_s, every_s=0.05)) is None:
         raise FaultError(
             f"the system did not notice: within {ctx.settings.witness_s:g} s none of its own packets (TCP port "
-            f"{' or '.join(map(str, ctx.settings.peer_ports))}) met the rules"
+            f"{' or '.join(map(str, ctx.settings.peer_ports))}) matched the rules"
         )
     return {"packets_of_system": {f"{node}<-{peer}": number for (node, peer), number in sorted(packets.items())}}
 
@@ -269,7 +269,7 @@ class Partition(RuleFault):
 
 
 class Bridge(Partition):
-    """Two halves that only meet in one node, which can be chosen."""
+    """Two halves that are connected only through one node, which can be chosen."""
 
     def aimed(self, ctx: Context, nodes: Sequence[str], rng: random.Random) -> grudges.Grudge:
         if len(nodes) > 1:
@@ -286,7 +286,7 @@ class Ring(Partition):
 PARTITIONS: tuple[RuleFault, ...] = (
     Partition("partition-random-node", "one random node hears no other and no other hears it", grudges.random_node),
     Partition("partition-random-halves", "two random halves; one of them keeps a quorum", grudges.random_halves),
-    Bridge("bridge", "two halves that only meet in one node of the larger", grudges.bridge, at_least=3),
+    Bridge("bridge", "two halves connected only through one node of the larger half", grudges.bridge, at_least=3),
     Ring(
         "partition-majorities-ring",
         "every member sees a majority, and no two members see the same one",

@@ -1,4 +1,4 @@
-"""Kill and pause the system's processes, always by SIGKILL instead of SIGTERM: a crash is not a shutdown."""
+"""Kill and pause the system's processes. Always SIGKILL, never SIGTERM, because a crash is not a shutdown."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Links that lose packets or are slow, made of packet filter rules only."""
+"""Lossy and slow links, made with packet filter rules only."""
 
 from __future__ import annotations
 

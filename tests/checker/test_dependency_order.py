@@ -103,10 +103,10 @@ def busy(random: Random, size: int, clients: int, keys: int) -> list[Operation]:
     ("steps", "why"),
     [
         ([["w", "x", 1]], "written to a register twice"),
-        ([["w", "x", None]], "other steps"),
+        ([["w", "x", None]], "steps other than"),
         ([["w", "x", 1.0]], "twice"),
-        ([["w", "x", 2.5]], "other steps"),
-        ([["w", "x", False]], "other steps"),
+        ([["w", "x", 2.5]], "steps other than"),
+        ([["w", "x", False]], "steps other than"),
     ],
 )
 @pytest.mark.parametrize("beside", [0, 500])

@@ -102,7 +102,7 @@ def test_an_answer_repeats_what_was_asked(asked: Any, answered: Any, right: bool
     if right:
         assert check(operations, "multi-register", proofs=proofs).verdict == "valid"
     else:
-        with pytest.raises(ModelError, match=r"cannot end as|lacks what it read|is a list of"):
+        with pytest.raises(ModelError, match=r"was completed as|lacks what it read|is a list of"):
             check(operations, "multi-register", proofs=proofs)
     assert (contradiction("txn", asked, answered) is None) == right
 

@@ -60,7 +60,7 @@ def test_the_nemesis_is_passed_over() -> None:
         (
             [invoke(0, 3), complete(1, 3, "ok", value=2)],
             "index 1",
-            "a write of 1 was invoked, but cannot end as one of 2",
+            "a write of 1 was invoked, but was completed as 2",
         ),
     ],
 )
@@ -102,7 +102,7 @@ def test_a_completion_repeats_what_was_asked(f: str, asked: object, answered: ob
         if fits or type_ != "ok":
             assert pair(events)[0].outcome == type_
         else:
-            with pytest.raises(FormatError, match=f"a {f} of .* was invoked, but cannot end as one of"):
+            with pytest.raises(FormatError, match=f"a {f} of .* was invoked, but was completed as"):
                 pair(events)
 
 

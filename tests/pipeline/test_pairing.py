@@ -111,4 +111,4 @@ def test_what_changed_its_value(f: str, asked: object, answered: object, fits: b
         pair(events)
     else:
         assert problem is not None
-        assert "was invoked, but cannot end as one of" in problem[1]
+        assert "was invoked, but was completed as" in problem[1]

@@ -397,7 +397,7 @@ def test_history_files_of_any_name_and_format(judged, tmp_path) -> None:
     assert [outcome.state for outcome in outcomes] == ["added"] * 3 + ["failed"] * 3 + ["added"]
     assert (
         outcomes[3].error
-        == f"FormatError: {files}/picture.png: line 1: expected UTF-8 text, found another byte at its place 1"
+        == f"FormatError: {files}/picture.png: line 1: expected UTF-8 text, found an invalid byte at column 1"
     )
     wrong = f"FormatError: {files}/empty: line 1: expected a history, found an empty file"
     assert (outcomes[4].error or "").startswith(wrong)

@@ -111,8 +111,11 @@ def test_without_a_mapping_the_functions_are_those_of_the_database(tmp_path: Pat
     ("text", "message"),
     [
         (json.dumps(export([OTHER])), "line 1: expected spans with attributes db.…, found none in 1 spans"),
-        (json.dumps({"resourceSpans": [{"scopeSpans": [{"spans": [{}]}]}]}), "line 1: expected spans as OTLP has them"),
-        (json.dumps(export(spans(3))) + "\n" + json.dumps({"resourceSpans": 3}), "line 2: expected spans as OTLP"),
+        (
+            json.dumps({"resourceSpans": [{"scopeSpans": [{"spans": [{}]}]}]}),
+            "line 1: expected spans in the form of OTLP",
+        ),
+        (json.dumps(export(spans(3))) + "\n" + json.dumps({"resourceSpans": 3}), "line 2: expected spans in the form"),
         (json.dumps(export(spans(3)))[:-9], "line 1: expected a JSON object"),
     ],
 )

@@ -334,7 +334,7 @@ def test_tables_of_ours_by_columns(data: bytes, tmp_path: Path) -> None:
         if one.outcome == "ok" and one.f in ("write", "cas") and one.result is not None:
             changed = [*operations[:place], replace(one, result=[9, 9]), *operations[place + 1 :]]
             pq.write_table(operations_table(changed), table)
-            with pytest.raises(FormatError, match="was invoked, but cannot end as one of"):
+            with pytest.raises(FormatError, match="was invoked, but was completed as"):
                 read_any(table)
 
 
