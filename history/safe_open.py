@@ -24,6 +24,7 @@ DOCUMENT: Final = 64 << 20
 LOG: Final = 1 << 30
 #: Longest line, in bytes.  A reader needs three times as much memory to reject a line.
 LINE: Final = 64 << 20
+_BLOCK: Final = 1 << 16
 #: Largest history, probes file or table, in bytes: about 30 million operations.
 RECORDS: Final = 8 << 30
 
@@ -76,14 +77,33 @@ def require_short_lines(file: BinaryIO, path: Path, most: int = LINE) -> None:
 
     Raises FormatError with the line number, and OSError.
     """
-    length = lines = 0
-    while block := file.read(min(most, 1 << 20)):
-        head, newline, _ = block.partition(b"\n")
-        if length + len(head) > most:
-            raise FormatError(str(path), f"line {lines + 1}", f"expected at most {most} bytes, found more")
-        lines += block.count(b"\n")
-        length = len(block) - block.rfind(b"\n") - 1 if newline else length + len(head)
+    start, size = 0, file.seek(0, os.SEEK_END)
+    while size - start > most:
+        # Only the ends of lines that fill this window are read, not all lines.
+        newline = _last_newline(file, start, start + most + 1)
+        if newline < 0:
+            raise FormatError(
+                str(path), f"line {_lines(file, start) + 1}", f"expected at most {most} bytes, found more"
+            )
+        start = newline + 1
     file.seek(0)
+
+
+def _last_newline(file: BinaryIO, start: int, end: int) -> int:
+    """Return the place of the last newline between two bytes of a file, or -1."""
+    while end > start:
+        begin = max(start, end - _BLOCK)
+        file.seek(begin)
+        if (place := file.read(end - begin).rfind(b"\n")) >= 0:
+            return begin + place
+        end = begin
+    return -1
+
+
+def _lines(file: BinaryIO, end: int) -> int:
+    """Count the newlines before a byte of a file."""
+    file.seek(0)
+    return sum(file.read(min(_BLOCK, end - begin)).count(b"\n") for begin in range(0, end, _BLOCK))
 
 
 @contextmanager

@@ -26,6 +26,7 @@ from bench.pipeline.generated_histories import write_history
 from history.codes import ABSENT
 from history.readers import jsonl_kernel as kernel
 from history.readers.jsonl_columns import Scan, read_columns
+from history.readers.scanned import read_bytes
 
 CHUNK: Final = 1 << 16
 READERS: Final = ("scanner", "scanner, columns", "msgspec, objects", "msgspec, rows")
@@ -48,8 +49,8 @@ class Line(msgspec.Struct, forbid_unknown_fields=True, gc=False):
 
 
 def scanned(path: Path) -> None:
-    data = np.fromfile(path, np.uint8)
-    Scan(data, int(np.argmax(data == 10)) + 1, path)
+    _, data, start = read_bytes(path)
+    Scan(data, start, path)
 
 
 def decoded(path: Path) -> int:

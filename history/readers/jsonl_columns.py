@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from history.errors import FormatError
 from history.readers.columns import OperationColumns
-from history.readers.scanned import LARGEST, NotColumnarError, Scanned, read_only
+from history.readers.scanned import LARGEST, NotColumnarError, Scanned, read_bytes
 from history.records.events import (
     NEMESIS,
     PHASES,
@@ -24,7 +24,6 @@ from history.records.events import (
     Header,
     line_of_event,
     parse_event,
-    parse_header,
     parse_object,
     read_history,
 )
@@ -50,15 +49,11 @@ def read_columns(path: Path) -> ColumnFile:
 
     Raises OSError, FormatError like ``read_history`` and ``pair``, and NotColumnarError if those must be used instead.
     """
-    data = np.fromfile(path, np.uint8)
-    newline = int(np.argmax(data == 10)) if data.size else 0
-    if not data.size or data[newline] != 10:
-        raise FormatError(str(path), "line 1", "expected a history header, found no whole line")
-    header = parse_header(parse_object(data[: newline + 1].tobytes(), path, 1), path)
+    header, data, start = read_bytes(path)
     # The first lines show whether the object is not a register, before any compiled code is loaded.
-    if (other := _OTHER_FUNCTION.search(data[newline : newline + _LOOKED_AT].tobytes())) is not None:
+    if (other := _OTHER_FUNCTION.search(data[start : start + _LOOKED_AT].tobytes())) is not None:
         raise NotColumnarError(f"the function {other[1].decode(errors='replace')!r}")
-    scanned = Scan(data, newline + 1, path)
+    scanned = Scan(data, start, path)
     return ColumnFile(header, scanned.columns(), bool(data[-1] != 10))
 
 
@@ -66,9 +61,10 @@ class Scan(Scanned):
     """The events of one ``history.jsonl``. Lines that the scanner does not recognize are read one by one."""
 
     def __init__(self, data: NDArray[np.uint8], start: int, path: Path) -> None:
+        """Scan the lines of a file from the byte ``start`` on.  ``data`` is from ``read_bytes``."""
         from history.readers import jsonl_kernel as kernel
 
-        self.path, data = path, read_only(data)
+        self.path = path
         # Store column by column, because every later step reads whole columns.
         super().__init__(data, np.empty((kernel.WIDTH, kernel.count_lines(data, start)), np.int64).T, str(path))
         known = [self.hash(name) for name in (*kernel.NAMES, *PHASES, *TYPES)]

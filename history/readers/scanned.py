@@ -7,6 +7,7 @@ columns, NotColumnarError is raised, and the caller uses the row-wise reader, wh
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
@@ -14,7 +15,7 @@ from numpy.typing import NDArray
 
 from history.codes import ABSENT, CAS, FAIL, INFO, OK, READ, WRITE
 from history.readers.columns import OperationColumns
-from history.records.events import TYPES, Event
+from history.records.events import TYPES, Event, Header, header_of
 from history.records.operations import ECHOED, Operation, contradiction, is_refusal, pair
 
 LARGEST: Final = 1 << 62
@@ -31,6 +32,18 @@ def read_only(data: NDArray[np.uint8]) -> NDArray[np.uint8]:
     view = data.view()
     view.flags.writeable = False
     return view
+
+
+def read_bytes(path: Path) -> tuple[Header, NDArray[np.uint8], int]:
+    """Read a ``history.jsonl``: return its header, all its bytes, and the number of bytes in its first line.
+
+    Raises OSError, and FormatError for a malformed header.
+    """
+    with path.open("rb") as file:
+        header = header_of(file.readline(), path)
+        length = file.tell()
+        file.seek(0)
+        return header, read_only(np.fromfile(file, np.uint8)), length
 
 
 class Scanned:

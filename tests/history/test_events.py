@@ -10,7 +10,6 @@ from itertools import count
 from pathlib import Path
 from random import Random
 
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -116,13 +115,14 @@ def test_the_scanner_knows_the_lines_with_an_intended_time(tmp_path: Path) -> No
     pytest.importorskip("numba")
     from history.readers import jsonl_kernel as kernel
     from history.readers.jsonl_columns import Scan
+    from history.readers.scanned import read_bytes
 
     writer = writer_at(tmp_path / "h")
     writer.append("invoke", 0, "write", value=7, key="k0", node="n1", phase="main", due=997)
     writer.append("ok", 0, "write", value=7, key="k0", node="n1", phase="main")
     writer.close()
-    data = np.fromfile(tmp_path / "h", np.uint8)
-    scan = Scan(data, int(np.argmax(data == 10)) + 1, tmp_path / "h")
+    _, data, start = read_bytes(tmp_path / "h")
+    scan = Scan(data, start, tmp_path / "h")
     assert scan.rows[:, kernel.SHAPE].tolist() == [kernel.INTEGER, kernel.INTEGER]
 
 

@@ -216,6 +216,22 @@ def test_a_line_is_bounded_before_anybody_reads_it(root: Path, content: bytes, w
     assert refused.value.place == f"line {wrong}"
 
 
+@pytest.mark.parametrize("before", [[], [3], [150_000, 1, 0], [70_000] * 4])
+@pytest.mark.parametrize("last", [149_999, 150_000, 150_001, 400_000])
+@pytest.mark.parametrize("end", [b"", b"\n", b"\n1\n"])
+def test_lines_are_longer_than_what_is_read_at_once(root: Path, before: list[int], last: int, end: bytes) -> None:
+    path = root / "history.jsonl"
+    path.write_bytes(b"".join(b"x" * length + b"\n" for length in before) + b"x" * last + end)
+    with open_below(root, path) as file:
+        if last <= 150_000:
+            require_short_lines(file, path, most=150_000)
+            assert file.tell() == 0
+            return
+        with pytest.raises(FormatError) as refused:
+            require_short_lines(file, path, most=150_000)
+    assert refused.value.place == f"line {len(before) + 1}"
+
+
 def test_an_entry_that_cannot_be_looked_at_hides_no_other(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("a", "b"):
         (root / name).write_text("")

@@ -10,10 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from history.codes import FAIL, INFO, NEVER, OK
-from history.errors import FormatError
-from history.readers.scanned import NotColumnarError, read_only
+from history.readers.scanned import NotColumnarError, read_bytes
 from history.readers.transactions.columns import WRITES, TransactionColumns, TransactionObject
-from history.records.events import Header, line_of_event, parse_event, parse_header, parse_object
+from history.records.events import Header, line_of_event, parse_event, parse_object
 from history.records.operations import Operation, pair
 
 
@@ -26,16 +25,12 @@ def read_transactions(path: Path, holds: TransactionObject) -> tuple[Header, Tra
     from history.readers import jsonl_kernel
     from history.readers.transactions import jsonl_kernel as kernel
 
-    data = read_only(np.fromfile(path, np.uint8))
-    newline = int(np.argmax(data == 10)) if data.size else 0
-    if not data.size or data[newline] != 10:
-        raise FormatError(str(path), "line 1", "expected a history header, found no whole line")
-    header = parse_header(parse_object(data[: newline + 1].tobytes(), path, 1), path)
+    header, data, start = read_bytes(path)
     writes = sorted({name for names in WRITES.values() for name in names})
     hashes = [jsonl_kernel.hash_name(np.frombuffer(name.encode(), np.uint8)) for name in (*kernel.NAMES, *writes)]
     names = np.array(hashes, np.int64)
-    lines = int(jsonl_kernel.count_lines(data, newline + 1))
-    kind, process, begin, stop, plain = kernel.scan_lines(data, newline + 1, lines, names)
+    lines = int(jsonl_kernel.count_lines(data, start))
+    kind, process, begin, stop, plain = kernel.scan_lines(data, start, lines, names)
     if plain < lines:
         raise NotColumnarError(line_of_event(plain))
     # Double the processes, because -1 means that there is no process.
@@ -48,16 +43,16 @@ def read_transactions(path: Path, holds: TransactionObject) -> tuple[Header, Tra
     said = np.where(outcome == OK, ended, begun)
     which = np.array([name in WRITES[holds] for name in writes])
     lists = kernel.LISTS if holds == "list-append" else kernel.VALUES
-    first, step, key, value, start, length, elements, plain = kernel.scan_steps(
+    first, step, key, value, at, length, elements, plain = kernel.scan_steps(
         data, begin[said], stop[said], outcome == OK, names, which, lists
     )
     if plain < said.size:
         raise NotColumnarError(line_of_event(int(said[plain])))
     keys, places = jsonl_kernel.number(key)
-    found = _File(data, path, newline + 1, begin, begun, ended)
+    found = _File(data, path, start, begin, begun, ended)
     return header, TransactionColumns(
         holds, process[begun], begun, np.where(outcome == INFO, NEVER, ended), outcome, first, step, keys, value,
-        start, length, elements, _Keys(found, first, places), (), found.operation,
+        at, length, elements, _Keys(found, first, places), (), found.operation,
         lambda row: line_of_event(int(begun[row])),
     ), bool(data[-1] != 10)  # fmt: skip
 
