@@ -78,6 +78,11 @@ def compiled(function: Callable[..., Any]) -> Any:
     return _cached(function)
 
 
+def compiled_apart(function: Callable[..., Any]) -> Any:
+    """Compile like :func:`compiled`.  Threads can run the function at the same time."""
+    return _cached(function, nogil=True)
+
+
 def compiled_loop(function: Callable[..., Any]) -> Any:
     """Compile like :func:`compiled`, without reference counting.  The function must not create arrays."""
     return _cached(function, _nrt=False)

@@ -16,7 +16,7 @@ from typing import Final
 import numpy as np
 
 from history.codes import ABSENT
-from history.compiled import compiled, compiled_part, step
+from history.compiled import compiled, compiled_apart, compiled_part, step
 
 # Bytes are compared by their codes: 34 is a quotation mark, 44 a comma, 45 a minus sign, 46 a dot, 48 to 57 are digits,
 # 58 is a colon, 91 and 93 are brackets, 92 is a backslash, 123 and 125 are braces.
@@ -303,7 +303,7 @@ def _line(data, start, end, row, names):  # type: ignore[no-untyped-def]
     return False
 
 
-@compiled
+@compiled_apart
 def count_lines(data, start):  # type: ignore[no-untyped-def]
     """Count the whole lines from ``start`` on."""
     count = 0

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,9 +17,17 @@ from history.readers.transactions.columns import WRITES, TransactionColumns, Tra
 from history.records.events import Header, line_of_event, parse_event, parse_object
 from history.records.operations import Operation, pair
 
+Columns: TypeAlias = list[NDArray[Any]]
+#: The type of an ok completion in the scanner's columns.
+_OK: Final = 1
 
-def read_transactions(path: Path, holds: TransactionObject) -> tuple[Header, TransactionColumns, bool]:
+
+def read_transactions(
+    path: Path, holds: TransactionObject, pieces: int | None = None
+) -> tuple[Header, TransactionColumns, bool]:
     """Read a history of transactions; return its header, its columns, and whether a torn last line was left out.
+
+    Reads this many ``pieces`` of the file at the same time, by default one for each core.
 
     Raises OSError, FormatError for a malformed header, and NotColumnarError for anything but plain transactions.  In
     the last case, the row-wise reader must read the file or say what is wrong.
@@ -29,32 +39,52 @@ def read_transactions(path: Path, holds: TransactionObject) -> tuple[Header, Tra
     writes = sorted({name for names in WRITES.values() for name in names})
     hashes = [jsonl_kernel.hash_name(np.frombuffer(name.encode(), np.uint8)) for name in (*kernel.NAMES, *writes)]
     names = np.array(hashes, np.int64)
-    lines = int(jsonl_kernel.count_lines(data, start))
-    kind, process, begin, stop, plain = kernel.scan_lines(data, start, lines, names)
-    if plain < lines:
-        raise NotColumnarError(line_of_event(plain))
-    # Double the processes, because -1 means that there is no process.
-    numbers, first = jsonl_kernel.number(2 * process)
-    begun, ended, paired = kernel.pair_lines(kind, numbers, first.size)
-    if not paired:
-        raise NotColumnarError("the events do not pair")
-    types = np.where(ended >= 0, kind[ended], 3)
-    outcome = np.array([INFO, OK, FAIL, INFO], np.int8)[types]
-    said = np.where(outcome == OK, ended, begun)
     which = np.array([name in WRITES[holds] for name in writes])
     lists = kernel.LISTS if holds == "list-append" else kernel.VALUES
-    first, step, key, value, at, length, elements, plain = kernel.scan_steps(
-        data, begin[said], stop[said], outcome == OK, names, which, lists
-    )
-    if plain < said.size:
-        raise NotColumnarError(line_of_event(int(said[plain])))
+
+    def scan_lines(place: int, first: int, count: int) -> Columns:
+        columns: Columns
+        *columns, plain = kernel.scan_lines(data, place, first, count, names)
+        if plain < count:
+            raise NotColumnarError(line_of_event(first + plain))
+        return columns
+
+    def scan_steps(lines: NDArray[np.int64]) -> Columns:
+        columns: Columns
+        *columns, plain = kernel.scan_steps(data, begin[lines], stop[lines], kind[lines] == _OK, names, which, lists)
+        if plain < lines.size:
+            raise NotColumnarError(line_of_event(int(lines[plain])))
+        return columns
+
+    pieces = pieces or len(os.sched_getaffinity(0))
+    with ThreadPoolExecutor(pieces) as pool:
+        # A line belongs to the piece that has its newline.
+        cuts = np.linspace(start, data.size, pieces + 1, dtype=np.int64).tolist()
+        lines = list(pool.map(lambda place, end: jsonl_kernel.count_lines(data[place:end], 0), cuts, cuts[1:]))
+        kind, process, begin, stop, time = _joined(pool.map(scan_lines, cuts, np.cumsum([0, *lines]).tolist(), lines))
+        if (time[1:] < time[:-1]).any():
+            raise NotColumnarError("a time before that of the line above")
+        # Double the processes, because -1 means that there is no process.
+        numbers, first = jsonl_kernel.number(2 * process)
+        begun, ended, paired = kernel.pair_lines(kind, numbers, first.size)
+        if not paired:
+            raise NotColumnarError("the events do not pair")
+        types = np.where(ended >= 0, kind[ended], 3)
+        outcome = np.array([INFO, OK, FAIL, INFO], np.int8)[types]
+        said = np.where(outcome == OK, ended, begun)
+        count, step, key, value, length, elements = _joined(pool.map(scan_steps, np.array_split(said, pieces)))
+    first = np.append(0, np.cumsum(count))
     keys, places = jsonl_kernel.number(key)
     found = _File(data, path, start, begin, begun, ended)
     return header, TransactionColumns(
         holds, process[begun], begun, np.where(outcome == INFO, NEVER, ended), outcome, first, step, keys, value,
-        at, length, elements, _Keys(found, first, places), (), found.operation,
+        np.cumsum(length, dtype=np.int64) - length, length, elements, _Keys(found, first, places), (), found.operation,
         lambda row: line_of_event(int(begun[row])),
     ), bool(data[-1] != 10)  # fmt: skip
+
+
+def _joined(pieces: Iterable[Columns]) -> Columns:
+    return [np.concatenate(columns) for columns in zip(*pieces, strict=True)]
 
 
 class _File:

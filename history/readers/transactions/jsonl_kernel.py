@@ -13,7 +13,7 @@ from typing import Final
 import numpy as np
 
 from history.codes import ABSENT, READ, WRITE
-from history.compiled import compiled, compiled_part
+from history.compiled import compiled, compiled_apart, compiled_part
 from history.readers.jsonl_kernel import blanks, integer_at, is_null, name_hash, string_end
 
 # Bytes are compared by their codes: 34 is a quotation mark, 44 a comma, 58 a colon, 91 and 93 are brackets, 92 is a
@@ -141,27 +141,29 @@ def _line(data, start, end, row, names):  # type: ignore[no-untyped-def]
     return row[F] == TXN_NAME
 
 
-@compiled
-def scan_lines(data, start, lines, names):  # type: ignore[no-untyped-def]
-    """Parse whole lines, up to the first that is not plain or whose index or time is out of order.
+@compiled_apart
+def scan_lines(data, start, first, lines, names):  # type: ignore[no-untyped-def]
+    """Parse whole lines up to one that is not plain or whose index is wrong; ``first`` is the first one's index.
 
-    Returns (types, processes, starts of values, ends of values, number of that line).  If all lines are plain, the last
-    number equals ``lines``.
+    They start with the line of the byte ``start``.  Returns (types, processes, starts of values, ends of values, times,
+    number of lines parsed).
     """
     kind, process = np.empty(lines, np.int8), np.empty(lines, np.int64)
-    begin, stop = np.empty(lines, np.int64), np.empty(lines, np.int64)
+    begin, stop, time = np.empty(lines, np.int64), np.empty(lines, np.int64), np.empty(lines, np.int64)
     row = np.zeros(8, np.int64)
-    place, time = start, np.int64(0)
+    place = start
+    while data[place - 1] != 10:
+        place -= 1
     for line in range(lines):
         end = place
         while data[end] != 10:
             end += 1
-        if not _line(data, place, end, row, names) or row[INDEX] != line or row[TIME] < time:
-            return kind, process, begin, stop, line
-        time = row[TIME]
-        kind[line], process[line], begin[line], stop[line] = row[TYPE], row[PROCESS], row[VALUE], row[VALUE_END]
+        if not _line(data, place, end, row, names) or row[INDEX] != first + line:
+            return kind, process, begin, stop, time, line
+        kind[line], process[line], time[line] = row[TYPE], row[PROCESS], row[TIME]
+        begin[line], stop[line] = row[VALUE], row[VALUE_END]
         place = end + 1
-    return kind, process, begin, stop, lines
+    return kind, process, begin, stop, time, lines
 
 
 @compiled
@@ -251,32 +253,32 @@ def _head(data, place, end, names, writes, key):  # type: ignore[no-untyped-def]
     return (READ if reads else WRITE), blanks(data, place + 1, end)
 
 
-@compiled
+@compiled_apart
 def scan_steps(data, begin, stop, known, names, writes, holds):  # type: ignore[no-untyped-def]
     """Parse the steps of transactions, given the starts and ends of their values.
 
-    ``known`` says for each transaction whether its reads have answers.  Returns (first step of each transaction; kind,
-    key, value, and begin and length of the list for each step; elements; number of transactions that are plain).
+    ``known`` says for each transaction whether its reads have answers.  Returns (number of steps of each transaction;
+    kind, key, value, and length of the list for each step; elements; number of transactions that are plain).
     """
     size = 0
     for row in range(begin.size):
         size += stop[row] - begin[row]
     # A step has at least nine bytes, and an element at least two.  Memory that is never written to costs nothing.
     most = size // 9 + 2
-    first = np.zeros(begin.size + 1, np.int64)
+    counts = np.empty(begin.size, np.int64)
     kind, key, value = np.empty(most, np.int8), np.empty(most, np.int64), np.empty(most, np.int64)
-    start, length = np.empty(most, np.int64), np.empty(most, np.int32)
+    length = np.empty(most, np.int32)
     elements = np.empty(size // 2 + 2, np.int64)
     steps, used, plain = 0, 0, 0
     while plain < begin.size:
-        place, end = begin[plain], stop[plain]
+        place, end, first = begin[plain], stop[plain], steps
         more = data[place] == 91
         place = blanks(data, place + 1, end) if more else -1
         if more and data[place] == 93:
             more = False
         while more:
             kind[steps], place = _head(data, place, end, names, writes, key[steps:])
-            start[steps] = used
+            before = used
             if place < 0:
                 break
             if kind[steps] == WRITE:
@@ -285,7 +287,7 @@ def scan_steps(data, begin, stop, known, names, writes, holds):  # type: ignore[
                 place, used = _answer(data, place, end, holds, value[steps:], elements, used)
             else:
                 value[steps], place = ABSENT, _value_end(data, place, end)
-            length[steps] = used - start[steps]
+            length[steps] = used - before
             steps += 1
             place = blanks(data, place, end)
             if place < 0 or data[place] != 93:
@@ -297,6 +299,6 @@ def scan_steps(data, begin, stop, known, names, writes, holds):  # type: ignore[
                 place = blanks(data, place + 1, end)
         if place < 0 or data[place] != 93:
             break
+        counts[plain] = steps - first
         plain += 1
-        first[plain] = steps
-    return first, kind[:steps], key[:steps], value[:steps], start[:steps], length[:steps], elements[:used], plain
+    return counts, kind[:steps], key[:steps], value[:steps], length[:steps], elements[:used], plain

@@ -16,8 +16,11 @@ from checker import check, check_transactions
 from checker.transactions import anomalies
 from history import Header, Operation
 from history.readers import read_any
+from history.readers.scanned import NotColumnarError
 from history.readers.transactions import TransactionColumns, columns_of_operations
+from history.readers.transactions.jsonl import read_transactions
 from history.records.events import line_of_event
+from history.records.operations import Outcome
 from tests.support.checker.transaction_histories import Shape, history_of
 
 
@@ -69,6 +72,57 @@ def test_the_compiled_reader_reads_what_the_other_one_does(
         with monkeypatch.context() as patch:
             patch.setattr(anomalies, "PLAIN_STEPS", 0)
             assert check_transactions(columns, holds) == plain
+
+
+@pytest.mark.slow
+def test_a_file_reads_the_same_wherever_it_is_cut(tmp_path: Path) -> None:
+    steps = [[["append", key, p]] if p % 3 else [["r", "y", None], ["r", key, None]] for p, key in enumerate("xyyxzyx")]
+    answers = [[[f, key, list(range(p)) if f == "r" else value] for f, key, value in s] for p, s in enumerate(steps)]
+    outcomes: list[Outcome] = ["ok", "ok", "fail", "ok", "info", "ok", "ok"]
+    operations = [
+        Operation(p, "txn", None, s, a if o == "ok" else s, o, p, p, 2 * p, 2 * p + 3)
+        for p, (s, a, o) in enumerate(zip(steps, answers, outcomes, strict=True))
+    ]
+    path = write(tmp_path / "history.jsonl", operations, "list-append", end='\n{"index":')
+    whole, *others = (
+        read_transactions(path, "list-append", pieces) for pieces in (1, *range(2, 40), path.stat().st_size)
+    )
+    assert whole[1].elements.size
+    for found in others:
+        assert found[::2] == whole[::2]
+        for field in fields(TransactionColumns):
+            if field.name not in ("holds", "operation", "place"):
+                assert same(getattr(found[1], field.name), getattr(whole[1], field.name)), field.name
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("pieces", [1, 2, 3, 7, 500])
+@pytest.mark.parametrize(
+    ("line", "old", "new", "told"),
+    [
+        (5, '"index": 3', '"index": 4', "line 5"), (9, '"txn"', '"txm"', "line 9"), (7, '[[', '[["', "line 7"),
+        (8, '"time": 106', '"time": 104', "a time before"), (2, '"index": 0', '"index": -0', "line 2"),
+        (8, '"process": 6', '"process": 3', "do not pair"), (11, "9]", "9.0]", "line 11"),
+    ],
+)  # fmt: skip
+def test_the_first_line_that_is_not_plain_is_named_wherever_the_file_is_cut(
+    pieces: int, line: int, old: str, new: str, told: str, tmp_path: Path
+) -> None:
+    record = (
+        '{{"index": {0}, "time": 1{0:02}, "type": "ok", "process": {1}, "f": "txn", "value": [["append", "k", {0}]]}}'
+    )
+    events = [record.format(at, at // 2 * 2) for at in range(12)]
+    events[::2] = [event.replace('"ok"', '"invoke"') for event in events[::2]]
+    text = [json.dumps(Header(model="list-append").to_json()), *events]
+    path = tmp_path / "history.jsonl"
+    path.write_text("\n".join([*text, ""]))
+    assert len(read_transactions(path, "list-append", pieces)[1]) == 6
+    changed = text[line - 1].replace(old, new)
+    assert changed != text[line - 1]
+    text[line - 1] = changed
+    path.write_text("\n".join([*text, ""]))
+    with pytest.raises(NotColumnarError, match=told):
+        read_transactions(path, "list-append", pieces)
 
 
 @pytest.mark.slow
