@@ -161,7 +161,7 @@ def _under_fault(recorded: Recorded, windows: Sequence[Window]) -> Check:
     enough = {window.id: required_count(recorded, window.answerable_s) for window in windows}
     alone = [window for window in windows if window.asked and not window.together]
     kinds = _short_kinds(recorded, alone, inside)
-    thirds = _empty_thirds(recorded, alone, inside)
+    thirds = _empty_thirds(recorded, [window for window in windows if window.asked], inside)
     lacking = bool(kinds or thirds or any(counts[window.id] < enough[window.id] for window in alone))
     met = not lacking and any(window.asked for window in windows)
     before = {} if met or lacking else _acknowledged_before(recorded, windows)

@@ -732,6 +732,17 @@ def test_faults_too_short_to_be_asked_one_by_one_are_asked_together() -> None:
     assert [window.together for window in windows_of(alone)] == [True], "or the run would have shown nothing"
 
 
+def test_a_fault_of_three_seconds_in_which_clients_soon_stop_asking_shows_nothing() -> None:
+    """All operations are in its first 0.2 s; the twin's clients wait for answers until its end."""
+    begun = (operation(14 + n / 100, f) for n in range(20) for f in ("read", "write"))
+    at_once = tuple(replace(op, returned=op.invoked + S // 1000) for op in begun)
+    stopped = under_fault(short(1), operations=(*OPERATIONS, *at_once), plan=FAST)
+    assert stopped.verdict == "unknown"
+    assert "no operation was under way in the last third of #1" in stopped.seen
+    waiting = replace(operation(14.1, "write", outcome="info"), returned=18 * S)
+    assert under_fault(short(1), operations=(*OPERATIONS, *at_once, waiting), plan=FAST).verdict == "valid"
+
+
 STRUCK = receipt("kill-all", id=1, nodes=NODES, started=40 * S, stood=40 * S, heal_started=50 * S, healed=51 * S)
 
 
