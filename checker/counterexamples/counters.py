@@ -1,8 +1,8 @@
 """Find all violations of a counter, each with the fewest operations that show it.
 
-One sweep finds the answers that are out of bounds. If an answer that was too low or too high comes back, that is the
-same violation again.  The remaining history may still be invalid.  In that case the read that completed the violation
-is left out and the search starts over, because that read may have made others look wrong.
+One sweep finds the answers that are out of bounds. If the same wrong answer is given again, that is not a new
+violation.  If the history without these reads is still invalid, the read that completed the violation is left out and
+the search starts over, because that read may have made others look wrong.
 """
 
 from __future__ import annotations

@@ -108,7 +108,7 @@ class _Queue:
         return sorted((call for call in left if call.ret != NEVER), key=_BY_RETURN)
 
     def pairs(self) -> list[Pair]:
-        """Return the enqueues that are in no violation, each with its dequeue, a pending one, or None."""
+        """Return the enqueues that are in no violation, each with its dequeue (perhaps a pending one) or None."""
         staying = self.staying()
         return [
             *((call, self.taken[call.value]) for call in self.dequeued()),

@@ -129,7 +129,7 @@ class ListAppend(Transactions):
 
 
 class RwRegister(Transactions):
-    """Registers by key: ``w`` of a value, ``r`` of it; null if nothing was written."""
+    """Registers by key: ``w`` writes a value, and ``r`` reads it (null if nothing was written)."""
 
     name = "rw-register"
     noun = "registers"

@@ -75,7 +75,7 @@ def loops_for(steps: int) -> ModuleType:
 
 
 class Contradictions:
-    """Counts contradictions, and keeps the first ones of each name."""
+    """Counts contradictions, and keeps the first few of each name."""
 
     def __init__(self) -> None:
         self.counts: dict[str, int] = {}

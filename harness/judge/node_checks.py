@@ -1,7 +1,7 @@
-"""The checks of what nodes report about themselves, each only if nodes report the figures that it needs.
+"""The checks of what nodes report about themselves.
 
-A check whose figures a system's nodes do not report is left out, and the results say so.  If the nodes would report
-them but never answered, the check is unknown.
+A check is left out if the system's nodes do not report the figures that it needs, and the results say so.  If the nodes
+would report them but never answered, the check is unknown.
 """
 
 from __future__ import annotations

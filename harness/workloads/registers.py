@@ -94,7 +94,7 @@ class MixedRegisters:
 
 
 class CasRegisterWorkload(RegisterWorkload):
-    """A workload of a third each of reads, writes and compare-and-sets.
+    """A workload with equal numbers of reads, writes and compare-and-sets.
 
     Each compare-and-set expects the value last seen in its register.
     """

@@ -88,7 +88,7 @@ def rises(values: Sequence[float], floor: float) -> list[Change]:
     """Return the lasting rises in a series, oldest first; only the last can be open.
 
     A rise by less than ``floor`` or :data:`SMALLEST` counts as part of the level before it.  After a lasting fall,
-    later figures are compared with the lower level.  Infinity is allowed as a figure, NaN is not.
+    later figures are compared with the lower level.  Infinity is allowed as a figure, but NaN is not.
     """
     found: list[Change] = []
     up, down = _Cusum(), _Cusum()

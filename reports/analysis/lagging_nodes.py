@@ -56,8 +56,8 @@ class LaggingNode:
     def sentence(self) -> str:
         """Return "n4 stopped applying at 8.0 s, 1.2 s into #0 bridge: it stands at 1,520; it fell behind at …, at …".
 
-        The stop comes first, because that is what a reader has to explain.  A log that was cut below what was
-        applied may grow for a while although nothing is applied.
+        The stop comes first, because it is what needs an explanation.  A log that was cut below what was applied may
+        grow for a while although nothing is applied.
         """
         stands = f"it stands at {self.index(self.held)}" if self.held >= 0 else "its process has applied nothing"
         if self.cut:

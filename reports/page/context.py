@@ -1,4 +1,4 @@
-"""The variables of the report's template, by the parts of the page.
+"""The variables of the report's template, grouped by part of the page.
 
 A part that cannot be made is left out and named in the run's notes.
 """

@@ -81,7 +81,7 @@ def classified(drawn: Drawn, behind: Sequence[NodeTimeline]) -> list[Behind]:
 
 
 def fell_text(drawn: Drawn, nodes: Sequence[str]) -> str:
-    """Say when replicas fell behind that kept applying for a while; empty if none did."""
+    """Say when replicas fell behind that still applied entries for a while; empty if none did."""
     found: dict[str, list[LaggingNode]] = {}
     for one in drawn.stopped.lagging if drawn.stopped else ():
         if one.node in nodes and one.fell_first and not one.fell_back:

@@ -27,7 +27,7 @@ _REQUIRED: Final[Mapping[Rule, str]] = {
     "own": "every kind of operation succeeds and every node has caught up, by the system's own rule",
     "operations": "every kind of operation succeeds",
 }
-_OF_NODES: Final = ", and every node serves its own clients reads and changes"
+_OF_NODES: Final = ", and every node serves reads and changes to its own clients"
 _SINCE: Final[Mapping[RecoveryEvent, str]] = {
     "heal": "last heal",
     "attempt": "last attempt to heal",

@@ -92,7 +92,7 @@ def ledgers_keep_their_promises(evidence: Evidence) -> Check:
     seen = (
         f"{counted(counts['ledgers'], 'ledger')} with {counted(counts['ends'], 'answer')} of their ends, "
         f"{counted(counts['acknowledged'], 'add')} acknowledged, "
-        f"{counts['doubted']} in doubt of which {counts['kept']} {'was' if counts['kept'] == 1 else 'were'} kept"
+        f"{counts['doubted']} in doubt, of which {counts['kept']} {'was' if counts['kept'] == 1 else 'were'} kept"
     )
     unread = tuple(str(key) for key in report.unread[:_NAMED])
     ledgers = Ledgers(verdict=report.verdict, counts=counts, unread=unread)

@@ -119,7 +119,7 @@ def refuse(setup: Setup) -> str | None:
     if not galera(setup):
         return None
     if setup.options["isolation"] == "serializable":
-        return "-o galera=on: Galera does not see reads: use -o isolation=repeatable-read"
+        return "-o galera=on: Galera does not see reads; use -o isolation=repeatable-read"
     if setup.workload not in TRANSACTIONS:
         return f"-o galera=on: Galera does not promise linearizable rows: use {' or '.join(TRANSACTIONS)}"
     return None
