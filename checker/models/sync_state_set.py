@@ -23,7 +23,7 @@ _LENGTHS: Final = {"read": 4, "peek": 4, "register": 4, "elect": 5}
 class SyncStateSet(Model):
     """A set of brokers in RocketMQ's controller: its master, the members in sync, and the epochs of both.
 
-    Elections that no client asked for are not part of it.
+    Elections that no client requested are not part of it.
     """
 
     name = "sync-state-set"

@@ -76,8 +76,8 @@ def _side(workload: Workload, f: str) -> str:
 def services_since(moment: int, operations: Operations, workload: Workload, pause: int = 0) -> dict[Want, Service]:
     """Return how each kind of request fared among the operations invoked since a given time (ns).
 
-    Wants that nobody asked for are left out.  Clients that ask again within ``pause`` (ns) of an answer count as asking
-    all the time; a longer gap does not count.
+    Wants that no client requested are left out.  Clients that send the next request within ``pause`` (ns) of an answer
+    count as requesting all the time; a longer gap does not count.
     """
     until = np.where(operations.returned == NONE, operations.end, operations.returned)
     rows = np.flatnonzero(operations.invoked >= moment)

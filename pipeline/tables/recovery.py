@@ -45,7 +45,7 @@ def _facts(receipt: Receipt) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class Slice:
-    """A slice of the operations: how many, when clients asked (main phase; all phases), and its last time (ns)."""
+    """A slice of the operations: their number, when clients sent requests (main phase; all phases), its last time (ns)."""
 
     operations: int
     phased: bool
@@ -66,7 +66,7 @@ class Slice:
 
     @staticmethod
     def asked_in(slices: Sequence[Slice]) -> list[Asked]:
-        """Return when clients asked at the usual rate: in the main phase, or always if no phases are recorded."""
+        """Return when clients sent requests at the usual rate: in the main phase, or always without phases."""
         phased = any(piece.phased for piece in slices)
         return [part for piece in slices if (part := piece.main if phased else piece.all) is not None]
 

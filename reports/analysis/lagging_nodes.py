@@ -54,12 +54,12 @@ class LaggingNode:
         return self.highest > self.held
 
     def sentence(self) -> str:
-        """Return "n4 stopped applying at 8.0 s, 1.2 s into #0 bridge: it stands at 1,520; it fell behind at …, at …".
+        """Return "n4 stopped applying at 8.0 s, 1.2 s into #0 bridge: it is at 1,520; it fell behind at …, at …".
 
         The stop comes first, because it is what needs an explanation.  A log that was cut below what was applied may
         grow for a while although nothing is applied.
         """
-        stands = f"it stands at {self.index(self.held)}" if self.held >= 0 else "its process has applied nothing"
+        stands = f"it is at {self.index(self.held)}" if self.held >= 0 else "its process has applied nothing"
         if self.cut:
             stands = f"it ends at {self.index(self.held)}, below what had been applied"
         which = f"{self.node}'s log" if self.cut else self.node
@@ -97,7 +97,7 @@ def held_of(timeline: NodeTimeline) -> tuple[Floats, Ints]:
 
 
 class Stand(NamedTuple):
-    """Where a node stands in the end (``held``, -1: nothing), and since when (s; None if no answer shows it).
+    """Where a node is in the end (``held``, -1: nothing), and since when (s; None if no answer shows it).
 
     ``fell_back``: it kept falling back below what it had held since it fell behind; then ``since`` is when that was.
     """
@@ -108,7 +108,7 @@ class Stand(NamedTuple):
 
 
 def stand_of(timeline: NodeTimeline, timelines: Sequence[NodeTimeline]) -> Stand:
-    """Return where a node stands in the end and since when, among all ``timelines``."""
+    """Return where a node is in the end and since when, among all ``timelines``."""
     times, held = held_of(timeline)
     if not len(held):
         return Stand(None, -1)

@@ -77,9 +77,9 @@ def after_onset(drawn: Drawn, onset: float) -> str:
 
 
 def outages_text(drawn: Drawn) -> str:
-    """Say when no operation of any kind succeeded for :data:`OUTAGE_S` or longer although clients asked; else empty.
+    """Say when no operation of any kind succeeded for :data:`OUTAGE_S` or longer although clients sent requests.
 
-    This applies to runs with any verdict, because no verdict covers it.
+    Empty if that never happened.  This applies to runs with any verdict, because no verdict covers it.
     """
     run = drawn.run
     if not len(run.operations) or is_cut(run):

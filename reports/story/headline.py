@@ -40,8 +40,8 @@ def headline_of(drawn: Drawn, violation: ViolationContext, onset: float) -> tupl
     more = () if violation.since == onset else (Clause((f"; violations began at {onset:.1f} s",), first),)
     if violation.cycles and (refuted := violation.example.refutes):
         level = _asked_level(drawn)
-        broken = f"it breaks {level}, which the run asked for" if level else f"it breaks {and_listed(refuted)}"
-        levels = Clause((f"; {broken}", f"; the run asked for {level}") if level else (f"; {broken}",), broken)
+        broken = f"it breaks {level}, which the run requested" if level else f"it breaks {and_listed(refuted)}"
+        levels = Clause((f"; {broken}", f"; the run requested {level}") if level else (f"; {broken}",), broken)
         calm = Clause((", without any fault",)) if not windows else since
         node = f" on {violation.answered_by}" if violation.answered_by else ""
         cycle = (
@@ -75,7 +75,7 @@ def headline_of(drawn: Drawn, violation: ViolationContext, onset: float) -> tupl
 
 
 def _asked_level(drawn: Drawn) -> str:
-    """Return the isolation level that the run asked for; empty if the check does not name one."""
+    """Return the isolation level that the run requested; empty if the check does not name one."""
     asked = next((row["asked"] for row in checks_of(drawn.run) if row["name"] == "isolation"), "")
     return asked.rpartition(" ")[2]
 

@@ -51,7 +51,7 @@ class BehindHeadline(NamedTuple):
 
 
 def behind_text(drawn: Drawn, behind: Sequence[NodeTimeline]) -> BehindHeadline:
-    """Say where the replicas that are behind stand, or that they do not answer or start; and from what time on (s).
+    """Say where the replicas that are behind are, or that they do not answer or start; and from what time on (s).
 
     A node is dated by its own answers.  One that never answered, or never reported its log, has no beginning.
     """
@@ -125,13 +125,13 @@ def _moving(drawn: Drawn, nodes: Sequence[Behind]) -> list[str]:
 
 
 def _never_moved(drawn: Drawn, nodes: Sequence[Behind]) -> list[str]:
-    return [f"{_stand(drawn, nodes, 'stood at')} in all answers that it gave, {_of_all(drawn)}"]
+    return [f"{_stand(drawn, nodes, 'was at')} in all answers that it gave, {_of_all(drawn)}"]
 
 
 def _stopped(drawn: Drawn, nodes: Sequence[Behind]) -> list[str]:
     moments = sorted((one.since, one.node) for one in nodes if one.since is not None)
     cut = any(one.cut for one in nodes)
-    stood, word = ("stood still from", "from") if cut else ("stopped applying at", "at")
+    stood, word = ("stalled from", "from") if cut else ("stopped applying at", "at")
     first, last = moments[0][0], moments[-1][0]
     if f"{first:.1f}" == f"{last:.1f}":
         stopped = f"{_named(drawn, nodes)} {stood} {when(first, drawn.windows)}"
@@ -297,7 +297,7 @@ def _left(timeline: NodeTimeline) -> float | None:
 
 
 def _stand(drawn: Drawn, nodes: Sequence[Behind], stands: str = "at", *, since: bool = False) -> str:
-    """Say where each node stands and, with ``since``, from what time on (s)."""
+    """Say where each node is and, with ``since``, from what time on (s)."""
     write = _writer(drawn)
     return ", ".join(
         (

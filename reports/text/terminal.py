@@ -277,7 +277,7 @@ def _outages(run: LoadedRun, columns: int, paint: Paint) -> str:
         lines.append((one_line(one.kind, 20), f"{one.longest.length:.2f} s", span))
     if not lines:
         return ""
-    head = paint("Longest time without a success, while clients asked", "strong")
+    head = paint("Longest time without a success, while clients sent requests", "strong")
     below = " " * (6 + max(len(kind) for kind, *_ in lines) + max(len(length) for _, length, _ in lines))
     text = table([(kind, length, "") for kind, length, _ in lines], right=(1,)).splitlines()
     spans = [wrapped(span, columns, below).removeprefix(below) for *_, span in lines]

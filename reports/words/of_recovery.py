@@ -158,7 +158,7 @@ def failure_text(failed: Recovery, heal: Recovery, load: Recovery, limit: float)
         return time_text(heal, load, limit)
     event = "the load" if failed is load else _EVENTS[heal.event]
     if failed.service_took > limit + SLACK_S:
-        late = f"operations succeeded again only {failed.service_took:.1f} s after clients asked for them"
+        late = f"operations succeeded again only {failed.service_took:.1f} s after clients requested them"
     else:
         late = f"the nodes caught up only {failed.took:.1f} s after {event}"
     return "; ".join([late, *left])

@@ -293,7 +293,7 @@ def test_a_node_that_names_neither_role_nor_log_is_not_dated_by_its_first_probe(
 
     recorded = diagnosis(runs["replica-behind"]).breaks[0]
     reported = {unknown: "n3 answers, and named neither role nor log", mute: "n3 never answered a probe",
-            still: "n3 stood at 7 in all answers that it gave, of 2,458"}  # fmt: skip
+            still: "n3 was at 7 in all answers that it gave, of 2,458"}  # fmt: skip
     for number, (change, words) in enumerate(reported.items()):
         root = tmp_path / str(number)
         root.mkdir()

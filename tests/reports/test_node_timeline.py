@@ -213,7 +213,7 @@ def test_a_node_of_an_earlier_epoch_is_behind_by_no_number() -> None:
     )
     assert "0x1000008c3" in text
     assert '<td class="num red strong">an earlier epoch</td>' in text
-    assert next(one.sentence() for one in lagging_nodes(found, ())).endswith(": it stands at 0x1000008c3")
+    assert next(one.sentence() for one in lagging_nodes(found, ())).endswith(": it is at 0x1000008c3")
     plain = timelines.last_statuses(timelines.timelines_of(probes, ("n1", "n2", "n3")))
     assert [(one.behind, one.earlier) for one in plain] == [(0, False), (second - first, False), (10, False)]
 
@@ -385,13 +385,13 @@ def test_a_replica_that_stopped_is_reported_with_when_under_what_and_whether_it_
         found = timelines.timelines_of(replica(moves), ("n1", "n2"))
         return [one.sentence() for one in lagging_nodes(found, windows)]
 
-    assert reported({8.0: 800}) == ["n2 stopped applying at 8.0 s, 0.0 s into #0 bridge: it stands at 800"]
+    assert reported({8.0: 800}) == ["n2 stopped applying at 8.0 s, 0.0 s into #0 bridge: it is at 800"]
     fell = "; it fell behind at 8.2 s, 0.2 s into #0 bridge, at 800"
     assert reported({8.0: 800, 14.0: 900}) == [
-        "n2 stopped applying at 14.0 s, 6.0 s into #0 bridge: it stands at 900" + fell
+        "n2 stopped applying at 14.0 s, 6.0 s into #0 bridge: it is at 900" + fell
     ]
     assert reported({8.0: 800, 14.0: 900, 14.25: 950, 17.0: 999}) == [
-        "n2 stopped applying at 17.0 s, 1.0 s after #0 bridge was healed: it stands at 999" + fell
+        "n2 stopped applying at 17.0 s, 1.0 s after #0 bridge was healed: it is at 999" + fell
     ]
     assert reported({8.0: 800, 19.0: 1900}) == []
     assert reported({}) == []
@@ -414,7 +414,7 @@ def test_a_replica_that_stood_still_with_all_others_falls_behind_with_the_first_
         (one,) = lagging_nodes(timelines.timelines_of(probes, ("n1", "n2")), ())
         assert one.at == 70
         assert one.sentence() == (
-            f"n2 stopped applying at 14.0 s: it stands at 75; it fell behind at {one.fell:.1f} s, at 70"
+            f"n2 stopped applying at 14.0 s: it is at 75; it fell behind at {one.fell:.1f} s, at 70"
         )
         return one.fell
 

@@ -162,7 +162,7 @@ def test_a_run_without_faults_says_so_and_one_that_did_not_recover_names_who_fel
     files = made("no-recovery")
     shown = reports.render_run(files)
     assert "\nNo recovery\n  n" in shown
-    assert "it stands at" in " ".join(shown.split())
+    assert "it is at" in " ".join(shown.split())
     line = next(line for line in shown.splitlines() if line.startswith("  faults "))
     assert set(line.split()[1]) <= set("–▒▓")
     assert all(len(line) <= 80 for line in shown.partition("run again")[0].splitlines())
