@@ -45,7 +45,7 @@ def _facts(receipt: Receipt) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class Slice:
-    """A slice of the operations: their number, when clients sent requests (main phase; all phases), its last time (ns)."""
+    """A slice of the operations: their number, when clients sent requests (main phase; all phases), last time (ns)."""
 
     operations: int
     phased: bool
