@@ -1,4 +1,4 @@
-"""How much a random test draws: enough to fail for what it is there for in the fixed command, far more by night."""
+"""The number of random examples: enough in the fixed command to find what a test is for, far more in the nightly."""
 
 from __future__ import annotations
 
@@ -8,5 +8,5 @@ NIGHTLY = os.environ.get("HYPOTHESIS_PROFILE") == "nightly"
 
 
 def draws(fixed: int, nightly: int) -> int:
-    """The number of examples: the fixed command draws the same ones in every run, so more of them find nothing new."""
+    """Return the number of examples. The fixed command always draws the same ones, so more would find nothing new."""
     return nightly if NIGHTLY else fixed

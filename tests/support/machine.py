@@ -1,4 +1,4 @@
-"""This machine, for tests that any user may run on it."""
+"""Information about this machine, for tests that any user may run on it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ SYSTEM_PATH: Final = os.pathsep.join([os.environ.get("PATH", ""), "/usr/sbin", "
 
 
 def is_running(pid: int) -> bool:
-    """Whether a process has not ended; that it is reaped may be left to a process 1 which does not care."""
+    """Return whether a process has not ended. A zombie, which process 1 may never reap, has ended."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     except (FileNotFoundError, ProcessLookupError):

@@ -1,4 +1,4 @@
-"""Values of other types and odd contents in every place of a JSON document."""
+"""Put values of other types and odd contents into every place of a JSON document."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ ODD: list[Any] = [
 
 
 def mutations(whole: dict[str, Any]) -> Iterator[tuple[str, Any]]:
-    """Each field without and with other values, by turns so that each field meets several and each value many."""
+    """Yield the document without each field, and with other values in it, taken in turn so that each gets several."""
     turn = 0
     for name in whole:
         without = copy.deepcopy(whole)
@@ -31,7 +31,7 @@ def mutations(whole: dict[str, Any]) -> Iterator[tuple[str, Any]]:
 
 
 def places(value: Any, place: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
-    """The places of a JSON value, from outside to inside."""
+    """Return the places in a JSON value, from the outside in."""
     yield place
     inside = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     for name, inner in inside:

@@ -1,4 +1,4 @@
-"""Count the files that are opened, and those that are replaced, below a directory."""
+"""Count how often files below a directory are opened and replaced."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from typing import Any
 
 @dataclass
 class Seen:
-    """How often each file was opened, and how often another took its name; by paths below the directory."""
+    """How often each file was opened, and how often another file took its name, by path below the directory."""
 
     opened: Counter[str] = field(default_factory=Counter)
     replaced: Counter[str] = field(default_factory=Counter)

@@ -13,7 +13,7 @@ from history.readers.columns import OperationColumns
 
 
 def columns_of(objects: list[list[Operation]], random: Random, *, apart: int = 0, gap: int = 0) -> OperationColumns:
-    """Histories of several keys in one: events interleaved at random, values of key k moved by k times ``apart``.
+    """Merge histories of several keys: interleave their events at random, and add k times ``apart`` to key k's values.
 
     Up to ``gap`` events of others come before each.
     """

@@ -1,4 +1,4 @@
-"""What every counterexample must be."""
+"""Properties that every counterexample must have."""
 
 from __future__ import annotations
 
@@ -30,12 +30,15 @@ SPAN = re.compile(r"process (\d+)(?: on (\w+))?[^()]*? \((\d+\.\d+)–(\d+\.\d+)
 
 
 def placed(example: Counterexample, model: Model) -> Counterexample:
-    """The counterexample with linearization points, made of calls that all count as they were answered."""
+    """Return the counterexample with linearization points, made of calls that all count as they were answered."""
     return with_points(example, calls_of(example.operations, model), Scene(example.operations, model))
 
 
 def contradicts(operations: Sequence[Operation], model: Model) -> bool:
-    """Can these operations not all be true?  Logs and sets are judged by what the counterexample speaks of."""
+    """Return whether these operations cannot all be true.
+
+    Logs and sets are judged only by what the counterexample mentions.
+    """
     if type(model) is Register:
         return (
             not is_linearizable(operations, initial=model.initial)
@@ -50,18 +53,18 @@ def contradicts(operations: Sequence[Operation], model: Model) -> bool:
 
 
 def unanswered(operation: Operation) -> Operation:
-    """What another violation has made of an operation: it is unknown what it answered."""
+    """Return the operation that another violation includes, with an unknown answer."""
     return replace(operation, outcome="info", result=None, returned=None, return_index=None)
 
 
 def in_part(operation: Operation) -> list[Operation]:
-    """An operation as it was recorded; a CAS may be shown as a write."""
+    """Return an operation as it was recorded; a CAS may be shown as a write."""
     written = [replace(operation, f="write", value=operation.value[1], result=None)] if operation.f == "cas" else []
     return [operation, *written]
 
 
 def as_counted(example: Counterexample) -> Counterexample:
-    """The counterexample without the answers that are set aside."""
+    """Return the counterexample without the answers that are set aside."""
     counted = (unanswered(o) if place in example.set_aside else o for place, o in enumerate(example.operations))
     return replace(example, operations=tuple(counted))
 
@@ -79,9 +82,10 @@ ENGINES = ("log", "set")
 
 
 def smaller(example: Counterexample, model: Model, history: Sequence[Operation] = ()) -> list[tuple[Operation, ...]]:
-    """Parts that are contradiction enough: whatever contradicts itself within them did so within the whole.
+    """Return the smaller parts of a counterexample that still contradict themselves.
 
-    A write or swap stays as long as its value is asked for: without it the value would be out of nowhere.
+    A part counts only if no operations outside it resolve the contradiction.  A write or swap stays as long as an
+    operation needs its value, because otherwise the value would come from nowhere.
     """
     places = range(len(example.operations))
     parts = [frozenset(part) for size in range(len(places) + 1) for part in combinations(places, size)]
@@ -96,7 +100,7 @@ def smaller(example: Counterexample, model: Model, history: Sequence[Operation] 
 
 
 def with_what_explains(example: Counterexample, history: list[Operation]) -> list[Operation]:
-    """The example and everything in its history that wrote a value which is asked for: that must not explain it."""
+    """Return the example and everything in its history that wrote a value that it needs: this must not explain it."""
     kept, wanted = {o.invoke_index: o for o in example.operations}, list(example.operations)
     while wanted:
         asking = wanted.pop()
@@ -160,7 +164,7 @@ EITHER = re.compile(r"either that of (process \d+(?: on \w+)?) or that of (proce
 
 
 def assert_true_claims(example: Counterexample, history: list[Operation], model: Model) -> None:
-    """What a kind, and the words at the end of a sentence, say beyond the moments."""
+    """Check what a kind, and the words at the end of a sentence, say apart from times."""
     if missed := MISSED.search(example.sentence):
         read = [json.dumps(o.result) for o in history if (o.f, o.outcome) == ("read", "ok")]
         assert missed[1] not in read, example
@@ -198,7 +202,7 @@ def assert_two_sides(example: Counterexample) -> None:
 
 
 def touched(operation: Operation, name: str = "") -> tuple[list[str], list[str]]:
-    """What an operation saw, and what it wrote; of a transaction, in the register of that name."""
+    """Return what an operation saw and what it wrote; for a transaction, in the register with that name."""
     if operation.f == "txn":
         steps = [step for step in operation.result or operation.value if step[1] == name]
         read, written = ([json.dumps(value) for f, _, value in steps if f == kind] for kind in ("read", "write"))

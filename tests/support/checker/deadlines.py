@@ -1,4 +1,4 @@
-"""A clock that is set by hand, and queues that take long."""
+"""A clock that tests set, and queues that take long to check."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from history import Operation
 
 
 class Clock:
-    """Stands still until looked at ``looks`` times, then the deadline has passed; notes the work at every look."""
+    """A clock that stands still for ``looks`` readings and then passes the deadline; it notes the work each time."""
 
     def __init__(self, looks: int, work: Callable[[], int] = lambda: 0) -> None:
         self.looks, self.work, self.seen = looks, work, [0]
@@ -24,6 +24,6 @@ class Clock:
 
 
 def queue_operation(number: int) -> Operation:
-    """One after the other: an item is enqueued, and dequeued."""
+    """Return one operation of a history in which one item after the other is enqueued and dequeued."""
     f, asked, answered = ("dequeue", None, number - 1) if number % 2 else ("enqueue", number, None)
     return Operation(0, f, None, asked, answered, "ok", 2 * number, 2 * number + 1, 2 * number, 2 * number + 1)

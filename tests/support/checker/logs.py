@@ -15,7 +15,7 @@ def op(process: int, f: str, value: Any, result: Any, start: int, end: int | Non
 
 
 def _changed(order: Any, random: Random) -> Any:
-    """Two neighbours exchanged, or one row left out, doubled, or moved."""
+    """Return the rows with two neighbours exchanged, or with one row left out, doubled, or moved."""
     rows = order.tolist()
     if not rows:
         return order

@@ -1,4 +1,4 @@
-"""A second judge, sharing nothing with the checker, and a sampler of small random histories.
+"""A second judge that shares nothing with the checker, and a sampler of small random histories.
 
 The judge tries every order of the operations that respects real time, straight from the definition.
 """
@@ -14,7 +14,7 @@ from history import Operation
 
 
 def register_step(state: Any, operation: Operation) -> Any:
-    """The state after the operation in a tuple of one, or None if the operation is illegal."""
+    """Return the state after the operation as a tuple of length 1, or None if the operation is illegal."""
     if operation.f == "write":
         return (operation.value,)
     if operation.f == "cas":
@@ -26,7 +26,7 @@ def register_step(state: Any, operation: Operation) -> Any:
 
 
 def is_linearizable(operations: Sequence[Operation], step: Any = register_step, initial: Any = None) -> bool:
-    """By recursion over all orders, remembering (operations left, state)."""
+    """Decide by recursion over all orders, remembering (operations left, state)."""
     kept = [op for op in operations if op.outcome == "ok" or (op.outcome == "info" and op.f != "read")]
     seen: set[tuple[frozenset[int], str]] = set()
 
@@ -55,7 +55,7 @@ def is_linearizable(operations: Sequence[Operation], step: Any = register_step, 
 
 @dataclass
 class _Work:
-    """An operation under way: what it asked, when it began, whether it took effect and what it saw."""
+    """An operation under way: its request, when it began, whether it took effect and what it saw."""
 
     f: str
     value: Any
@@ -66,11 +66,12 @@ class _Work:
 
 
 class Sampler:
-    """Small histories of one register, half-way honest.
+    """Makes small histories of one register, in which some answers are wrong.
 
-    A read answers what a real register would have answered at a random moment within its interval with probability
-    ``truth``, otherwise any value.  ``values`` None: each value is written once.  Without ``doubt`` every operation is
-    answered.  With ``refusals`` a refused cas mostly shows what it saw, as truly as a read.
+    With probability ``truth``, a read answers what a real register would have answered at a random moment within its
+    interval, otherwise any value.  If ``values`` is None, each value is written once.  Without ``doubt``, every
+    operation is answered.  With ``refusals``, a refused cas usually shows what it saw, which is true as often as the
+    answer of a read.
     """
 
     def __init__(
@@ -152,11 +153,11 @@ class Sampler:
 def dense_history(
     random: Random, count: int, *, values: int | None, lies: float = 0.5, doubt: float = 0.2, cas: bool = False
 ) -> list[Operation]:
-    """Reads and writes in every degree of overlap: what needs every corner of the engines for registers.
+    """Make reads and writes that overlap in every degree, which exercises every corner of the engines for registers.
 
-    Invocation, effect and return are three random moments of each operation, near together or far apart.  A share
-    ``doubt`` of the writes is ``info``, and half of those never take effect; with probability ``lies`` one read answers
-    any value.  ``values`` None: each value is written once.
+    Invocation, effect and return are three random moments of each operation, close together or far apart.  A share
+    ``doubt`` of the writes is ``info``, and half of those never take effect; with probability ``lies``, one read
+    answers any value.  If ``values`` is None, each value is written once.
     """
     width = random.choice([0.5, 2, count])
     drawn = [
@@ -184,10 +185,11 @@ def dense_history(
 
 
 def either_pending_write(first: int, *, both: bool) -> list[Operation]:
-    """1 and 2 are each written once ok and once pending, and read once: one pending write is spent, but which one?
+    """Make a history in which a pending write is spent, but nothing says which one.
 
-    Then 3 is written and ``first`` is read, which is 1 or 2 and can be explained.  The other value is read at the end,
-    which cannot be explained if it is to come from the pending writes too (``both``), and not from an ok one.
+    1 and 2 are each written once ok and once pending, and read once.  Then 3 is written and ``first`` is read, which is
+    1 or 2 and can be explained.  The other value is read at the end.  That cannot be explained if it also comes from a
+    pending write (``both``) and not from an ok one.
     """
     other = 3 - first
     spans: list[tuple[str, int, int, int | None]] = [
@@ -219,9 +221,9 @@ READ_TWICE: dict[str, list[tuple[str, int, int, int | None]]] = {
 
 
 def early_swap(*, valid: bool) -> list[Operation]:
-    """A swap returns long before the write whose value it took; its own value is read after 3 was written.
+    """Make a history in which a swap returns long before the write whose value it took.
 
-    ``valid``: 3 may have been written first.
+    The swap's own value is read after 3 was written.  If ``valid``, 3 may have been written first.
     """
     spans = [("write", 1, 0, 100), ("cas", [1, 2], 10, 20), ("write", 3, 5 if valid else 30, 40), ("read", 2, 90, 95)]
     return [
@@ -233,10 +235,11 @@ def early_swap(*, valid: bool) -> list[Operation]:
 
 
 def later_change(*, first: bool, flash: bool = True) -> list[Operation]:
-    """Two ways to have 1 at the end: written early, with a read of 2 answered on the way, or late, with more hidden.
+    """Make a history with two ways to have 1 at the end.
 
-    The late one is better only in what was open at its last change: 4, which was read for an instant before it (or,
-    without ``flash``, could not be).  ``first`` says which of the two comes first among the configurations.
+    It was written early, with a read of 2 answered on the way, or late, with more hidden.  The late way is better only
+    in what was open at its last change: 4, which was read for an instant before it (or, without ``flash``, could not
+    be).  ``first`` says which of the two comes first among the configurations.
     """
     begin: list[tuple[str, int, int, int | None]] = [("write", 2, 6, 8)]
     if not first:
@@ -248,9 +251,10 @@ def later_change(*, first: bool, flash: bool = True) -> list[Operation]:
 
 
 def after_another(writes: int = 2, again: int | None = None) -> list[Operation]:
-    """Pending writes of 2 and 6 come when those of 1 are made pending, as 1 is not read any more.
+    """Make a history in which pending writes of 2 and 6 come when those of 1 become pending, as 1 is not read any more.
 
-    2 is read twice, and 6, of which two writes are pending, and 5 once; one of them once too often if it is ``again``.
+    2 is read twice, and so is 6, of which two writes are pending; 5 is read once.  With ``again``, that value is read
+    once more.
     """
     more = [] if again is None else [("write", 3, 27, 28), ("read", again, 29, 30)]
     return history_of([
@@ -262,13 +266,16 @@ def after_another(writes: int = 2, again: int | None = None) -> list[Operation]:
 
 
 def first_return_first(*, both: bool) -> list[tuple[str, int, int, int | None]]:
-    """1 is read, overwritten and read again, while a write of it is open for long and, with ``both``, one shortly."""
+    """Make a history in which 1 is read, overwritten and read again during a long write of 1.
+
+    With ``both``, there is a short write of 1 as well.
+    """
     short: list[tuple[str, int, int, int | None]] = [("write", 1, 6, 10)] if both else []
     return [("write", 1, 0, 40), *short, ("read", 1, 7, 8), ("write", 2, 11, 12), ("read", 1, 13, 14)]
 
 
 def write_or_swap(*, valid: bool) -> list[Operation]:
-    """5 is read twice: made by a pending swap first, and by a pending write then, if there is one."""
+    """Make a history in which 5 is read twice: written by a pending swap, and then by a pending write if ``valid``."""
     spans = [("write", 5, 0, 20), ("cas", [None, 5], 1, 21), ("read", 5, 2, 3), ("write", 3, 4, 5), ("read", 5, 6, 7)]
     return [
         Operation(place, f, None, None if f == "read" else value, value if f == "read" else None,
@@ -278,7 +285,7 @@ def write_or_swap(*, valid: bool) -> list[Operation]:
 
 
 def late_pending(begun: int) -> list[Operation]:
-    """1 is read for an instant before 2 was written at 7, if its second pending write had ``begun`` by then."""
+    """Make a history that is linearizable only if the second pending write of 1 has ``begun`` before time 7."""
     return history_of([
         ("write", 1, 0, None), ("read", 1, 1, 2), ("write", 3, 3, 4), ("read", 1, 5, 20), ("write", 2, 6, 7),
         ("write", 1, begun, None), ("read", 2, 22, 23),
@@ -328,7 +335,7 @@ DISTINGUISHED: dict[str, list[tuple[str, int | None, int, int | None]]] = {
 
 
 def one_answer_changed(spans: Sequence[tuple[str, int | None, int, int | None]]) -> list[list[Operation]]:
-    """The history, and every one in which one read answers another value that was written, or none."""
+    """Yield the history, and every variant in which one read answers another written value, or none."""
     values = {None, *(value for f, value, *_ in spans if f == "write")}
     changed = [
         [*spans[:place], (f, value, begun, ended), *spans[place + 1 :]]
@@ -340,7 +347,7 @@ def one_answer_changed(spans: Sequence[tuple[str, int | None, int, int | None]])
 
 
 def history_of(spans: Sequence[tuple[str, int | None, int, int | None]]) -> list[Operation]:
-    """Reads and writes by (function, value, invocation, return or None)."""
+    """Return reads and writes, each given as (function, value, invocation, return or None)."""
     return [
         Operation(process, f, None, value if f == "write" else None, value if f == "read" else None,
                   "info" if end is None else "ok", start, end, start, end)

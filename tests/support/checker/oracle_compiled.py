@@ -1,6 +1,6 @@
 """The definition and a sampler in compiled code: millions of small histories of registers in minutes.
 
-They share nothing with the checker.  The first is compared with the recursion over all orders in ``test_millions``.
+They share nothing with the checker.  ``test_millions`` compares the definition with the recursion over all orders.
 """
 
 # Compiled code is one flat loop: calls cost, and numba compiles what it is given.
@@ -19,11 +19,11 @@ NEVER = 1 << 62
 
 
 class Histories(NamedTuple):
-    """Small histories one after the other, a row an operation, in the order of the invocations.
+    """Small histories one after the other, with one row for each operation, in the order of the invocations.
 
-    ``value`` and ``old`` are ids from 0 on, 0 is the absent value; ``invoke`` and ``ret`` are places of all events,
-    distinct, ``NEVER`` for pending ones; ``starts`` is where each history's rows begin.  ``REFUSED`` is a cas that
-    ``FAIL``ed because of the value.
+    ``value`` and ``old`` are ids from 0 on, where 0 is the absent value.  ``invoke`` and ``ret`` are distinct positions
+    among all events, ``NEVER`` for pending operations.  ``starts`` has the first row of each history.  ``REFUSED`` is a
+    cas that failed (``FAIL``) because of the value.
     """
 
     kind: NDArray[np.int8]
@@ -37,9 +37,9 @@ class Histories(NamedTuple):
 
 @njit(cache=True)
 def possible(kind, value, old, invoke, ret, first):
-    """Is there an order?  By going through all sets of operations: which values may be left when a set is done?
+    """Return whether there is an order, by finding for each set of operations the values that it may leave behind.
 
-    A value is a bit; ``first`` are those that the register may have at the start.
+    A value is a bit; ``first`` has the values that the register may have at the start.
     """
     count, must = kind.size, 0
     before = np.zeros(count, np.int64)
@@ -70,7 +70,7 @@ def possible(kind, value, old, invoke, ret, first):
 
 @njit(cache=True)
 def truths(some, strict, anywhere):
-    """Of each history, whether it is linearizable; a refused cas counts only if that is ``strict``."""
+    """Return for each history whether it is linearizable; a refused cas counts only if ``strict``."""
     found = np.zeros(some.starts.size - 1, np.bool_)
     for number in range(found.size):
         rows = np.arange(some.starts[number], some.starts[number + 1])
@@ -85,10 +85,10 @@ def truths(some, strict, anywhere):
 
 @njit(cache=True)
 def draw(seed, histories, most, cas):
-    """Histories of 1 to ``most`` operations, in every degree of overlap, with or without swaps.
+    """Make histories of 1 to ``most`` operations that overlap in every degree, with or without swaps.
 
-    Invocation, effect and return are three random moments of each operation.  Some are pending and half of those never
-    take effect; in some histories one answer is a lie; in a quarter of them each value is written once.
+    Invocation, effect and return are three random moments of each operation.  Some operations are pending, and half of
+    those never take effect.  In some histories, one answer is wrong; in a quarter of them, each value is written once.
     """
     np.random.seed(seed)
     room = histories * most

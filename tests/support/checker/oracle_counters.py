@@ -1,4 +1,4 @@
-"""What counters' counterexamples claim, recomputed from the recorded operations alone, and a sampler of histories."""
+"""The claims of counters' counterexamples, recomputed from the recorded operations alone; a sampler of histories."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ LIES = (-7, -5, -3, -2, -1, 1, 2, 3, 4, 6)
 def counter_history(
     random: Random, size: int, *, lies: float, amounts: Sequence[int] = (), width: float | None = None, doubt: int = 12
 ) -> list[Operation]:
-    """Adds and reads in every degree of overlap; some adds are in doubt, or fail, and reads lie now and then.
+    """Make adds and reads that overlap in every degree; some adds are in doubt or fail, and some reads are wrong.
 
-    ``width`` is about the number of operations that are under way together, ``doubt`` that of adds in a hundred.
+    ``width`` is about the number of operations that are under way at the same time; ``doubt`` is a percentage of adds.
     """
     amounts, width = amounts or random.choice(SIGNS), width or random.choice([0.5, 1.5, 3, size])
     drawn = []
@@ -57,7 +57,7 @@ def step(state: Any, operation: Operation) -> Any:
 
 
 def possible(operations: Sequence[Operation], start: int | None = 0) -> bool:
-    """By all orders; without a start for any number at the start."""
+    """Decide by trying all orders; without a start, any number may be the initial one."""
     return is_linearizable(sorted(operations, key=lambda operation: operation.invoke_index), step, start)
 
 
@@ -67,7 +67,7 @@ def ended(operation: Operation) -> float:
 
 
 class Claims:
-    """One counterexample of a history, and what it says."""
+    """One counterexample of a history, and its sentences."""
 
     def __init__(self, example: Counterexample, history: Sequence[Operation]) -> None:
         self.example, self.core = example, example.operations
@@ -89,7 +89,7 @@ class Claims:
         return self.moved(lambda o: o.invoke_index < ended(read) and ended(o) > since, sign)
 
     def out_of_bounds(self, part: Sequence[Operation]) -> bool:
-        """Is an answer too low or too high, by these adds, and whatever of the others is done beside them?"""
+        """Return whether these adds make an answer too low or too high, whichever of the others also take effect."""
         reads = [o for o in part if o.f == "read"]
         for read in reads:
             for before in [None, *(o for o in reads if ended(o) < read.invoke_index)]:
@@ -100,7 +100,7 @@ class Claims:
         return False
 
     def assert_sound(self) -> None:
-        """The core contradicts itself, together with any others of the history, and nothing can be left out."""
+        """Check that the core contradicts itself, alone or with other operations, and that nothing can be left out."""
         inside = {o.invoke_index for o in self.core}
         others = [o for o in self.history if o.f == "add" and o.invoke_index not in inside]
         for size in range(len(others) + 1) if len(others) < 12 else ():
@@ -116,7 +116,7 @@ class Claims:
             assert not any(map(self.out_of_bounds, combinations(self.core, size))), self.example
 
     def assert_true(self) -> None:
-        """Every number in the sentence."""
+        """Check every number in the sentence."""
         text, read = self.example.sentence, self.read
         before = self.reads[0] if len(self.reads) > 1 else None
         if self.example.kind == "not-linearizable":
@@ -155,7 +155,7 @@ class Claims:
             assert int(re.findall(r"it can be (\d+)", text)[0]) == self.perhaps(self.read, None, sign) + refused
 
     def assert_answers(self) -> None:
-        """Those that would have been right, from zero on, or from whatever the first read says."""
+        """Return the answers that would have been right, counting from zero, or from what the first read says."""
         reported = re.search(r"can only have been (.+?)( or others)? in that time", self.example.sentence)
         if not reported:
             # Where the sum at first is unknown, it says nothing of a read that may come before all others.

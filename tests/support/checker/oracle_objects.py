@@ -1,4 +1,4 @@
-"""Small random histories of logs, sets, counters, queues, mutexes and multi-registers, half-way honest."""
+"""Small random histories of logs, sets, counters, queues, mutexes and multi-registers, with some wrong answers."""
 
 from __future__ import annotations
 
@@ -146,7 +146,7 @@ class _Work:
 
 
 def object_history(random: Random, name: str, size: int, processes: int, truth: float) -> list[Operation]:
-    """A history of one object; an answer is a lie with probability 1 - ``truth``."""
+    """Make a history of one object; an answer is wrong with probability 1 - ``truth``."""
     thing = OBJECTS[name]()
     busy: dict[int, _Work] = {}
     done: list[Operation] = []
@@ -183,7 +183,7 @@ def object_history(random: Random, name: str, size: int, processes: int, truth: 
 
 
 def transaction_history(random: Random) -> list[Operation]:
-    """Up to seven transactions of up to four steps on up to four registers; most values are written once."""
+    """Make up to seven transactions of up to four steps on up to four registers; most values are written once."""
     registers: dict[str, Any] = {}
     size, operations = random.randint(1, 7), []
     moments = sorted(random.sample(range(100), 2 * size))
@@ -206,7 +206,7 @@ def transaction_history(random: Random) -> list[Operation]:
 
 
 def is_part_of(operation: Operation, whole: Operation) -> bool:
-    """Is this the whole transaction, or what it did to some of its registers, perhaps as if it was never answered?"""
+    """Return whether this is the whole transaction, or its part in some registers, perhaps without its answer."""
     unanswered = replace(whole, outcome="info", result=None, return_index=None, returned=None)
     forms = [form for form in (whole, unanswered) if _beside(form) == _beside(operation)]
     return any(_steps(operation) <= _steps(form) for form in forms)

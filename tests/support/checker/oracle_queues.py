@@ -1,4 +1,4 @@
-"""Random small histories of queues whose items are enqueued once each: three ways to be wrong in every manner."""
+"""Small random histories of queues whose items are enqueued once each, made in three ways that cover all errors."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ class _Work:
 def operation(
     process: int, f: str, item: int | None, begin: int, end: int | None, outcome: Outcome = "ok"
 ) -> Operation:
-    """``end`` None: never completed."""
+    """An operation of a queue; ``end`` is None if it never completed."""
     asked, result = (item, None) if f == "enqueue" else (None, item if outcome == "ok" else None)
     moment = None if end is None else end * 10**6
     return Operation(process, f, None, asked, result, outcome, begin * 10**6, moment, begin, end, f"n{process % 3}")
 
 
 def simulated(random: Random) -> list[Operation]:
-    """A few operations of clients of a queue, some of whose answers are lies, or never come."""
+    """Make a few operations of clients of a queue; some answers are wrong or never come."""
     truth, doubt = random.choice([0.6, 0.85, 1.0]), random.choice([0, 0.15, 0.4])
     enqueues = random.choice([0.35, 0.5, 0.65])
     return served(random, random.randint(1, 8), random.randint(2, 5), truth=truth, doubt=doubt, enqueues=enqueues)
@@ -35,7 +35,7 @@ def simulated(random: Random) -> list[Operation]:
 def served(
     random: Random, left: int, clients: int, *, truth: float = 1.0, doubt: float = 0.0, enqueues: float = 0.5
 ) -> list[Operation]:
-    """``left`` operations; shares of answers that are true, of operations in doubt, and of enqueues."""
+    """Make ``left`` operations, given the shares of true answers, of operations in doubt, and of enqueues."""
     busy: dict[int, _Work] = {}
     items: list[int] = []
     done: list[Operation] = []
@@ -67,7 +67,7 @@ def served(
 
 
 def shuffled(random: Random) -> list[Operation]:
-    """Operations at any moments, that answer anything."""
+    """Make operations at random times with random answers."""
     enqueues, dequeues = random.randint(1, 4), random.randint(0, 4)
     moments = list(range(2 * (enqueues + dequeues)))
     random.shuffle(moments)
@@ -82,7 +82,7 @@ def shuffled(random: Random) -> list[Operation]:
 
 
 def covered(random: Random) -> list[Operation]:
-    """Items one after the other, with little room between them, and a long dequeue that finds nothing."""
+    """Make items one after the other, with little room between them, and a long dequeue that finds nothing."""
     items = random.randint(1, 4)
     spans: list[tuple[str, int | None, float, float | None]] = []
     for item in range(1, items + 1):

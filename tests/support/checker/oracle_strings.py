@@ -1,4 +1,4 @@
-"""Small random histories of one object of strings, half-way honest."""
+"""Small random histories of one object of strings, with some wrong answers."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ PIECES = ("a", "bb", "c", "dd", "e", "ff", "g", "hh", "i", "jj", "k", "ll", "m")
 
 
 def random_strings(random: Random, most: int = 8) -> list[Operation]:
-    """A history of a store that takes its operations at single moments, and sometimes lies about a text.
+    """Make a history of a store whose operations take effect at single moments, and which sometimes answers wrong text.
 
-    Most have each piece once; others have some again, or pieces that others begin with.  Pending operations happen or
-    do not.
+    Most histories have each piece once; others repeat some pieces, or have pieces that are prefixes of others.  Pending
+    operations may or may not take effect.
     """
     kind = random.choice(["clear", "clear", "again", "unclear"])
     processes, lies = random.randint(1, 4), random.choice([0.0, 0.1, 0.4])

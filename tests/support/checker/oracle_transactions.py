@@ -1,9 +1,8 @@
-"""Isolation levels by their definitions, for a handful of transactions: every order times every choice of what is in
-doubt.
+"""Isolation levels by definition, for a handful of transactions: every order and every choice of what is in doubt.
 
-Serial orders for the serializable levels, orders of commits times earlier snapshots for snapshot isolation, and all
-version orders for the others.  What is there at the start is the state of the first two; in a version order, it is
-what a transaction wrote that precedes all others.
+The serializable levels try serial orders, snapshot isolation tries orders of commits with earlier snapshots, and the
+others try all version orders.  The initial contents are the initial state of the first two; in a version order, they
+were written by a transaction that precedes all others.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ State = dict[Any, Any]
 
 
 def levels_that_hold(operations: Sequence[Operation], holds: str, start: State | None = None) -> dict[str, bool]:
-    """By level, whether some execution explains what was answered; ``start`` has the tuples or values at the start."""
+    """Return for each level whether some execution explains the answers; ``start`` has the initial tuples or values."""
     start = start or {}
     found = dict.fromkeys(LEVELS, False)
     sure = [o for o in operations if o.outcome == "ok"]
@@ -36,7 +35,7 @@ def levels_that_hold(operations: Sequence[Operation], holds: str, start: State |
 
 
 def _before(one: Operation, other: Operation, order: str) -> bool:
-    """Must the one come before the other, by the order of sessions, or by real time?"""
+    """Return whether one must come before the other, by the order of sessions or by real time."""
     if one.outcome != "ok" or order == "":
         return False
     if one.process == other.process:
@@ -49,7 +48,7 @@ def _steps(o: Operation) -> list[list[Any]]:
 
 
 def _run(o: Operation, state: dict[Any, Any], holds: str) -> dict[Any, Any] | None:
-    """The state after a transaction that sees this one; None if it could not have been answered so."""
+    """Return the state after a transaction that sees ``state``; None if its answers contradict that."""
     state = dict(state)
     for f, key, value in _steps(o):
         if f != "r":
@@ -83,7 +82,10 @@ def _serial(committed: list[Operation], holds: str, order: str, start: State) ->
 
 
 def _snapshot(committed: list[Operation], holds: str, order: str, start: State) -> bool:
-    """Commits in some order, each transaction on an earlier snapshot, and the first committer wins."""
+    """Return whether some order of commits explains all answers.
+
+    Each transaction reads an earlier snapshot, and the first committer wins.
+    """
 
     def search(left: list[Operation], states: list[dict[Any, Any]], done: list[Operation]) -> bool:
         for o in left:
@@ -110,12 +112,12 @@ def _snapshot(committed: list[Operation], holds: str, order: str, start: State) 
 
 
 def _loaded(committed: list[Operation]) -> bool:
-    """Is the first of them what was there at the start?"""
+    """Return whether the first of them is what was there at the start."""
     return bool(committed) and committed[0].process == BEFORE
 
 
 def _version_orders(committed: list[Operation]) -> Iterator[dict[Any, tuple[int, ...]]]:
-    """Each key's committed writers (by their places), in every order that begins with the start."""
+    """Yield each key's committed writers (by their places), in every order that begins with the start."""
     writers: dict[Any, list[int]] = {}
     for place, o in enumerate(committed):
         for f, key, _ in _steps(o):
@@ -183,7 +185,7 @@ def _add_reads(
 
 
 def _version(value: Any, own: list[Any], blocks: list[list[Any]], holds: str) -> Any:
-    """The number of blocks that a read saw; ``own``: only what the transaction wrote itself."""
+    """Return the number of blocks that a read saw; ``own``: only what the transaction wrote itself."""
     if holds == "list-append":
         for seen in range(len(blocks) + 1):
             if list(value or ()) == [*chain(*blocks[:seen]), *own]:
@@ -198,7 +200,7 @@ def _version(value: Any, own: list[Any], blocks: list[list[Any]], holds: str) ->
 def _reads_something(
     committed: list[Operation], everything: Sequence[Operation], holds: str, orders: dict[Any, Any]
 ) -> bool:
-    """At read uncommitted a read may show anything that was written.
+    """Return whether all reads are allowed at read uncommitted, where a read may show anything that was written.
 
     A list has what was appended before: its committed elements are the first ones of the order, each once.
     """

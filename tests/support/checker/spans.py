@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 @st.composite
 def spans(draw: st.DrawFn) -> list[tuple[int, int]]:
-    """Begin and end of up to seven operations in any interleaving, at moments that all differ."""
+    """Draw the begin and end of up to seven operations in any interleaving, at distinct moments."""
     count = draw(st.integers(1, 7))
     moments = draw(st.permutations(range(2 * count)))
     pairs = (sorted(moments[2 * place : 2 * place + 2]) for place in range(count))

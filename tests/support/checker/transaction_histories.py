@@ -1,4 +1,4 @@
-"""Histories of transactions from toy stores of a known level, for oracles and for names that must not be found."""
+"""Histories of transactions from toy stores of a known level, for oracles and for anomalies that must not be found."""
 
 from __future__ import annotations
 
@@ -55,7 +55,10 @@ class ToyStore:
         txn.done.append([f, key, value])
 
     def may_commit(self, txn: _Open) -> bool:
-        """First committer wins; where reads are current, too, what was read must not have changed either."""
+        """Return whether a transaction may commit.
+
+        The first committer wins; where reads are current, what was read must not have changed either.
+        """
         since = set().union(*self.touched[txn.began + 1 :])
         if self.kind == "snapshot":
             return since.isdisjoint(txn.written)
@@ -72,7 +75,7 @@ class ToyStore:
         self.touched.append(set(changed))
 
     def abort(self, txn: _Open) -> None:
-        """In the dirty store what was written in place stays, or is taken out again."""
+        """Abort a transaction; in the dirty store, what was written in place stays or is removed again."""
         if self.kind == "dirty" and self.random.random() < 0.6:
             for key, values in txn.written.items():
                 if self.holds == "list-append":
@@ -86,7 +89,7 @@ class ToyStore:
 
 @dataclass
 class Shape:
-    """How a history is made; ``ties``: how often two events of different processes share a place in real time."""
+    """How a history is made; ``ties`` is how often two events of different processes share a place in real time."""
 
     transactions: int = 5
     keys: int = 2
@@ -160,14 +163,14 @@ class _Clients:
 
 
 def history_of(random: Random, kind: str, holds: str, shape: Shape) -> list[Operation]:
-    """A history of a store of that kind."""
+    """Make a history of a store of that kind."""
     clients = _Clients(random, kind, holds, shape)
     history = clients.run()
     return [_damaged(random, o, holds, clients.values) for o in history] if kind == "damaged" else history
 
 
 def _damaged(random: Random, operation: Operation, holds: str, values: int) -> Operation:
-    """One read in five is answered otherwise."""
+    """Change the answer of one read in five."""
     if operation.result is None:
         return operation
     steps = []

@@ -9,7 +9,7 @@ from harness.clusters.record import StateDir
 
 
 def kill_node(cluster: NetnsCluster, name: str) -> None:
-    """Kill a node at once, with all that runs on it.  Its disks stay."""
+    """Kill a node at once, with everything that runs on it. Its disks stay."""
     with cluster.lock():
         victims = [(node, process) for node, process in processes.find(cluster.name) if node == name]
         assert not processes.kill(cluster.name, victims, END_S)

@@ -1,7 +1,7 @@
-"""Machines that know nothing of the harness: Debian roots made by debootstrap, reached over SSH and by nothing else.
+"""Machines without any trace of the harness: Debian roots made by debootstrap, reached only over SSH.
 
-Each has a root, mounts, processes, a host name and (but for the first, while packages are installed) a network of its
-own.  ``scripts/fresh-root`` makes and starts them; here they get an sshd, cables and an inventory.
+Each has its own root, mounts, processes, host name and (except for the first, while packages are installed) network.
+``scripts/fresh-root`` makes and starts them; here they get an sshd, cables and an inventory.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ exec /usr/sbin/sshd -D -e"""
 
 @dataclass(frozen=True)
 class Machine:
-    """One root, and where its sshd is."""
+    """One root, and the address of its sshd."""
 
     root: Path
     host: str
@@ -58,7 +58,7 @@ def make_key(directory: Path) -> Path:
 
 
 def make_image(root: Path, suite: str, key: Path) -> None:
-    """What a cloud gives: a Debian with an sshd, and our public key in a user's account."""
+    """Make what a cloud provides: a Debian with an sshd, and our public key in a user's account."""
     said(FRESH_ROOT, "make", root, suite)
     inside(root, _INSTALL_SSHD.format("openssh-server"))
     inside(root, _TRUST, key.with_suffix(".pub").read_text().strip())
@@ -75,7 +75,7 @@ def inside(root: Path, script: str, *arguments: str) -> str:
 
 
 def copy(image: Path, root: Path) -> None:
-    """Another machine from the disk of a first one."""
+    """Make another machine from the disk of the first one."""
     subprocess.run(["cp", "-a", image, root], check=True)
     for pattern in _OWN:
         for path in root.glob(pattern.lstrip("/")):
@@ -88,7 +88,7 @@ def copy(image: Path, root: Path) -> None:
 
 @contextmanager
 def on_loopback(image: Path) -> Iterator[Machine]:
-    """The machine with this one's network, so that it reaches the package servers."""
+    """Return the machine with this machine's network, so that it reaches the package servers."""
     with socket.create_server(("127.0.0.1", 0)) as found:
         port = found.getsockname()[1]
     with _running([FRESH_ROOT, "run", "--as-root", image, "sh", "-c", _ON_LOOPBACK, "sshd", str(port)]):
@@ -99,7 +99,7 @@ def on_loopback(image: Path) -> Iterator[Machine]:
 
 @contextmanager
 def on_cables(name: str, roots: Sequence[Path]) -> Iterator[list[Machine]]:
-    """Each root as a machine of its own on a bridge, with no way to anywhere else."""
+    """Run each root as a separate machine on a bridge that leads nowhere else."""
     subnet = links.choose_subnet(name, links.taken_networks())
     machines = [Machine(root, str(subnet[10 + number])) for number, root in enumerate(roots, 1)]
     links.add_bridge(name, subnet)
@@ -127,7 +127,7 @@ def _all_running(name: str, machines: Sequence[Machine], prefix: int) -> Iterato
 
 @contextmanager
 def _running(words: Sequence[object]) -> Iterator[subprocess.Popen[bytes]]:
-    """A keeper of namespaces; with it, everything in them ends."""
+    """Start a process that keeps namespaces; when it ends, everything in them ends."""
     keeper = subprocess.Popen([str(word) for word in words], stdin=subprocess.DEVNULL)
     try:
         yield keeper
@@ -137,7 +137,7 @@ def _running(words: Sequence[object]) -> Iterator[subprocess.Popen[bytes]]:
 
 
 def _process_1(pid: int) -> int:
-    """The keeper's child that has a network namespace of its own; what it calls before that has ours."""
+    """Return the keeper's child that has its own network namespace; children that it starts earlier have ours."""
     ours = Path("/proc/self/ns/net").readlink()
     deadline = time.monotonic() + 10
     while time.monotonic() < deadline:

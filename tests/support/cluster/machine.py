@@ -1,4 +1,4 @@
-"""What is on this machine, and commands on all nodes."""
+"""Inspect this machine, and run commands on all nodes."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ MakeCluster = Callable[..., NetnsCluster]
 
 
 def left_of(*names: str) -> list[str]:
-    """What is on this machine of clusters of these names, by the marks that all of a cluster carries.
+    """Return what exists on this machine of the clusters with these names, by the marks that all of it carries.
 
-    What other programs do meanwhile, such as a container that is started, is none of it.
+    What other programs do meanwhile, such as starting a container, does not count.
     """
     stems = tuple(map(stem, names))
     marks = [
@@ -42,7 +42,7 @@ def left_of(*names: str) -> list[str]:
 
 
 def await_nothing_left(*names: str) -> None:
-    """Wait until nothing of these clusters is left: the kernel lets go of a node's last mounts after its processes."""
+    """Wait until nothing of these clusters is left. A node's last mounts are released after its processes end."""
     deadline = time.monotonic() + 60
     while left := left_of(*names):
         assert time.monotonic() < deadline, left

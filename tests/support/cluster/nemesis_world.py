@@ -1,6 +1,6 @@
-"""Five real nodes with a toy system on them, for the nemesis alone: a TCP echo on the peer port, no JVM.
+"""Five real nodes with a toy system on them, to test the nemesis alone: a TCP echo on the peer port, without a JVM.
 
-Its processes talk to each other, compute and write all the time (``toy_life``): faults are to be felt by them.
+Its processes talk to each other, compute and write all the time (``toy_life``), so that they feel faults.
 """
 
 from __future__ import annotations
@@ -112,7 +112,7 @@ print(*sorted(heard))
 
 @dataclass
 class ToySystem:
-    """``environment`` is put before the program's name when it is started; ``works`` as ``work`` sets it."""
+    """A toy system; ``environment`` precedes the program's name in its command, and :meth:`work` sets ``works``."""
 
     remote: Remote
     leader: str = "n1"
@@ -122,7 +122,7 @@ class ToySystem:
     works: bool = True
 
     def work(self, *faults: Fault) -> None:
-        """Compute and write all the time if one of these faults is felt by that alone; else only talk."""
+        """Compute and write all the time if some of these faults are felt only then; otherwise only talk."""
         wanted = any(one.family in ("disk", "resource") or one.name.startswith("crash") for one in faults)
         if wanted != self.works:
             words = ("rm", "-f", IDLE) if wanted else ("touch", IDLE)
@@ -180,7 +180,7 @@ class World:
     cluster: NetnsCluster
 
     def sh(self, node: str, script: str, *arguments: str, timeout: float = 60.0) -> str:
-        """What a shell on the node prints; fails the test when it does not exit with 0."""
+        """Return what a shell on the node prints; fail the test if it exits with a code other than 0."""
         done = self.remote.run({node: Command(("sh", "-c", script, "test", *arguments), timeout=timeout)})[node]
         assert done.code == 0, done
         return done.stdout
@@ -191,16 +191,16 @@ class World:
         return done.stdout
 
     def on_all(self, script: str) -> dict[str, str]:
-        """What a shell prints on every node, all at once; fails the test when one does not exit with 0."""
+        """Return what a shell prints on each node, run in parallel; fail the test if one does not exit with 0."""
         done = self.remote.run(dict.fromkeys(self.remote.names, Command(("sh", "-c", script), timeout=60.0)))
         assert not any(one.code for one in done.values()), done
         return {node: one.stdout for node, one in done.items()}
 
     @contextmanager
     def beside(self, node: str, program: str) -> Iterator[Path]:
-        """A Python program on a node, from its first line of output, ``ready``, on; yields the file of its output.
+        """Run a Python program on a node; yield the file of its output once its first line, ``ready``, is there.
 
-        Two programs that are started together would meet only where both start quickly.
+        Two programs that are started at the same time would meet only if both start quickly.
         """
         file = "/run/beside"
         start = f'rm -f {file}; setsid {PYTHON} -c "$1" >{file} 2>&1 </dev/null & echo $!'
@@ -212,14 +212,14 @@ class World:
             self.sh(node, f"kill -9 {pid} 2>/dev/null || true")
 
     def await_lines(self, node: str, file: str | Path, count: int) -> list[str]:
-        """The lines of a file, once there are so many."""
+        """Return the lines of a file once there are this many."""
         wait = f"for i in $(seq 1500); do [ $(wc -l <{file}) -ge {count} ] && break; sleep 0.02; done; cat {file}"
         lines = self.sh(node, wait).splitlines()
         assert len(lines) >= count, lines
         return lines
 
     def hearing(self, seconds: float = 0.7) -> dict[str, set[str]]:
-        """Who hears whom, by datagrams between processes of their own that live for so long."""
+        """Return who hears whom, tested with datagrams between our own processes that live for this many seconds."""
         names = self.remote.names
         talk = {
             node: Command((PYTHON, "-c", _CHATTER, str(seconds), node, *map(self.remote.address, set(names) - {node})))
@@ -228,10 +228,10 @@ class World:
         return {node: set(done.stdout.split()) for node, done in self.remote.run(talk).items()}
 
     def assert_hearing(self, deaf_to: Mapping[str, Iterable[str]]) -> None:
-        """Everybody hears everybody but those named.
+        """Check that every node hears every other one, except those named.
 
-        On a busy machine a process may begin when another has ended: they are given more time, and who was heard once
-        was heard.
+        On a busy machine, one process may begin when another has already ended.  So they get more time, and a node that
+        was heard once counts as heard.
         """
         names = set(self.remote.names)
         wanted = {node: names - {node} - set(deaf_to.get(node, ())) for node in names}
@@ -245,7 +245,7 @@ class World:
         raise AssertionError(f"heard {heard}, should hear {wanted}")
 
     def ask(self, node: str, question: str) -> str:
-        """What the toy system's own process answers; empty when it hangs up instead."""
+        """Return what the toy system's own process answers; empty if it hangs up instead."""
         program = (
             'import socket, sys; s = socket.create_connection(("127.0.0.1", 20911)); s.sendall(sys.argv[1].encode())\n'
             "try: print(s.recv(99).decode())\n"
@@ -259,7 +259,7 @@ class World:
 
 @contextmanager
 def real_cluster(name: str, nodes: int = 5) -> Iterator[NetnsCluster]:
-    """A cluster of its own, gone again at the end."""
+    """Make a cluster for this test, and remove it at the end."""
     if os.geteuid() != 0:
         pytest.skip("needs root")
     cluster = NetnsCluster(f"{name}-{os.getpid()}", nodes=nodes)
@@ -273,7 +273,7 @@ def real_cluster(name: str, nodes: int = 5) -> Iterator[NetnsCluster]:
 
 @contextmanager
 def real_world(name: str) -> Iterator[World]:
-    """A cluster of its own with the toy system on it."""
+    """Make a cluster for this test with the toy system on it."""
     with real_cluster(name) as cluster, Remote(cluster.nodes) as remote:
         system = ToySystem(remote)
         system.install()

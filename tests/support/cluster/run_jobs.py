@@ -1,4 +1,4 @@
-"""`harness` commands under way on one cluster, for tests that interrupt them."""
+"""Run `harness` commands on one cluster in the background, for tests that interrupt them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ KV = Path(__file__).resolve().parents[3] / "examples" / "kv" / "kv.toml"
 
 @dataclass
 class Job:
-    """A `harness` command under way; ``lines`` grow while it runs."""
+    """A running `harness` command; ``lines`` grow while it runs."""
 
     process: subprocess.Popen[str]
     lines: list[str] = field(default_factory=list)
@@ -38,7 +38,7 @@ class Job:
             time.sleep(0.02)
 
     def until_a_fault_stands(self) -> None:
-        """Wait until the history says so: progress shows every few seconds only, and a fault may be over by then."""
+        """Wait until the history says so. Progress is shown only every few seconds, and a fault may be over by then."""
         deadline = time.monotonic() + PATIENCE_S
         while not _says_that_a_fault_stands(self.run / "history.jsonl"):
             assert self.process.poll() is None, self.text
@@ -61,7 +61,7 @@ class Job:
 
 
 def _says_that_a_fault_stands(history: Path) -> bool:
-    """Whether a fault's injection is recorded as ok; the last line may be half written."""
+    """Return whether a fault's injection is recorded as ok; the last line may be half written."""
     lines = history.read_text().splitlines() if history.exists() else []
     return any('"process":"nemesis"' in line and '"type":"ok"' in line for line in lines)
 
@@ -89,7 +89,7 @@ def start(*words: str) -> Job:
 
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[Path]:
-    """A store of the test's own; afterwards nothing of the cluster may be left."""
+    """Return a store for this test; afterwards, nothing of the cluster may be left."""
     yield tmp_path / "store"
     while JOBS:  # a test that failed leaves its run behind, and the next one would find the cluster in use
         job = JOBS.pop()
@@ -100,7 +100,7 @@ def store(tmp_path: Path) -> Iterator[Path]:
 
 
 def run_words(store: Path, *more: str) -> tuple[str, ...]:
-    """Without Spark, whose start takes longer than such a run, and at a rate that leaves time for other tests."""
+    """Return words for a run without Spark, which would start too slowly, and at a rate that slows no other test."""
     return ("run", "--cluster", CLUSTER, "--store", str(store), "--seed", "7", "--no-spark", "--rate", "50", *more)
 
 

@@ -1,8 +1,8 @@
-"""What every server does all the time, for the toys: it talks to its peers, computes, touches memory and writes.
+"""What every toy server does all the time: it talks to its peers, computes, touches memory and writes.
 
-Runs on a node, beside a toy's program, with only Python's own library.  A fault that a system does not feel is no
-fault; without this a toy would feel none.  Five of them take half a processor: where none takes a processor, memory
-or a disk from them, a file ``/run/toy-idle`` leaves them at talking.
+It runs on a node, beside a toy's program, and needs only Python's own library.  A fault that the system does not feel
+does not count as a fault, and without this load a toy would feel none.  Five of these processes use half a processor.
+For tests of faults that limit neither processor nor memory nor disk, a file ``/run/toy-idle`` makes them only talk.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def begin(unsynced: Path | None = None) -> None:
 
 
 def pause(seconds: float) -> None:
-    """Not ``time.sleep``: that one waits for a point on the monotonic clock, which fails under libfaketime."""
+    """Wait without ``time.sleep``, which waits for a point on the monotonic clock and so fails under libfaketime."""
     select.select((), (), (), seconds)
 
 

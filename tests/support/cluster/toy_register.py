@@ -11,7 +11,7 @@ PORT = 20911
 
 
 class Clients:
-    """One thread a client, each at a node of its own; operations as the checker takes them."""
+    """Clients with one thread each, each at its own node; they record operations as the checker takes them."""
 
     def __init__(self, addresses: list[str], keys: int = 3) -> None:
         self.addresses, self.keys = addresses, keys
@@ -33,9 +33,9 @@ class Clients:
             thread.join()
 
     def await_ok(self, f: str, count: int = 20, *, within_s: float = 60.0) -> None:
-        """Wait until so many of these operations that are begun from now on were ok, and one on every key.
+        """Wait until this many of these operations that began after the call are ok, and one on every key.
 
-        A busy machine serves none in a time in which a quiet one serves hundreds.
+        A busy machine may serve none in a time in which a quiet one serves hundreds.
         """
         began, deadline = time.monotonic_ns(), time.monotonic() + within_s
         while True:

@@ -1,4 +1,4 @@
-"""A controller or a broker that is a socket: answers RocketMQ's requests as it is asked to, and remembers them."""
+"""A controller or broker made of a socket: it answers RocketMQ's requests as the test specifies, and remembers them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def answer(
 
 @dataclass
 class ControllerSocket:
-    """Answers to each request code in their order; the last one stays."""
+    """The answers to each request code, in order; the last one is repeated."""
 
     answers: dict[int, Sequence[Any]]
     asked: list[tuple[int, dict[str, str], bytes]] = field(default_factory=list)
@@ -55,7 +55,7 @@ class ControllerSocket:
 
 @asynccontextmanager
 async def listening(serve: Serve, host: str = "127.0.0.1", port: int = 0) -> AsyncIterator[tuple[str, int]]:
-    """Serve connections; at the end, those that clients have closed are awaited."""
+    """Serve connections; at the end, wait for those that clients have closed."""
     handlers: list[asyncio.Task[Any] | None] = []
 
     async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

@@ -1,4 +1,4 @@
-"""The only finding of a check, by its type."""
+"""Return the only finding of a check, with the given type."""
 
 from __future__ import annotations
 

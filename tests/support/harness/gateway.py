@@ -19,14 +19,14 @@ ADDRESS = f"127.{1 + os.getpid() // 65536 % 250}.{os.getpid() // 256 % 256}.{1 +
 def setup_of(
     version: str = "4.17.3", nodes: int = 5, planted_bug: str = "", timeout: float = 2.0, **options: Any
 ) -> Setup:
-    """The defaults, and what a test says; the nodes' addresses are those of documentation."""
+    """Return the default options with a test's changes; the nodes' addresses are from the documentation range."""
     chosen = {option.name: option.default for option in OPTIONS} | options
     machines = tuple(Machine(f"n{number}", f"192.0.2.{number}") for number in range(1, nodes + 1))
     return Setup(version=version, options=chosen, planted_bug=planted_bug, nodes=machines, client_timeout=timeout)
 
 
 class Gateway:
-    """Serves :data:`ADDRESS` at the gateways' port.  ``replies`` take the place of its own answers, by their op."""
+    """Serves :data:`ADDRESS` at the gateways' port. ``replies`` replace its own answers, by their op."""
 
     def __init__(self) -> None:
         self.entries: list[int] = []

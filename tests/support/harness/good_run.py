@@ -1,4 +1,4 @@
-"""A good run, and its parts to be changed."""
+"""A good run, and functions that change parts of it."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def operation(at: float, f: str, *, key: str = "k0", outcome: Any = "ok", phase:
 
 
 def asked_in_vain(seconds: range, *kinds: str, phase: Any = "final") -> tuple[Operation, ...]:
-    """Operations of these kinds that fail, one a second and each two seconds long."""
+    """Make failing operations of these kinds, one per second, each two seconds long."""
     return tuple(
         replace(operation(at, f, phase=phase, outcome="fail"), returned=at * S + 2 * S) for at in seconds for f in kinds
     )
@@ -99,7 +99,7 @@ KEYS = (KeyVerdict("k0", "valid", "zones", 5, 0.1),)
 
 
 def asked_all_the_time(recorded: Recorded) -> Recorded:
-    """With a failed probe every second as well, of a node that no check looks at: the harness was awake."""
+    """Add a failed probe every second, of a node that no check looks at, to show that the harness was awake."""
     end = max([recorded.state.moments.get("end", 0), *(one.time for one in recorded.probes)])
     awake = [Probe(time, "n9", error="timed out") for time in range(0, end + 1, S)]
     return replace(recorded, probes=tuple(sorted([*recorded.probes, *awake], key=lambda one: one.time)))

@@ -1,6 +1,7 @@
-"""A healthy node, and a status answer of it that reads one figure after another while the node goes on.
+"""A healthy node, and status answers that read one figure after another while the node continues.
 
-For the checks of what nodes say of themselves: whatever the order of the reads, they may not accuse such a node.
+For the checks of what nodes report about themselves, which must not accuse such a node, whatever the order of the
+reads.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ FIGURES = ("role", "term", "log_begin", "log_end", "committed", "applied")
 
 @dataclass(slots=True)
 class Node:
-    """Its log holds begin..end, all up to ``committed`` is committed; a step changes one thing, as Raft allows."""
+    """A node whose log holds begin..end, committed up to ``committed``; a step changes one thing that Raft allows."""
 
     role: str = "follower"
     term: int = 1
@@ -28,7 +29,7 @@ class Node:
     snapshots_loaded: int = 0
 
     def step(self, kind: str, amount: int) -> None:
-        """One change of a correct node; where ``kind`` cannot happen now, nothing does."""
+        """Make one change that a correct node can make; do nothing if ``kind`` is impossible now."""
         if kind == "append":
             self.log_end += amount
         elif kind == "truncate":
@@ -60,7 +61,7 @@ answers = st.tuples(
 def run_of(
     node: Node, script: list[tuple[list[str], list[list[tuple[str, int]]], list[tuple[str, int]]]]
 ) -> list[Probe]:
-    """The node's answers, four a second, torn as the script says."""
+    """Return the node's answers, four per second, with reads spread as the script says."""
     probes = []
     for number, (order, before, between) in enumerate(script):
         figures = {}

@@ -18,7 +18,7 @@ EXAMPLE = Path(__file__).resolve().parents[3] / "examples/kv"
 
 @dataclass
 class Servers:
-    """Three of them; ``peers`` is the argument of the clients."""
+    """Three servers; ``peers`` is the argument of the clients."""
 
     directory: Path
     replication: str
@@ -56,7 +56,7 @@ class Servers:
         raise AssertionError(f"{name} does not answer")
 
     def primary(self) -> str:
-        """The node that leads and serves; waits until there is one."""
+        """Return the node that leads and serves; wait until there is one."""
         deadline = time.monotonic() + 30
         while time.monotonic() < deadline:
             for name in self.processes:

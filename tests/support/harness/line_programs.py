@@ -1,4 +1,4 @@
-"""Client programs in the shell that misbehave, each in one way, and one that does not."""
+"""Client programs as shell scripts: each misbehaves in one way, except one that behaves well."""
 
 from __future__ import annotations
 
@@ -47,12 +47,12 @@ WAYS = {
 
 
 def program(directory: Path, script: str) -> Program:
-    """A program whose script is run by the shell in this directory."""
+    """Return a program whose script the shell runs in this directory."""
     return Program(("sh", "-c", script), directory)
 
 
 def misbehaving(directory: Path, way: str, *, once: bool = False) -> Program:
-    """``once``: it misbehaves when it is first asked, and is right ever after."""
+    """Return a misbehaving program; with ``once``, it misbehaves only at the first request."""
     does = WAYS[way]
     if once:
         does = f"{ONCE.format(does)[:-2]} else {ANSWER}; fi"

@@ -1,4 +1,4 @@
-"""Ledgers that a fence ends, by brute force: every promise over all pairs of what was recorded; and small histories."""
+"""Judge ledgers that a fence ends by brute force, testing every promise on all pairs of operations; small histories."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from history import Operation
 
 
 def kinds_of(operations: Sequence[Operation]) -> set[tuple[Any, str]]:
-    """The kinds of violations, by ledger."""
+    """Return the kinds of violations by ledger."""
     keys = {one.key for one in operations}
     return {(key, kind) for key in keys for kind in _of_one([one for one in operations if one.key == key])}
 
@@ -95,7 +95,7 @@ def _of_whole(whole: Operation, windows: Any, acks: Any, tails: Any) -> set[str]
 
 
 def _earlier(one: Operation, other: Operation) -> bool:
-    """Whether it was answered first; both were answered."""
+    """Return whether one was answered before the other; both were answered."""
     return one.return_index is not None and other.return_index is not None and one.return_index < other.return_index
 
 
@@ -107,7 +107,7 @@ def _before(one: Operation, other: Operation) -> bool:
 
 
 def ledger_history(rng: Random, wrong: float) -> list[Operation]:
-    """A ledger's history, right but for slips, each value of an answer being wrong with this probability."""
+    """Make a ledger's history that is right, except that each value of an answer is wrong with this probability."""
     log = _Log(rng, wrong)
     log.operation("create", None, 7)
     payload, truth = 0, list[int]()
@@ -145,7 +145,7 @@ def ledger_history(rng: Random, wrong: float) -> list[Operation]:
 
 
 class _Log:
-    """Operations whose intervals may overlap, but for those of the writer."""
+    """Make operations whose intervals may overlap, except those of the writer."""
 
     def __init__(self, rng: Random, wrong: float) -> None:
         self.operations: list[Operation] = []

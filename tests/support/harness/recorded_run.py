@@ -1,4 +1,4 @@
-"""A small recorded run, as a run leaves it on disk: good, or with one thing wrong."""
+"""A small recorded run, with the files that a run leaves: good, or with one thing wrong."""
 
 from __future__ import annotations
 
@@ -21,7 +21,10 @@ MOMENTS = {"warm-up": 0, "main": S, "main-end": 5 * S, "healed": 5 * S, "recover
 
 
 def record(store: Path, *, last_read: int | None = 2, ended: bool = True, seen_by: tuple[str, ...] = NODES) -> RunFiles:
-    """Three writes and two reads on one register; ``last_read`` is what the last one saw, ``seen_by`` who caught up."""
+    """Record a run with three writes and two reads of one register.
+
+    ``last_read`` is what the last read saw; ``seen_by`` are the nodes that caught up.
+    """
     run = create_run(store, PLAN, datetime(2026, 1, 1, tzinfo=UTC))
     link_latest(run)
     _history(run, last_read)

@@ -1,4 +1,4 @@
-"""The register server in memory, one thing at a time: a right one, and broken ones."""
+"""The register server in memory, handling one request at a time: a right one, and broken ones."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ CHANGES: Final = ("write", "cas", "add", "transfer", "acquire", "release", "appe
 
 
 class RegisterTwin:
-    """``answer`` is what the server's client port does with a request; every ``every``-th one is struck by the bug."""
+    """A server whose ``answer`` handles requests as its client port would; the bug affects every ``every``-th one."""
 
     def __init__(self, bug: Bug = "", *, every: int = 25) -> None:
         self._bug, self._every, self._count = bug, every, 0

@@ -1,4 +1,4 @@
-"""Machines that answer every command with a text that was given beforehand."""
+"""Machines that answer every command with a prepared text."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from nemesis.core.ports import Command, Completed
 
 @dataclass
 class Machines:
-    """What each node's machine says; None cannot be reached."""
+    """What each node's machine answers; None means that it cannot be reached."""
 
     said: Mapping[str, str | None]
 

@@ -1,4 +1,4 @@
-"""A run with fakes of everything outside the conductor."""
+"""A run whose conductor is real and everything else fake."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ SHORT = replace(PLAN, warm_up=0.02, time_limit=0.1)
 
 @dataclass
 class WatchedState(RunState):
-    """Calls back at every moment, as it is reached."""
+    """Calls back at every moment of the run when it is reached."""
 
     on_reach: Callable[[str], None] = field(default=lambda moment: None)
 
@@ -50,7 +50,7 @@ class WatchedState(RunState):
 
 
 class Scene:
-    """One run in a directory of its own; what the test wants otherwise it changes before :meth:`run`."""
+    """One run in its own directory; tests change what they want to be different before :meth:`run`."""
 
     def __init__(self, root: Path, register: ToyRegister, plan: Plan = SHORT, nemesis: Any = ToyNemesis) -> None:
         self.register, self.path = register, root / "history.jsonl"
@@ -95,7 +95,7 @@ class Scene:
 
 
 class ToySystem:
-    """Says what was done to it; ``fails`` is raised by a start."""
+    """Records what was done to it; starting it raises ``fails``."""
 
     def __init__(self, register: ToyRegister, plan: Plan) -> None:
         self.register = register

@@ -45,7 +45,7 @@ def begun(*cells: Cell, retries: int = 1) -> Begun:
 
 
 def leave_run(store: Path, plan: Plan, *, name: str = "", **results: Any) -> Path:
-    """A run directory with plan and results, as a run leaves it."""
+    """Make a run directory with plan and results, as a run leaves it."""
     root = store / plan.test / (name or f"20260101T000000.000Z-{plan.seed}")
     root.mkdir(parents=True)
     (root / "plan.json").write_text(json.dumps(plan.to_json()))

@@ -1,4 +1,4 @@
-"""A nemesis that touches nothing: it installs one fault, lets it stand for a moment and heals it."""
+"""A nemesis that touches nothing: it installs one fault, waits for a moment and heals it."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ from nemesis.schedule.runner import Unhealed
 
 @dataclass
 class ToyNemesis:
-    """``standing`` says what it left behind, ``heals`` how often it was asked to heal, ``closed`` whether for good.
+    """A nemesis with one fault, which lasts ``stand_s``.
 
-    It stands for ``stand_s``.
+    ``standing`` has what it left behind, ``heals`` how often healing was requested, and ``closed`` whether that was
+    final.
     """
 
     record: Any

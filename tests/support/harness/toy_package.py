@@ -1,4 +1,4 @@
-"""The example of a third party's package, installed where only those who ask for it find it."""
+"""The example of a third party's package, installed where only tests that need it find it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ EXAMPLE = ROOT / "examples" / "toy-register"
 
 @dataclass(frozen=True)
 class Installed:
-    """``harness`` of this tree with the package in ``site``."""
+    """Run ``harness`` from this tree with the package in ``site``."""
 
     site: Path
 
@@ -28,7 +28,7 @@ class Installed:
 
 
 def install(project: Path, directory: Path) -> Installed:
-    """Build the project's wheel and install it, without a network; the project stays as it is."""
+    """Build the project's wheel and install it without a network, leaving the project unchanged."""
     copied = Path(shutil.copytree(project, directory / "project", ignore=shutil.ignore_patterns("__pycache__")))
     words = ["install", "-q", "--no-deps", "--no-index", "--no-build-isolation", "--target", str(directory / "site")]
     done = subprocess.run(

@@ -1,6 +1,6 @@
 """A register server without replication, in this process: one memory behind several ports on loopback.
 
-It is linearizable by construction, and can be made to break: to lose acknowledged writes, answers, or whole nodes.
+It is linearizable by construction.  Tests can make it lose acknowledged writes, answers, or whole nodes.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ def quicken(monkeypatch: pytest.MonkeyPatch) -> None:
 class ToyRegister:
     """Nodes n1, n2, …, the first of which leads; each has a client port.
 
-    ``deaf`` nodes take requests and never answer, ``stuck`` ones never apply more than one entry, ``restless`` ones
+    ``deaf`` nodes take requests and never answer, ``stuck`` ones never apply more than one entry, and ``restless`` ones
     apply something all the time.  ``unapplied`` is how many reads are acknowledged without having been applied.
-    ``silent_keys`` are never answered, nor is a write while it is ``deaf_to_writes``.  ``lose_every`` is how many
-    writes bring one whose answer is lost, ``forget_every`` one that is acknowledged and forgotten (0: never).
+    ``silent_keys`` are never answered, nor are writes while the server is ``deaf_to_writes``.  Of every ``lose_every``
+    writes, one loses its answer; of every ``forget_every``, one is acknowledged and forgotten (0: never).
     """
 
     def __init__(self, nodes: int = 3, *, lose_every: int = 0, forget_every: int = 0) -> None:
@@ -72,7 +72,7 @@ class ToyRegister:
         self.endpoints = {name: server.sockets[0].getsockname() for name, server in self._servers.items()}
 
     def clients(self, number: int, timeout: float) -> list[RegisterClient]:
-        """Clients as those of the real servers, each at a node of its own."""
+        """Return clients like those of the real servers, each at its own node."""
         homes = islice(cycle(self.endpoints), number)
         return [RegisterClient(self.endpoints, home, follows="leader", timeout=timeout) for home in homes]
 
@@ -123,7 +123,7 @@ class ToyRegister:
         return request.get("key") in self.silent_keys or (self.deaf_to_writes and request["op"] == "write")
 
     def forget(self) -> None:
-        """Lose all that was ever written."""
+        """Lose everything that was ever written."""
         self._registers.clear()
 
     def _read(self, request: dict[str, Any]) -> Answer:

@@ -1,4 +1,4 @@
-"""A line server on loopback that does what its script says, for tests of the client side."""
+"""A line server on loopback that follows a script, for tests of clients."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Script = Callable[[Request, asyncio.StreamWriter], Awaitable[None]]
 
 
 class ToyServer:
-    """Calls its script for every line that arrives; keeps the requests and counts the connections."""
+    """Calls its script for every line that arrives, keeps the requests and counts the connections."""
 
     def __init__(self, script: Script) -> None:
         self._script = script
@@ -47,12 +47,12 @@ async def serving(script: Script) -> AsyncIterator[ToyServer]:
 
 
 def send(writer: asyncio.StreamWriter, *answers: object) -> None:
-    """Each answer as one line of JSON; bytes go out as they are."""
+    """Send each answer as one line of JSON; send bytes unchanged."""
     writer.write(b"".join(a if isinstance(a, bytes) else json.dumps(a).encode() + b"\n" for a in answers))
 
 
 def closed_port() -> int:
-    """A port on loopback at which nothing listens."""
+    """Return a port on loopback on which nothing listens."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])

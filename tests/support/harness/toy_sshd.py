@@ -1,4 +1,4 @@
-"""An SSH server on the loopback that runs its commands on this machine: for tests that need no node and no root."""
+"""An SSH server on loopback that runs commands on this machine, for tests that need neither nodes nor root."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from harness.remote.node import Node
 
 
 class ToySshd:
-    """Knows one user's key.  ``lines`` are the commands that were asked for; ``drop`` cuts all connections."""
+    """An SSH server that accepts one user's key. ``lines`` are the requested commands; ``drop`` cuts connections."""
 
     def __init__(self, directory: Path, name: str = "n1") -> None:
         directory.mkdir(parents=True, exist_ok=True)

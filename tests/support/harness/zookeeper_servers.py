@@ -1,4 +1,4 @@
-"""ZooKeeper servers on this machine, one an address of the loopback network, started as their roles say."""
+"""ZooKeeper servers on this machine, one for each loopback address, started as their roles specify."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from harness.systems.zookeeper import SYSTEM, Prober
 
 
 class Servers:
-    """An ensemble whose files lie below ``root``."""
+    """An ensemble whose files are below ``root``."""
 
     def __init__(self, root: Path, version: str, number: int) -> None:
         machines = tuple(Machine(f"n{n}", f"127.0.77.{n}", str(root / f"n{n}")) for n in range(1, number + 1))

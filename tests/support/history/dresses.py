@@ -1,4 +1,4 @@
-"""One history in the shapes in which people bring it."""
+"""One history in the formats in which people have histories."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reports of etcd's robustness tests, made by a store of our own that keeps its whole history."""
+"""Reports of etcd's robustness tests, made by our own store, which keeps its whole history."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Store:
         return {"KVs": pairs, "Count": len(names)}
 
     def answer(self, request: dict[str, Any]) -> dict[str, Any]:
-        """The output of a request, which takes effect now."""
+        """Return the output of a request, which takes effect now."""
         match request["Type"]:
             case "range":
                 asked = request["Range"]
@@ -85,7 +85,7 @@ class Store:
 
 
 def step(random: Random, number: int) -> dict[str, Any]:
-    """One of a transaction's operations."""
+    """Carry out one of a transaction's operations."""
     key = random.choice(KEYS)
     put = {"Key": key, "Value": {"Value": f"v{number}"}, "LeaseID": random.choice([0, 0, 7])}
     whole = {"Range": {"Start": "", "End": ""}, "Put": {"Key": "", "Value": {}}, "Delete": {"Key": ""}}
@@ -120,7 +120,7 @@ def request(random: Random, number: int, store: Store) -> dict[str, Any]:
 
 
 def report(seed: int, count: int = 6) -> list[Operation]:
-    """Operations that overlap, some of which were not answered; each took effect while it was open."""
+    """Make overlapping operations, some of which were not answered; each took effect while it was open."""
     random, store = Random(seed), Store()
     operations = []
     for number in range(count):

@@ -1,4 +1,4 @@
-"""The same history in every format that is read: events as dicts, rendered as files."""
+"""The same history in every format that we read: events as dicts, rendered as files."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Record = dict[str, Any]
 
 
 def story(f: tuple[str, str] = ("write", "read"), value: Any = 7, key: Any = None) -> list[Record]:
-    """A write, and a read that sees it."""
+    """Return a write, and a read that sees it."""
     more = {} if key is None else {"key": key}
     shape = [("invoke", 0, f[0], value), ("ok", 0, f[0], value), ("invoke", 1, f[1], None), ("ok", 1, f[1], value)]
     return [
@@ -64,7 +64,7 @@ def parquet(columns: dict[str, Any], directory: Path) -> Path:
 
 
 def operations() -> dict[str, list[Any]]:
-    """The columns of the same story."""
+    """Return the columns of the same history."""
     return {
         "invoke_index": [0, 2], "return_index": [1, 3], "process": [0, 1], "f": ["write", "read"], "key": [None, None],
         "value": ["7", "null"], "result": ["7", "7"], "outcome": ["ok", "ok"], "invoked": [0, 20], "returned": [10, 30],

@@ -17,14 +17,14 @@ class Key:
 
 @dataclass(frozen=True)
 class Raw:
-    """Bytes as they are to stand in the file."""
+    """Bytes that are written to the file unchanged."""
 
     data: bytes
 
 
 @dataclass
 class Fressian:
-    """Encodes values: ``lists`` as counted, closed or open; texts in ``chunks``; keywords ``cached``."""
+    """Encodes values, with ``lists`` counted, closed or open, strings in ``chunks``, and keywords ``cached``."""
 
     lists: str = "counted"
     chunks: bool = False
@@ -77,7 +77,7 @@ def block(kind: int, data: bytes) -> bytes:
 
 
 def index(blocks: list[bytes], root: int) -> bytes:
-    """A whole file: its header, blocks with numbers from 1 on, and the index, whose root is one of them."""
+    """Return a whole file: its header, blocks with numbers from 1 on, and the index, whose root is one of them."""
     places, place = [], 18
     for one in blocks:
         places.append(place)
@@ -91,5 +91,5 @@ def reference(number: int) -> Raw:
 
 
 def vector(count: int, *chunks: tuple[int, int]) -> bytes:
-    """The block of a vector: how many items, and for each chunk its first item and its block."""
+    """Return the block of a vector: the number of items, and for each chunk its first item and its block."""
     return block(5, struct.pack(">q", count) + b"".join(struct.pack(">qi", *chunk) for chunk in chunks))

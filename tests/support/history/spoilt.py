@@ -17,7 +17,7 @@ PIECES = st.one_of(
 
 @st.composite
 def spoilt(draw: st.DrawFn, name: str) -> bytes:
-    """A good file with some of its lines moved, and some of its bytes replaced."""
+    """Return a good file with some of its lines moved and some of its bytes replaced."""
     lines = TEXTS[name](story_of(name)).splitlines(keepends=True)
     for _ in range(draw(st.integers(0, 2))):
         at, to = draw(st.integers(0, len(lines) - 1)), draw(st.integers(0, len(lines) - 1))

@@ -1,4 +1,4 @@
-"""Nodes whose clocks can be set wrong."""
+"""Nodes whose clocks tests can set wrong."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ LIBRARY = "/usr/lib/x86_64-linux-gnu/faketime/libfaketimeMT.so.1"
 
 
 class Clocked(FakeNodes):
-    """Keeps the offset file of every node; a tune of several offsets stands at its last."""
+    """Keeps the offset file of every node; a sequence of several offsets stays at its last."""
 
     def run(self, commands):
         done = {}
@@ -30,7 +30,7 @@ class Clocked(FakeNodes):
 
 
 class Telling(FakeSystem):
-    """Its nodes' clocks differ by a second each without any fault."""
+    """A system whose nodes' clocks differ by a second each without any fault."""
 
     nodes: Clocked
 

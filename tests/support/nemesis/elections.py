@@ -6,7 +6,7 @@ from harness.testing import FakeSystem
 
 
 def elect_after_kills(system: FakeSystem, term: int | None = None) -> None:
-    """The first node that runs leads, in this term or else a new one, as soon as the leader is gone."""
+    """When the leader is gone, make the first running node lead, in this term or else a new one."""
     usual = system.probes
 
     def probes():

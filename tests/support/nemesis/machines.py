@@ -1,4 +1,4 @@
-"""A fault on nodes that answer as prepared."""
+"""A fault on nodes with prepared answers."""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
-"""A server that hides as databases do: it rewrites its title, which empties its environment in /proc, and its workers
-answer, in sessions of their own.
+"""A server that hides like databases do: it rewrites its title, which empties its environment in /proc.
+
+Its workers answer, in their own sessions.
 
     titled_server.py DIRECTORY [orphan]
 
@@ -16,7 +17,7 @@ from pathlib import Path
 
 
 def rewrite_title() -> None:
-    """Overwrite arguments and environment, where the kernel finds them for /proc."""
+    """Overwrite arguments and environment in the memory in which the kernel finds them for /proc."""
     fields = Path("/proc/self/stat").read_text().rpartition(") ")[2].split()
     for start, end in ((int(fields[45]), int(fields[46])), (int(fields[47]), int(fields[48]))):
         with Path("/proc/self/mem").open("r+b", buffering=0) as memory:

@@ -10,7 +10,7 @@ from history.records.operations import Outcome
 
 
 def random_register(key: str | int | None, rng: random.Random, size: int) -> list[Operation]:
-    """Unique writes and reads of anything, mostly of what could be there; some never complete, some fail."""
+    """Make unique writes, and reads of mostly plausible values; some never complete, and some fail."""
     operations: list[Operation] = []
     current = None
     moments = sorted((rng.random(), number) for number in range(size) for _ in (0, 1))

@@ -1,4 +1,4 @@
-"""The process of a session's JVM."""
+"""Find the process of a session's JVM."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pyspark.sql import SparkSession
 
 
 def jvm_pid(session: SparkSession) -> int:
-    """The process id of the session's JVM, which is also the parent of its Python workers."""
+    """Return the process id of the session's JVM, which is also the parent of its Python workers."""
     gateway = session.sparkContext._gateway
     assert gateway is not None
     return int(gateway.jvm.ProcessHandle.current().pid())

@@ -11,7 +11,7 @@ from tests.support.pipeline.big_keys import random_register
 
 
 def record(run: RunFiles, operations: list[Operation]) -> RunFiles:
-    """A history whose events come in the order of the operations' places."""
+    """Write a history whose events come in the order of the operations' places."""
     from history import Header
 
     run.root.mkdir(parents=True)
@@ -30,7 +30,7 @@ LENGTHS: dict[Any, int] = {"long": 120, 'it\'s \\ "long"': 80, "short": 9, 5: 12
 
 
 def long_keys(root: Path) -> RunFiles:
-    """A history of registers of different length, some of them invalid."""
+    """Write a history of registers of different lengths, some of them invalid."""
     rng = random.Random(11)
     operations: list[Operation] = []
     for place, (key, size) in enumerate(LENGTHS.items()):

@@ -1,6 +1,6 @@
-"""Writers of one warehouse that are killed and paused, on two hosts and a small disk; their history as that of a set.
+"""Writers of one warehouse on two hosts with a small disk, killed and paused; their history as that of a set.
 
-An element is a run.  A run that appears twice, or not with all rows of all tables, reads as an element of another
+An element is a run.  A run that appears twice, or not with all rows of all tables, reads as an element with another
 name, which nothing ever added.
 """
 
@@ -72,7 +72,7 @@ exec "$@"
 
 @dataclass
 class Writer:
-    """A process that adds runs, one after the other, and is started again with what it had not begun."""
+    """A process that adds runs one after another, and is started again with those that it had not begun."""
 
     warehouse: Path
     log: Path
@@ -91,7 +91,7 @@ class Writer:
         self._process = subprocess.Popen(words, start_new_session=True)
 
     def events(self) -> list[dict[str, Any]]:
-        """What it wrote down; a line that it was killed in is left out."""
+        """Return what it wrote down, without a line in which it was killed."""
         lines = self.log.read_text().splitlines(keepends=True) if self.log.exists() else []
         return [json.loads(line) for line in lines if line.endswith("\n")]
 
@@ -104,7 +104,7 @@ class Writer:
         return not self.running and len([e for e in self.events() if e["type"] == "invoke"]) == len(self.roots)
 
     def signal(self, number: signal.Signals) -> None:
-        """Send a signal to it and to all that it started."""
+        """Send a signal to it and to all processes that it started."""
         if self._process is not None:
             with suppress(ProcessLookupError):
                 os.killpg(self._process.pid, number)
@@ -113,7 +113,7 @@ class Writer:
 
 
 def read(warehouse: Path, expected: Mapping[str, Mapping[str, int]]) -> list[str]:
-    """The runs in the newest version; what is not there whole, once, has another name."""
+    """Return the runs in the newest version; a run that is incomplete or appears twice has another name."""
 
     def rows(version: Path) -> dict[str, Counter[str]]:
         return {table: sum(map(_runs, files_of(version, table)), Counter()) for table in (*ALL_TABLES, "runs")}
@@ -140,7 +140,7 @@ def _name(run: str, rows: Mapping[str, int], expected: Mapping[str, Mapping[str,
 
 
 def history_of(writers: Sequence[Writer], reads: Sequence[tuple[int, int, list[str]]]) -> list[Operation]:
-    """What was said to be added, and what was read, as operations on a set."""
+    """Return the reported adds, and the reads, as operations on a set."""
     events: list[tuple[int, int, str]] = []
     calls: list[dict[str, Any]] = []
     for writer in writers:
@@ -164,7 +164,7 @@ def history_of(writers: Sequence[Writer], reads: Sequence[tuple[int, int, list[s
 
 @contextmanager
 def small_disk(place: Path, megabytes: int) -> Iterator[Callable[[], None]]:
-    """A file system of its own in ``place``; yields a function that fills it."""
+    """Mount a small file system at ``place``; yield a function that fills it."""
     place.mkdir()
     subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={megabytes}m", "tmpfs", str(place)], check=True)
 
@@ -181,7 +181,7 @@ def small_disk(place: Path, megabytes: int) -> Iterator[Callable[[], None]]:
 
 
 def disturb(writers: Sequence[Writer], fill: Callable[[], None], ballast: Path, rng: random.Random, look: Any) -> None:
-    """Until all are done: kill and start again, pause and go on, fill the disk and empty it; ``look`` in between."""
+    """Until all are done, kill and restart, pause and continue, fill and empty the disk; call ``look`` in between."""
     for writer in writers:
         writer.start()
     while not all(writer.done for writer in writers):

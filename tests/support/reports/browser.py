@@ -1,4 +1,4 @@
-"""A headless Chromium for the tests, and a page that remembers what it complained about."""
+"""A headless Chromium for the tests, and a page that remembers its errors."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ AXE = Path(__file__).parent / "vendor" / "axe.min.js"
 
 @dataclass
 class Tab:
-    """``complaints``: everything the page wrote to the console, and every request that it made beyond itself."""
+    """A page; ``complaints`` has everything that it wrote to the console, and every request that left it."""
 
     page: Any
     complaints: list[str] = field(default_factory=list)
 
     def hear(self, text: str) -> None:
-        """The tests read canvases back, which Chromium thinks should be announced; the page itself never does."""
+        """Note a complaint, except about canvases that are read back, because only the tests do that."""
         if "willReadFrequently" not in text:
             self.complaints.append(text)
 
@@ -32,27 +32,27 @@ class Tab:
         return self.page.evaluate(expression)
 
     def until(self, expression: str, within_s: float = 30.0) -> None:
-        """Wait for it to be true.  Playwright's own waiting compiles text in the page: the page's policy forbids it."""
+        """Wait until an expression is true. Playwright's own waiting compiles text, which the page's policy forbids."""
         deadline = time.monotonic() + within_s
         while not self.js(expression):
             assert time.monotonic() < deadline, f"still not true after {within_s:g} s: {expression}"
             self.settle()
 
     def look(self, theme: str, width: int) -> None:
-        """The same page in another theme and width, drawn again."""
+        """Show the same page in another theme and width, drawn again."""
         self.page.emulate_media(color_scheme=theme)
         self.page.set_viewport_size({"width": width, "height": 900})
         self.settle()
         self.settle()
 
     def settle(self) -> None:
-        """Wait until what was asked for has been drawn."""
+        """Wait until everything requested has been drawn."""
         self.js("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
 
 
 @dataclass(frozen=True)
 class Pictures:
-    """Where screenshots go: the folder named by SCREENSHOTS, which CI keeps; elsewhere none are taken."""
+    """Where screenshots go: the folder named by SCREENSHOTS, which CI keeps; without it, none are taken."""
 
     folder: Path | None
 
@@ -62,7 +62,7 @@ class Pictures:
 
 
 def need_chromium() -> None:
-    """Skip without a browser; in CI, where the test script installs it, fail."""
+    """Skip the test without a browser; in CI, where the test script installs it, fail."""
     if CHROMIUM.exists():
         return
     reason = f"no Chromium at {CHROMIUM}: apt-get install chromium, or set CHROMIUM"
@@ -91,9 +91,9 @@ _idle: dict[Any, Any] = {}
 def tab(
     browser: Any, address: str, *, theme: str = "light", width: int = 1400, ready: bool = True, new: bool = False
 ) -> Iterator[Tab]:
-    """A page at an address; with ``ready`` after the report's scripts have drawn everything.
+    """Open a page at an address; with ``ready``, wait until the report's scripts have drawn everything.
 
-    ``new``: in a process of its own, as a reader opens it first: for measuring.
+    With ``new``, open it in a separate process, as a reader would the first time, for measurements.
     """
     page = browser.new_page() if new or browser not in _idle else _idle.pop(browser)
     page.set_viewport_size({"width": width, "height": 900})
@@ -129,7 +129,7 @@ def tab(
 
 
 def _put_back(browser: Any, page: Any) -> None:
-    """Leave nothing of what a test did: what the page stored, its address, a key that is held."""
+    """Undo everything that a test did: what the page stored, its address, a key that is held down."""
     if browser in _idle:
         page.close()
         return
@@ -141,7 +141,10 @@ def _put_back(browser: Any, page: Any) -> None:
 
 
 def serious_faults(shown: Tab, *, colours_only: bool = False) -> list[str]:
-    """What axe-core calls serious or critical, one line an element; of a page seen before, in other colours."""
+    """Return what axe-core calls serious or critical, one line for each element.
+
+    For a page that was seen before in other colours, it checks only what depends on colours.
+    """
     if not shown.js("'axe' in window"):
         shown.js(AXE.read_text(encoding="utf-8") + "\n;0")
     rules = ", runOnly: ['color-contrast', 'link-in-text-block']" if colours_only else ""

@@ -26,7 +26,7 @@ def with_checks(files: RunFiles, *checks: dict[str, Any]) -> Drawn:
 
 
 def count_again(results: dict[str, Any]) -> None:
-    """Count the violations of all keys, of which a test changed the counterexamples, as the judge does."""
+    """Count the violations of all keys as the judge does, after a test changed their counterexamples."""
     counted = []
     for key in results["keys"]:
         dated = [(one.kind, one.completed_at) for one in map(Counterexample.from_json, key["counterexamples"])]
@@ -37,7 +37,7 @@ def count_again(results: dict[str, Any]) -> None:
 
 
 def recorded(finding: Finding) -> dict[str, Any]:
-    """The part of a check's record that holds this finding."""
+    """Return the part of a check's record that holds this finding."""
     return {"findings": [msgspec.to_builtins(finding, str_keys=True)]}
 
 

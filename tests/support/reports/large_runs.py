@@ -1,4 +1,4 @@
-"""A run of as many operations as wanted, made in seconds: a small one whose table of operations is replaced."""
+"""A run with any number of operations, made in seconds from a small run by replacing its table of operations."""
 
 from __future__ import annotations
 
@@ -20,7 +20,10 @@ INFO, FAIL = 0.0002, 0.01
 
 
 def make_large(root: Path, operations: int) -> RunFiles:
-    """Make a valid run of so many reads and writes by fifty clients within 200 s; the history holds a sample of it."""
+    """Make a valid run with this many reads and writes by fifty clients within 200 s.
+
+    The history holds a sample of them.
+    """
     files = make(root, Shape(operations=6_000, rate=6_000 / SECONDS, fault="all"))
     parts = files.table("operations")
     parts.mkdir(parents=True)

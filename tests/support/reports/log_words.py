@@ -1,4 +1,4 @@
-"""What a run's results say of the words in its nodes' logs."""
+"""The patterns for lines of the nodes' logs in a run's results."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ PUSHES = LogWords(noise="Complete closure", milestones="ChangeRole", replication
 
 
 def declare(files: RunFiles, words: LogWords = PUSHES) -> None:
-    """Have the results declare these words."""
+    """Make the results declare these patterns."""
     results = read_object(files.results)
     results["environment"] = {**results.get("environment", {}), **words.to_environment()}
     files.results.write_text(json.dumps(results))

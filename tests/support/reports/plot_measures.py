@@ -1,4 +1,4 @@
-"""Measure plots as matplotlib lays them out: texts that lie on others or outside, panels without data."""
+"""Measure plots as matplotlib lays them out: texts that overlap others or lie outside, and panels without data."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ TOUCH = 1.5
 
 
 def texts_of(figure: Figure) -> list[tuple[str, Bbox]]:
-    """Every text that is drawn, and its extent; a layout is made first."""
+    """Return every text that is drawn, and its extent, after making a layout."""
     figure.draw_without_rendering()
     renderer, hidden = figure.canvas.get_renderer(), _hidden(figure)  # type: ignore[attr-defined]
     texts = [text for text in figure.findobj(Text) if isinstance(text, Text) and text not in hidden]
@@ -29,7 +29,7 @@ def texts_of(figure: Figure) -> list[tuple[str, Bbox]]:
 
 
 def _hidden(figure: Figure) -> set[Text]:
-    """Labels of ticks beyond the ends of an axis, and all of an axis that is off: matplotlib keeps them undrawn."""
+    """Return texts that are kept but not drawn: tick labels beyond an axis's ends, and all of a hidden axis."""
     found: set[Text] = set()
     for axes in figure.axes:
         for axis in (axes.xaxis, axes.yaxis):
@@ -46,7 +46,7 @@ def _drawn(axis: Axis) -> set[Text]:
 
 
 def overlaps(texts: Sequence[tuple[str, Bbox]]) -> list[tuple[str, str]]:
-    """Every two texts that lie on each other."""
+    """Return every pair of texts that overlap."""
     found = []
     for (one, mine), (other, its) in combinations(texts, 2):
         both = Bbox.intersection(mine, its)
@@ -56,7 +56,7 @@ def overlaps(texts: Sequence[tuple[str, Bbox]]) -> list[tuple[str, str]]:
 
 
 def outside(figure: Figure, texts: Sequence[tuple[str, Bbox]]) -> list[str]:
-    """Every text that the picture's edge cuts."""
+    """Return every text that the edge of the picture cuts off."""
     edge = figure.bbox
     return [
         text
@@ -66,7 +66,7 @@ def outside(figure: Figure, texts: Sequence[tuple[str, Bbox]]) -> list[str]:
 
 
 def empty_panels(figure: Figure) -> list[str]:
-    """The panels with neither a point nor a shape of their own, by what stands at their axis."""
+    """Return the panels without any point or shape, by the label of their axis."""
     return [axes.get_ylabel() or axes.get_title() for axes in figure.axes if axes.axison and not _has_ink(axes)]
 
 

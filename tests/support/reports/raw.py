@@ -1,4 +1,4 @@
-"""The files of a run as they are, read by json alone: nothing here is shared with the page."""
+"""The files of a run, read only with json, so that nothing is shared with the page's code."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ S = 1e9
 
 
 class Raw:
-    """History, probes, recorded checks and logs; moments in seconds."""
+    """History, probes, recorded checks and logs; times are in seconds."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
@@ -32,12 +32,12 @@ class Raw:
         return max(b["time"] for a, b in pairwise(mine) if b[name] > a[name]) / S
 
     def fault(self, number: int) -> tuple[str, float, float]:
-        """Name, start and end of a fault by the nemesis' own events."""
+        """Return the name, start and end of each fault, according to the nemesis's own events."""
         own = [e for e in self.events if e["process"] == "nemesis" and (e.get("value") or {}).get("id") == number]
         return own[0]["f"], own[0]["time"] / S, own[-1]["time"] / S
 
     def served(self) -> list[float]:
-        """When clients were answered by a node that had applied it."""
+        """Return when clients were answered by a node that had applied the operation."""
         return [
             e["time"] / S for e in self.events if e["type"] == "ok" and not e.get("error") and e["process"] != "nemesis"
         ]
@@ -47,7 +47,7 @@ class Raw:
         return [e["time"] / S for e in asked if final or e.get("phase") != "final"]
 
     def operations(self) -> list[dict[str, Any]]:
-        """Each invocation with what came of it: ``end`` (None: never answered), ``type``, ``result``."""
+        """Return each invocation with its completion: ``end`` (None: never answered), ``type``, ``result``."""
         found, open_ones = [], {}
         for event in self.events:
             if event["process"] == "nemesis":
@@ -63,12 +63,12 @@ class Raw:
         return found
 
     def finding(self, check: str) -> dict[str, Any]:
-        """The first finding of a check."""
+        """Return the first finding of a check."""
         found: dict[str, Any] = self.checks[check]["findings"][0]
         return found
 
     def falls(self) -> list[tuple[float, str]]:
-        """When a node's log ended before what that node had said to be committed, in one process."""
+        """Return when a node's log ended before what that node had reported as committed, within one process."""
         found = []
         for node in self.nodes:
             highest: dict[int, int] = {}

@@ -1,4 +1,4 @@
-"""What was read from a history is kept: hundreds of tests read the same few runs, and half their time went there."""
+"""Keep histories that were read: hundreds of tests read the same few runs, which took half their time."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ KEPT = 32
 
 @contextmanager
 def histories_read_once() -> Iterator[None]:
-    """Let recordings parse a history once for the same bytes.
+    """Make recordings parse a history only once for the same bytes.
 
-    One that cannot be read is read anew each time: what is said of it names its path.
+    A history that cannot be read is read again each time, because the error names its path.
     """
     kept: dict[bytes, History] = {}
 

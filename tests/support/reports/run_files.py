@@ -241,7 +241,7 @@ def _phases(operations: list[Operation]) -> dict[str, dict[str, dict[str, int]]]
 
 
 def windows_of(files: RunFiles) -> tuple[dict[str, Any], ...]:
-    """The fault windows as the pipeline writes them, with the figures that the reports derive."""
+    """Return the fault windows as the pipeline writes them, with the figures that the reports derive."""
     run = read_run(files)
     found = fault_windows(run, timelines_of(run.probes, run.nodes))
     names = ("rate_before", "rate_during", "rate_after", "longest_gap_ms", "first_ok_ms", "recovered_ms")

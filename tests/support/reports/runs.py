@@ -1,4 +1,4 @@
-"""Makes run directories as the harness leaves them: a register with one copy, faults in cycles, probes, results.
+"""Make run directories as the harness leaves them: an unreplicated register, cycles of faults, probes, results.
 
 Everything is drawn from one seed.  The kinds are ``valid``, ``invalid`` (one stale read, with its counterexample),
 ``unknown`` (a gate failed), ``harness-failure`` (cut off, no results) and ``no-recovery`` (two replicas stay behind).
@@ -91,7 +91,7 @@ def _faults(shape: Shape, rng: random.Random) -> list[Fault]:
 
 
 def _operations(shape: Shape, faults: list[Fault], rng: random.Random) -> list[Operation]:
-    """Closed loop per client; every operation takes effect at one drawn moment inside it."""
+    """Run a closed loop for each client; every operation takes effect at one drawn moment within its interval."""
     drafts: list[list[Any]] = []
     end, pause = shape.seconds * S, shape.clients / shape.rate
     outages = [(int(f.start * S), int((f.start + 2.2) * S)) for f in faults if f.leader != f.next_leader]
@@ -172,7 +172,7 @@ def _operations(shape: Shape, faults: list[Fault], rng: random.Random) -> list[O
 
 
 def _numbered(operations: list[Operation], faults: list[Fault]) -> list[Operation]:
-    """Give every operation the indexes that its two events have in the file."""
+    """Give every operation the indexes of its two events in the file."""
     moments: list[tuple[int, int, int]] = []
     for place, operation in enumerate(operations):
         moments.append((operation.invoked, 1, place))
@@ -188,7 +188,7 @@ def _numbered(operations: list[Operation], faults: list[Fault]) -> list[Operatio
 
 
 def _break(operations: list[Operation], rng: random.Random) -> Counterexample:
-    """Turn one read in the middle into a stale one and tell its story."""
+    """Turn one read in the middle into a stale one, and return the sentence about it."""
     middle = len(operations) * 6 // 10
     for place in range(middle, len(operations)):
         late = operations[place]

@@ -1,4 +1,4 @@
-"""A store that is served over HTTP by a thread of the test."""
+"""A store that a thread of the test serves over HTTP."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from reports.site import serve
 
 @contextmanager
 def served(store: Path) -> Iterator[str]:
-    """Serve the store as ``harness serve`` does, at the address that is returned, until the end of the block."""
+    """Serve the store as ``harness serve`` does until the end of the block, and yield its address."""
     server = serve.make(store)
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
     thread.start()

@@ -1,4 +1,4 @@
-"""What a made run is to be like: its size, its kind, and the faults that it has."""
+"""The shape of a made run: its size, its kind, and its faults."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ HOSTILE = "</script><script>window.__hacked=1</script><img src=x onerror=window.
 
 @dataclass
 class Shape:
-    """What to make: ``operations`` at ``rate`` a second by ``clients``; ``fault`` names or ``all``."""
+    """What to make: ``operations`` at ``rate`` per second by ``clients``; ``fault`` holds names, or ``all``."""
 
     kind: str = "valid"
     operations: int = 12_000
@@ -54,7 +54,7 @@ class Fault:
 
 
 def outage_at(time: float, faults: list[Fault]) -> Fault | None:
-    """The fault in whose election a moment lies (the leader is gone for 2.2 s)."""
+    """Return the fault that caused the election at a moment (the leader is gone for 2.2 s)."""
     for fault in faults:
         if fault.next_leader != fault.leader and fault.start <= time < fault.start + 2.2:
             return fault

