@@ -201,7 +201,10 @@ class Faults:
         """Return the faults that cannot be used with this system, whatever its nodes, with the reasons."""
         lacking: dict[type, str] = {}
         if not surface.clock:
-            lacking[clocks.ClockFault] = "this system does not report its clock, so a wrong one would go unnoticed"
+            lacking[clocks.ClockFault] = (
+                "this system does not declare that its probes report its clock (clock in [faults] of a file), so a "
+                "wrong one would go unnoticed"
+            )
         if surface.transfer_leader is None:
             lacking[LeaderTransfer] = NO_TRANSFER
         if surface.promote is None:

@@ -185,7 +185,7 @@ def test_a_fault_that_cannot_work_here_is_refused_with_the_reason(monkeypatch: p
     ("system", "nemesis", "why"),
     [
         ("zookeeper", "leader-transfer", "this system cannot transfer leadership on request"),
-        ("zookeeper", "clock-jump", "this system does not report its clock"),
+        ("zookeeper", "clock-jump", "this system does not declare that its probes report its clock"),
         ("zookeeper", "isolate-until-snapshot", "the system saves no snapshots in this run$"),
         ("bookkeeper", "isolate-until-snapshot", "the system saves no snapshots in this run$"),
         ("dledger", "isolate-until-snapshot", "it needs --snapshot: without it the servers save no snapshots$"),
