@@ -229,7 +229,8 @@ def parse_header(record: dict[str, Any], path: Path) -> Header:
     if record.get("format") != HISTORY_FORMAT:
         raise FormatError(str(path), "line 1", f'expected {{"format":"{HISTORY_FORMAT}",…}}, found {str(record)[:80]}')
     if record.get("version") != HISTORY_VERSION:
-        raise FormatError(str(path), "line 1", f"version {record.get('version')!r} is not one that this release reads")
+        wrong = f"version {record.get('version')!r} is not one that this release reads, which is {HISTORY_VERSION}"
+        raise FormatError(str(path), "line 1", wrong)
     for name in ("nodes", "members"):
         names = record.get(name, [])
         if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
