@@ -14,7 +14,7 @@ from typing import Any, Final, get_args
 from harness.systems.api import COUNTS, FIGURES, Prober
 from history import Probe
 from history.records.line_file import LineFile
-from history.records.probes import Role, leader_now, probes_header
+from history.records.probes import WRONG_TYPE, Role, leader_now, probes_header
 
 logger = logging.getLogger("harness.execution.probes")
 
@@ -44,7 +44,7 @@ def probe_of(figures: Mapping[str, Any], node: str, time_ns: int) -> Probe:
     said = {name: value for name, value in figures.items() if value is not None}
     known = {name: value for name, value in said.items() if name in _FIELDS}
     if wrong := [f"{name} {value!r}" for name, value in known.items() if not _fits(name, value)]:
-        raise ValueError(f"figures of the wrong type: {', '.join(wrong)}"[:_LONGEST])
+        raise ValueError(f"{WRONG_TYPE}: {', '.join(wrong)}"[:_LONGEST])
     own = {name: _plain(value) for name, value in said.items() if name not in _FIELDS}
     return Probe(time_ns, node, **{_FIELDS[name]: value for name, value in known.items()}, own=own)
 

@@ -314,7 +314,7 @@ def recovery_check(recorded: Recorded, found: RecoveryFindings | None, damages: 
         return check("valid", well + _refusals(*looked), _comeback(found, found.since_heal, recorded))
     where, recovery = wrong
     seen = failure_text(recovery, where.since_heal, where.since_load, limit)
-    if ours := _harness_cause(where, recorded, limit):
+    if ours := _harness_cause(where, recovery, recorded, limit):
         return check("unknown", f"{seen}, but {cause_text(ours, limit)}")
     lost = _lost(recorded, recovery)
     whole = _with_whole_logs(recorded, recovery, lost) if lost else []
@@ -348,12 +348,17 @@ def _refusals(*found: RecoveryFindings) -> str:
     return refusals_text((node, damage.describe()) for one in found for node, damage in one.refused.items())
 
 
-def _harness_cause(found: RecoveryFindings, recorded: Recorded, limit: float) -> HarnessCause | None:
+def _harness_cause(
+    found: RecoveryFindings, recovery: Recovery, recorded: Recorded, limit: float
+) -> HarnessCause | None:
     """Return why the harness may have missed a recovery; None if it cannot have."""
     if found.unseen:
         return HarnessCause("unseen", seconds=max(end - begin for begin, end in found.unseen) / 1e9)
     if found.unasked:
         return HarnessCause("unasked", nodes=found.unasked)
+    last, late = {probe.node: probe for probe in recorded.probes}, recovery.late_nodes
+    if late and not recovery.unserved and all(node in last and last[node].unreadable for node in late):
+        return HarnessCause("unreadable", nodes=late, failure=str(last[late[0]].error))
     if failed := _failed_set_up(recorded):
         return failed
     refused = tuple(node for node in recorded.members if node in found.refused)

@@ -16,6 +16,9 @@ from history.schema import Int64, convert
 PROBES_FORMAT: Final = "harness-probes"
 PROBES_VERSION: Final = 3
 
+#: The beginning of the error of an answer that has a figure of the wrong type.
+WRONG_TYPE: Final = "figures of the wrong type"
+
 Role: TypeAlias = Literal["leader", "follower", "candidate", "unknown"]
 
 
@@ -66,6 +69,11 @@ class Probe:
     @property
     def answered(self) -> bool:
         return self.error is None
+
+    @property
+    def unreadable(self) -> bool:
+        """Whether the node answered, but with a figure of the wrong type."""
+        return self.error is not None and self.error.startswith(WRONG_TYPE)
 
     @property
     def holds_from(self) -> int:

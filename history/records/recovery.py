@@ -149,11 +149,11 @@ class Recovery:
 class HarnessCause:
     """Why the harness may have missed a recovery.
 
-    It probed nobody for ``seconds``, never probed ``nodes``, failed with ``failure``, had damaged files of ``nodes``
-    without which no quorum is left, or was awake for only ``seconds``.
+    It probed nobody for ``seconds``, never probed ``nodes``, could not read the answers of ``nodes``, failed with
+    ``failure``, had damaged files of ``nodes`` without which no quorum is left, or was awake for only ``seconds``.
     """
 
-    kind: Literal["unseen", "unasked", "failed", "damaged", "stalled"]
+    kind: Literal["unseen", "unasked", "unreadable", "failed", "damaged", "stalled"]
     seconds: float = 0.0
     nodes: tuple[str, ...] = ()
     failure: str = ""

@@ -198,6 +198,8 @@ def cause_text(cause: HarnessCause, limit: float) -> str:
             return f"the harness probed no node for {cause.seconds:.1f} s of that time"
         case "unasked":
             return f"the harness never probed {and_listed(cause.nodes)} after the heal"
+        case "unreadable":
+            return f"{and_listed(cause.nodes)} answered probes with {cause.failure}"
         case "failed":
             return f"the harness failed ({cause.failure})"
         case "damaged":

@@ -18,6 +18,7 @@ from history import Check, KeyVerdict, Operation, Probe, Receipt
 from history.columns.operations import from_operations
 from history.records.finding import Comeback
 from history.records.operations import NEVER_MADE, UNAPPLIED
+from history.records.probes import WRONG_TYPE
 from history.records.recovery import Service
 from tests.support.draws import draws
 from tests.support.harness.findings import only
@@ -719,3 +720,18 @@ def test_a_metadata_server_has_a_log_and_terms_of_its_own(term: int, blamed: str
 
     assert wrong(NODES) == set()
     assert blamed in wrong((*NODES, "n4"))
+
+
+def test_a_node_whose_answers_cannot_be_read_is_not_silent() -> None:
+    """The program has a figure of its own with one of our names.  The twins do not answer, or are stuck."""
+    error = f"{WRONG_TYPE}: fault 3"
+    unreadable = [one if one.node != "n3" else Probe(one.time, "n3", error=error) for one in probes_of()]
+    check = check_of(recorded(tuple(unreadable)))
+    assert (check.verdict, check.seen) == (
+        "unknown",
+        f"n3 never answered a probe, but n3 answered probes with {error}",
+    )
+    end = Probe(124 * S, "n3", error="no connection")
+    assert check_of(recorded((*unreadable, end))).verdict == "invalid"
+    stuck = [Probe(one.time, "n3", error=error) if one.node == "n3" else one for one in probes_of(stuck=("n1",))]
+    assert check_of(recorded(tuple(stuck))).verdict == "invalid"
