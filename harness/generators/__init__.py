@@ -4,7 +4,7 @@ They are immutable values, so they also run in virtual time.
 
 ===================  =========================================================================================
 ``base``             the protocol, the context, the answers a generator may give
-``plain``            operations in order, functions, pauses, lines for the log
+``plain``            operations in order, pauses, lines for the log
 ``pacing``           rates (open and closed loop), time limits
 ``order``            sequences, phases, limits, cycles, until something is ok
 ``choice``           mixes by weight, several at the same time
@@ -26,9 +26,9 @@ from harness.generators.base import (
     Pending,
 )
 from harness.generators.choice import mix, soonest
-from harness.generators.order import chain, cycle, limit, phases, synchronize, then
+from harness.generators.order import chain, cycle, limit, phases, then
 from harness.generators.pacing import fixed_rate, stagger, time_limit
-from harness.generators.plain import NOTHING, from_function, log, once, operations, repeat, seeded, sleep
+from harness.generators.plain import NOTHING, log, once, operations, repeat, seeded, sleep
 from harness.generators.simulate import Completion, Simulated, simulate
 from harness.generators.streams import Lazy, Stream
 from harness.generators.workers import concurrent_keys, each_worker, on
@@ -53,7 +53,6 @@ __all__ = [
     "cycle",
     "each_worker",
     "fixed_rate",
-    "from_function",
     "limit",
     "log",
     "mix",
@@ -67,7 +66,6 @@ __all__ = [
     "sleep",
     "soonest",
     "stagger",
-    "synchronize",
     "then",
     "time_limit",
 ]  # fmt: skip

@@ -92,12 +92,7 @@ def then(first: Generator, second: Generator) -> Generator:
 
 def phases(*generators: Generator) -> Generator:
     """Run generators in sequence, each starting when no operation of the previous one is open."""
-    return chain([synchronize(generator) for generator in generators])
-
-
-def synchronize(generator: Generator) -> Generator:
-    """Hold a generator back until all workers are free at the same time."""
-    return Synchronize(generator)
+    return chain(map(Synchronize, generators))
 
 
 def limit(count: int, generator: Generator) -> Generator:

@@ -1,4 +1,4 @@
-"""Generators without children: operations in sequence, functions, pauses and log lines."""
+"""Generators without children: operations in sequence, pauses and log lines."""
 
 from __future__ import annotations
 
@@ -53,18 +53,6 @@ class Repeat(Plain, frozen=True):
         return (self.operation.by(ctx.free[0], ctx.time), self) if ctx.free else (PENDING, self)
 
 
-class FromFunction(Plain, frozen=True):
-    """Operations that a pure function of the context returns, until it returns None."""
-
-    function: Callable[[GeneratorContext], Invocation | None]
-
-    def op(self, ctx: GeneratorContext) -> tuple[Op, Generator]:
-        if not ctx.free:
-            return PENDING, self
-        operation = self.function(ctx)
-        return (operation.by(ctx.free[0], ctx.time), self) if operation is not None else (EXHAUSTED, NOTHING)
-
-
 class Sleep(Plain, frozen=True):
     """A generator without operations that is exhausted ``length`` ns after it is first asked."""
 
@@ -112,11 +100,6 @@ def once(operation: Invocation) -> Generator:
 def repeat(operation: Invocation) -> Generator:
     """Issue one operation again and again."""
     return Repeat(operation)
-
-
-def from_function(function: Callable[[GeneratorContext], Invocation | None]) -> Generator:
-    """Issue what a pure function of the context returns, until it returns None.  It may draw from ``ctx.random``."""
-    return FromFunction(function)
 
 
 def sleep(seconds: float) -> Generator:

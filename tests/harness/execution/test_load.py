@@ -9,7 +9,7 @@ import time
 import tracemalloc
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
-from itertools import cycle, pairwise
+from itertools import count, cycle, pairwise
 from pathlib import Path
 
 import pytest
@@ -33,7 +33,6 @@ from harness.generators import (
     concurrent_keys,
     each_worker,
     fixed_rate,
-    from_function,
     limit,
     log,
     mix,
@@ -208,15 +207,16 @@ def test_memory_does_not_grow_with_the_number_of_operations(tmp_path: Path) -> N
         standstills=Standstills(),
     )  # fmt: skip
 
-    def look(ctx: GeneratorContext) -> Invocation:
-        if ctx.issued >= 1000 * (1 + len(grown)):
-            history.sync()
-            gc.collect()
-            grown.append(tracemalloc.get_traced_memory()[0])
-        return READ
+    def reads_with_a_look() -> Iterator[Invocation]:
+        for number in count(1):
+            if number % 500 == 0:
+                history.sync()
+                gc.collect()
+                grown.append(tracemalloc.get_traced_memory()[0])
+            yield READ
 
     def generator() -> Generator:  # a name for it would keep its lazy sequences in memory
-        reads = mix(Stream(random.Random(2)), (1, from_function(look)), (1, operations(cycle([READ]))))
+        reads = mix(Stream(random.Random(2)), (1, operations(reads_with_a_look())), (1, operations(cycle([READ]))))
         return limit(4500, stagger(1e9, Stream(random.Random(1)), reads, open=True))
 
     tracemalloc.start()
@@ -274,14 +274,13 @@ def test_what_is_issued_next_may_depend_on_what_was_answered(make: Callable[...,
 
 @pytest.mark.parametrize("after", [0, 5])
 def test_a_defect_of_a_generator_ends_the_load_and_is_raised(make: Callable[..., Bench], after: int) -> None:
-    def broken(ctx: GeneratorContext) -> Invocation:
-        if ctx.issued >= after:
-            raise KeyError("mine")
-        return READ
+    def broken() -> Iterator[Invocation]:
+        yield from [READ] * after
+        raise KeyError("mine")
 
     bench = make(after_s=0.001)
     with pytest.raises(ExceptionGroup) as caught:
-        bench.drive(from_function(broken))
+        bench.drive(operations(broken()))
     assert caught.group_contains(KeyError) if hasattr(caught, "group_contains") else "mine" in repr(caught.value)
 
 

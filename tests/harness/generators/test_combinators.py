@@ -21,7 +21,6 @@ from harness.generators import (
     cycle,
     each_worker,
     fixed_rate,
-    from_function,
     limit,
     log,
     mix,
@@ -34,7 +33,6 @@ from harness.generators import (
     sleep,
     soonest,
     stagger,
-    synchronize,
     then,
     time_limit,
 )
@@ -79,19 +77,6 @@ def test_an_operation_again_and_again() -> None:
     assert fs(simulate(repeat(READ), most=7)) == "rrrrrrr"
     assert fs(simulate(once(READ))) == "r"
     assert simulate(NOTHING).exhausted
-
-
-def test_a_function_of_the_context_ends_with_none() -> None:
-    run = simulate(
-        from_function(lambda ctx: Invocation("add", value=ctx.random.draw()[0]) if ctx.issued < 4 else None), seed=3
-    )
-    values = [value for *_, value in invoked(run)]
-    assert len(set(values)) == 4
-    again = simulate(
-        from_function(lambda ctx: Invocation("add", value=ctx.random.draw()[0]) if ctx.issued < 4 else None), seed=3
-    )
-    assert [value for *_, value in invoked(again)] == values
-    assert run.exhausted
 
 
 def test_sleep_and_log() -> None:
@@ -187,8 +172,8 @@ def test_then_does_not_wait_for_open_operations_and_phases_do() -> None:
     ]  # fmt: skip
 
 
-def test_synchronize_waits_for_all_workers_once() -> None:
-    run = simulate(then(once(READ), synchronize(numbered("write", 4))), workers=2, answers=after(1))
+def test_a_phase_waits_for_all_workers_once() -> None:
+    run = simulate(phases(once(READ), numbered("write", 4)), workers=2, answers=after(1))
     assert [time for time, *_ in invoked(run)] == [0, 1, 1, 2, 2]
 
 

@@ -33,7 +33,6 @@ from harness.generators import (
     sleep,
     soonest,
     stagger,
-    synchronize,
     time_limit,
 )
 from history import Event
@@ -68,7 +67,6 @@ def extend(parts: st.SearchStrategy[Recipe]) -> st.SearchStrategy[Recipe]:
         st.tuples(few, seeds).map(
             lambda a: lambda: mix(Stream(random.Random(a[1])), *[(1 + i, one()) for i, one in enumerate(a[0])])
         ),
-        parts.map(lambda a: lambda: synchronize(a())),
         st.tuples(parts, counts).map(lambda a: lambda: cycle(a[0](), a[1])),
         st.tuples(parts, st.sets(st.integers(0, WORKERS - 1), min_size=1)).map(lambda a: lambda: on(a[1], a[0]())),
         parts.map(lambda a: lambda: each_worker(a())),
