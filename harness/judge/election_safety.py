@@ -8,8 +8,7 @@ from collections.abc import Sequence
 from harness.judge.damage import NONE, Damages
 from history import Check, Probe
 from history.records.finding import Claim, StepBack, TermForgotten, TwoLeaders
-from history.records.text import and_listed, counted
-from reports.words.of_nodes import step_back_text
+from reports.words.of_nodes import followed_text, leaders_text, node_check, steps_back_text, two_leaders_text, undecided
 
 
 def election_safety(probes: Sequence[Probe], damages: Damages = NONE) -> Check:
@@ -35,28 +34,19 @@ def election_safety(probes: Sequence[Probe], damages: Damages = NONE) -> Check:
         for term, nodes in every.items()
         if not damages.double_vote(term, sorted(first[term, node] for node in nodes)[1], probes)
     }
-    leaders = sum(len(nodes) for nodes in claims.values())
-    asked = "no term has two leaders"
     if double:
-        seen = "; ".join(f"term {term}: {and_listed(nodes)}" for term, nodes in sorted(double.items()))
         moments = [
             Claim(node, first[term, node], term)
             for term, nodes in sorted(double.items())
             for node in sorted(nodes, key=lambda node: first[term, node])
         ]
         second = min(sorted(first[term, node] for node in nodes)[1] for term, nodes in double.items())
-        led = {term: tuple(nodes) for term, nodes in double.items()}
+        led = {term: tuple(nodes) for term, nodes in sorted(double.items())}
         finding = TwoLeaders(since=second, terms=led, moments=tuple(moments))
-        return Check("election-safety", "check", "invalid", asked, seen, (finding,))
+        return node_check("election-safety", "invalid", two_leaders_text(finding), finding)
     if not claims:
-        return Check("election-safety", "check", "unknown", asked, "no node was seen to lead in any term")
-    seen = f"{counted(len(claims), 'term')} with a leader"
-    if every:
-        terms = ", ".join(map(str, sorted(every)))
-        seen += f", two in term {terms} after an injected fault destroyed the file with a vote"
-    if leaders > len(claims):
-        seen += f", {leaders} claims to lead"
-    return Check("election-safety", "check", "valid", asked, seen)
+        return undecided("election-safety")
+    return node_check("election-safety", "valid", leaders_text(len(claims), sum(map(len, claims.values())), every))
 
 
 def check_terms(probes: Sequence[Probe], damages: Damages = NONE) -> Check:
@@ -67,7 +57,6 @@ def check_terms(probes: Sequence[Probe], damages: Damages = NONE) -> Check:
     in the same term, which can give one term two leaders.  If we destroyed the file with the term, the step back is
     left out.
     """
-    asked = "no node goes back to an earlier term"
     newest: dict[str, Probe] = {}
     answers: Counter[str] = Counter()
     moments: list[StepBack] = []
@@ -83,15 +72,9 @@ def check_terms(probes: Sequence[Probe], damages: Damages = NONE) -> Check:
             moments.append(StepBack(probe.node, probe.time, probe.term, before.term, before.time))
         newest[probe.node] = probe
     if max(answers.values(), default=0) < 2:
-        return Check("terms-kept", "check", "unknown", asked, "no node reported its term more than once")
+        return undecided("terms-kept")
     if not moments:
-        seen = f"{counted(len(newest), 'node')} followed"
-        if excused:
-            seen += f" ({', '.join(sorted(excused))} forgot a term because an injected fault destroyed its file)"
-        return Check("terms-kept", "check", "valid", asked, seen)
-    nodes = {moment.node: moment for moment in reversed(moments)}  # the first moment of each node
-    seen = "; ".join(step_back_text(first) for _, first in sorted(nodes.items()))
-    finding = TermForgotten(
-        nodes=tuple(sorted(nodes)), since=moments[0].time, count=len(moments), moments=tuple(moments)
-    )
-    return Check("terms-kept", "check", "invalid", asked, seen, (finding,))
+        return node_check("terms-kept", "valid", followed_text(len(newest), excused))
+    nodes = tuple(sorted({moment.node for moment in moments}))
+    finding = TermForgotten(nodes=nodes, since=moments[0].time, count=len(moments), moments=tuple(moments))
+    return node_check("terms-kept", "invalid", steps_back_text(finding), finding)

@@ -21,13 +21,10 @@ from typing import Final
 
 from history import Check, Probe
 from history.records.finding import Digest, Finding, ReplicasDiffer
-from history.records.text import and_listed, counted
+from reports.words.of_nodes import alone_text, differ_text, digests_text, node_check, undecided
 
-_ASKED: Final = "nodes at the same index have the same contents"
 #: At most this many differences are listed, the first half and the last half of them by time; all are counted.
 MOMENTS: Final = 100
-#: The number of characters of a digest that a sentence shows.
-SHOWN: Final = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,22 +69,8 @@ class DigestMismatch:
         """When the difference was seen: the time of the last digest's first report."""
         return max(min(nodes.values()) for nodes in self.digests.values())
 
-    def sentence(self, suspects: Collection[str] = ()) -> str:
-        """Return text such as "at index 120 n3 differs from n1 and n2".
-
-        If sides are equal, one with a suspect comes first.
-        """
-        first, *others = [sorted(nodes) for _, nodes in self._sides(suspects)]
-        verb, more = (" differs from ", " and from ") if len(first) == 1 else (" against ", " against ")
-        return f"at {self.of} {self.index} {and_listed(first)}{verb}{more.join(map(and_listed, others))}"
-
-    def held(self, suspects: Collection[str] = ()) -> str:
-        """Return text such as "n3 held 9f2c01ab, n1 and n2 held 77b01d22", with the beginnings of the digests."""
-        return ", ".join(
-            f"{and_listed(sorted(nodes))} held {digest[:SHOWN]}" for digest, nodes in self._sides(suspects)
-        )
-
-    def _sides(self, suspects: Collection[str]) -> list[tuple[str, dict[str, int]]]:
+    def sides(self, suspects: Collection[str]) -> list[tuple[str, dict[str, int]]]:
+        """Return each digest with its nodes, the rarest first; of equally common ones, one with a suspect."""
         first = self._suspected(suspects)
         return sorted(self.digests.items(), key=lambda side: (len(side[1]), side[1] not in first, sorted(side[1])))
 
@@ -209,36 +192,28 @@ def replicas_agree(probes: Sequence[Probe], *, quiet: int | None, ends: Sequence
     """
     answers = comparable(probes)
     if not answers:
-        seen = "not compared, because the servers report no digest of their contents"
-        return Check("replicas-agree", "check", "unknown", _ASKED, seen)
+        return undecided("replicas-agree")
     found = differences(probes, quiet)
     if found:
         return _differ(found)
     if not compared(probes, 0, quiet):
-        seen = f"{counted(len(answers), 'digest')}, none of an index that several nodes reported: not compared"
-        return Check("replicas-agree", "check", "unknown", _ASKED, seen)
+        return node_check("replicas-agree", "unknown", digests_text(len(answers)))
     for end in ends:
         if alone := end.alone(probes):
-            names = and_listed(alone)
-            seen = f"after {end.after} {names} reported no index that another node reported: contents not compared"
             finding = Finding(check="replicas-agree", kind="not-compared", verdict="unknown", nodes=tuple(alone))
-            return Check("replicas-agree", "check", "unknown", _ASKED, seen, (finding,))
+            return node_check("replicas-agree", "unknown", alone_text(end.after, alone), finding)
     indexes = {probe.state_index: set[str]() for probe in answers}
     for probe in answers:
         indexes[probe.state_index].add(probe.node)
     common = sum(len(nodes) > 1 for nodes in indexes.values())
-    seen = f"{counted(len(answers), 'digest')}, {counted(common, 'index', 'indexes')} that several nodes reported"
-    return Check("replicas-agree", "check", "valid", _ASKED, seen)
+    return node_check("replicas-agree", "valid", digests_text(len(answers), common))
 
 
 def _differ(found: Sequence[DigestMismatch]) -> Check:
     first = min(found, key=lambda one: one.time)
     suspects = {node for one in found if not one.tied for node in one.against}
     blamed = Counter(node for one in found for node in one.blamed(suspects))
-    # Say "so" of the other indexes only if the same nodes are in the minority at all of them.
-    so = "so" if all(one.blamed(suspects) == first.blamed(suspects) for one in found) else "contents differ"
-    others = counted(len(found) - 1, "more index", "more indexes")
-    more = f", and {so} at {others}" if len(found) > 1 else ""
+    alike = all(one.blamed(suspects) == first.blamed(suspects) for one in found)
     by_time = sorted(range(len(found)), key=lambda place: found[place].time)
     chosen = by_time if len(found) <= MOMENTS else by_time[: MOMENTS // 2] + by_time[-MOMENTS // 2 :]
     listed = [found[place] for place in sorted(chosen)]
@@ -246,5 +221,5 @@ def _differ(found: Sequence[DigestMismatch]) -> Check:
         nodes=tuple(sorted(blamed)), since=first.time, count=len(found), by_node=dict(sorted(blamed.items())),
         moments=tuple(moment for one in listed for moment in one.moments),
     )  # fmt: skip
-    seen = f"{first.sentence(suspects)}{more}; at {first.of} {first.index} {first.held(suspects)}"
-    return Check("replicas-agree", "check", "invalid", _ASKED, seen, (finding,))
+    seen = differ_text(first.of, first.index, first.sides(suspects), len(found) - 1, alike=alike)
+    return node_check("replicas-agree", "invalid", seen, finding)

@@ -1,10 +1,14 @@
-"""Findings about nodes in words: for the verdict, with plain indexes, and for the page, at one moment."""
+"""Checks of nodes in words: what each requires, and what was seen.
+
+The verdict has plain indexes; the page formats them and says what happened at one moment.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any, Final, TypeAlias
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from typing import Any, Final, TypeAlias, TypeVar
 
+from history import Check, Verdict
 from history.records.finding import (
     BeyondLog,
     CommitBeyondLog,
@@ -12,6 +16,7 @@ from history.records.finding import (
     EntriesDeleted,
     EntryFate,
     Fall,
+    Finding,
     LeaderLacksCommitted,
     NodeMoment,
     OfNodes,
@@ -19,12 +24,142 @@ from history.records.finding import (
     ShortLeader,
     StepBack,
     TermForgotten,
+    TwoLeaders,
 )
+from history.records.text import and_listed, counted
 
 #: Formats an index.
 Write: TypeAlias = Callable[[int], str]
-#: How many characters of a digest are shown.
+M = TypeVar("M", bound=NodeMoment)
+#: How many characters of a digest the page shows, and the verdict.
 DIGEST: Final = 12
+_SHORT_DIGEST: Final = 8
+_REQUIRED: Final[Mapping[str, str]] = {
+    "replicas-agree": "nodes at the same index have the same contents",
+    "election-safety": "no term has two leaders",
+    "terms-kept": "no node goes back to an earlier term",
+    "leader-complete": "a leader has every entry that was committed before it led",
+    "log-order": "on every node applied <= committed <= end of the log",
+    "committed-kept": "no node removes committed entries from its log",
+    "node-logs": "no line in the nodes' logs and no answer is a violation by itself",
+}
+#: What was seen if that is too little to decide.
+_TOO_LITTLE: Final[Mapping[str, str]] = {
+    "replicas-agree": "not compared, because the servers report no digest of their contents",
+    "election-safety": "no node was seen to lead in any term",
+    "terms-kept": "no node reported its term more than once",
+    "leader-complete": "no leader answered three times in a row",
+    "log-order": "no node answered twice in a row",
+    "committed-kept": "no node reported the end of its log twice",
+}
+
+
+def node_check(name: str, verdict: Verdict, seen: str, *findings: Finding) -> Check:
+    """Return a check of the nodes, with the words for what it requires."""
+    return Check(name, "check", verdict, _REQUIRED[name], seen, findings)
+
+
+def undecided(name: str) -> Check:
+    """Return a check of the nodes that saw too little to decide."""
+    return node_check(name, "unknown", _TOO_LITTLE[name])
+
+
+def two_leaders_text(found: TwoLeaders) -> str:
+    """Return text such as "term 7: n1 and n2"."""
+    return "; ".join(f"term {term}: {and_listed(nodes)}" for term, nodes in found.terms.items())
+
+
+def leaders_text(terms: int, claims: int, excused: Iterable[int]) -> str:
+    """Say how many terms had a leader; two in one of the ``excused`` terms follow from damage by a fault."""
+    seen = f"{counted(terms, 'term')} with a leader"
+    if doubled := ", ".join(map(str, sorted(excused))):
+        seen += f", two in term {doubled} after an injected fault destroyed the file with a vote"
+    return f"{seen}, {claims} claims to lead" if claims > terms else seen
+
+
+def followed_text(nodes: int, forgetful: Iterable[str] = ()) -> str:
+    """Say how many nodes were followed, and which are excused although they forgot a term."""
+    names = ", ".join(sorted(forgetful))
+    forgot = f" ({names} forgot a term because an injected fault destroyed its file)" if names else ""
+    return f"{counted(nodes, 'node')} followed{forgot}"
+
+
+def steps_back_text(found: TermForgotten) -> str:
+    """Describe the first step back of each node."""
+    return "; ".join(map(step_back_text, _first_of_each_node(found.moments)))
+
+
+def _first_of_each_node(moments: Sequence[M]) -> list[M]:
+    return [moment for _, moment in sorted({one.node: one for one in reversed(moments)}.items())]
+
+
+def left_out_text(number: int, nodes: Iterable[str]) -> str:
+    """Say that this many findings on nodes with a cut log do not count; empty if there are none."""
+    names = ", ".join(sorted(nodes))
+    return f" ({number} left out on {names}: an injected fault had cut the log there)" if number else ""
+
+
+def deletions_text(found: EntriesDeleted, left_out: str) -> str:
+    """Describe the first fall of a log that proves a violation, when the others were, and which entries are gone."""
+    first = next(fall for fall in found.moments if fall.proves)
+    others: dict[str, list[str]] = {}
+    for fall in found.moments:
+        if fall is not first:
+            others.setdefault(fall.node, []).append(f"{fall.time / 1e9:.1f}")
+    when = ", ".join(f"{node} at {and_listed(times)} s" for node, times in sorted(others.items()))
+    more = f", and {found.count - 1} more like it ({when})" if when else ""
+    return "; ".join([f"{fall_text(first)}{more}{left_out}", *entries_text(found.entries)])
+
+
+def pairs_text(number: int, left_out: str) -> str:
+    return counted(number, "pair of answers", "pairs of answers") + left_out
+
+
+def order_text(found: CommitBeyondLog, by_node: Mapping[str, int], pairs: str) -> str:
+    """Say in how many of the ``pairs`` of answers the order was broken, and how first on each node."""
+    parts = (
+        f"{number} such answers, the first: {beyond_text(first)}" if number > 1 else beyond_text(first)
+        for first in _first_of_each_node(found.moments)
+        for number in (by_node[first.node],)
+    )
+    return f"broken in {found.count} of {pairs}: " + "; ".join(parts)
+
+
+def leaders_followed_text(number: int, cut_at: int | None) -> str:
+    """Say how many leaders were followed, and until when if a fault cut a log."""
+    until = "" if cut_at is None else f" until an injected fault damaged a log or a term at {cut_at / 1e9:.1f} s"
+    return f"{counted(number, 'leader')} followed{until}"
+
+
+def short_leaders_text(found: LeaderLacksCommitted) -> str:
+    return "; ".join(map(short_leader_text, _first_of_each_node(found.moments)))
+
+
+def differ_text(of: str, index: int, sides: Sequence[tuple[str, Collection[str]]], others: int, *, alike: bool) -> str:
+    """Say how the ``sides`` (digest and nodes) differ at an index, and at how many ``others`` contents differ.
+
+    An example is "at index 120 n3 differs from n1 and n2, and so at 4 more indexes; at index 120 n3 held 9f2c01ab, n1
+    and n2 held 77b01d22".  ``alike``: the same nodes differ at all of them.
+    """
+    digests = [digest[:_SHORT_DIGEST] for digest, _ in sides]
+    first, *rest = names = [and_listed(sorted(nodes)) for _, nodes in sides]
+    verb, and_from = (" differs from ", " and from ") if len(sides[0][1]) == 1 else (" against ", " against ")
+    so = "so" if alike else "contents differ"
+    more = f", and {so} at {counted(others, 'more index', 'more indexes')}" if others else ""
+    held = ", ".join(f"{nodes} held {digest}" for nodes, digest in zip(names, digests, strict=True))
+    return f"at {of} {index} {first}{verb}{and_from.join(rest)}{more}; at {of} {index} {held}"
+
+
+def digests_text(number: int, common: int | None = None) -> str:
+    """Say how many digests were compared, and at how many indexes; None if at none."""
+    if common is None:
+        return f"{counted(number, 'digest')}, none of an index that several nodes reported: not compared"
+    return f"{counted(number, 'digest')}, {counted(common, 'index', 'indexes')} that several nodes reported"
+
+
+def alone_text(after: str, nodes: Iterable[str]) -> str:
+    """Say that contents of nodes could not be compared after an event."""
+    return f"after {after} {and_listed(nodes)} reported no index that another node reported: contents not compared"
 
 
 def fall_text(fall: Fall) -> str:

@@ -5,17 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
 
 from harness.judge.answers_by_process import of_reporting, same_process
 from harness.judge.damage import NONE, Damages
 from harness.judge.logs.entry_fate import entry_fate
 from history import Check, Probe
 from history.records.finding import EntriesDeleted, Fall
-from history.records.text import and_listed, counted
-from reports.words.of_nodes import entries_text, fall_text
-
-_ASKED: Final = "no node removes committed entries from its log"
+from reports.words.of_nodes import deletions_text, followed_text, left_out_text, node_check, undecided
 
 
 @dataclass(slots=True)
@@ -100,29 +96,17 @@ def check_committed_prefix(probes: Sequence[Probe], damages: Damages = NONE) -> 
     """
     every, excused = falls(probes), damages.excused_logs(probes)
     found = [fall for fall in every if not excused.covers(fall.node, fall.time)]
-    left_out = excused.describe(len(every) - len(found))
+    left_out = left_out_text(len(every) - len(found), excused.spans)
     answers = Counter(probe.node for probe in of_reporting(probes, "log_end") if probe.answered)
-    if not any(fall.proves for fall in found):
+    first = next((fall for fall in found if fall.proves), None)
+    if first is None:
         if max(answers.values(), default=0) < 2:
-            return Check("committed-kept", "check", "unknown", _ASKED, "no node reported the end of its log twice")
-        return Check("committed-kept", "check", "valid", _ASKED, f"{counted(len(answers), 'node')} followed{left_out}")
-    first = next(fall for fall in found if fall.proves)
+            return undecided("committed-kept")
+        return node_check("committed-kept", "valid", followed_text(len(answers)) + left_out)
     nodes = sorted({fall.node for fall in found})
-    seen = fall_text(first)
-    if others := len(found) - 1:
-        seen += f", and {others} more like it ({_by_node(found, first)})"
     entries = entry_fate(probes, (fall.committed for fall in found), min(fall.time for fall in found))
-    seen = "; ".join([seen + left_out, *entries_text(entries)])
     finding = EntriesDeleted(
         severity=entries.severity, nodes=tuple(nodes), since=first.time, count=len(found), moments=tuple(found),
         entries=entries,
     )  # fmt: skip
-    return Check("committed-kept", "check", "invalid", _ASKED, seen, (finding,))
-
-
-def _by_node(found: Sequence[Fall], first: Fall) -> str:
-    moments: dict[str, list[str]] = {}
-    for fall in found:
-        if fall is not first:
-            moments.setdefault(fall.node, []).append(f"{fall.time / 1e9:.1f}")
-    return ", ".join(f"{node} at {and_listed(times)} s" for node, times in sorted(moments.items()))
+    return node_check("committed-kept", "invalid", deletions_text(finding, left_out), finding)

@@ -25,10 +25,8 @@ from harness.judge.damage import LOG, Damages
 from harness.judge.logs.entry_fate import entry_fate
 from history import Check, Probe
 from history.records.finding import LeaderLacksCommitted, ShortLeader, Skipped
-from history.records.text import counted
-from reports.words.of_nodes import short_leader_text
+from reports.words.of_nodes import leaders_followed_text, node_check, short_leaders_text, undecided
 
-_ASKED: Final = "a leader has every entry that was committed before it led"
 #: At most this many moments are listed, plus the first of each node; all are counted.
 MOMENTS: Final = 100
 
@@ -105,13 +103,11 @@ def leader_complete(probes: Sequence[Probe], damages: Damages) -> Check:
     if not found:
         leading = [(second.node, second.term, second.time) for _, second, _ in _leading(probes)]
         if not leading:
-            return Check("leader-complete", "check", "unknown", _ASKED, "no leader answered three times in a row")
+            return undecided("leader-complete")
         leaders = {(node, term) for node, term, time in leading if cut_at is None or time < cut_at}
-        seen = f"{counted(len(leaders), 'leader')} followed"
-        if cut_at is not None:
-            seen += f" until an injected fault damaged a log or a term at {cut_at / 1e9:.1f} s"
+        seen = leaders_followed_text(len(leaders), cut_at)
         skipped = () if leaders else (Skipped(check="leader-complete", why=seen),)
-        return Check("leader-complete", "check", "valid", _ASKED, seen, skipped)
+        return node_check("leader-complete", "valid", seen, *skipped)
     first = {one.node: one for one in reversed(found)}
     listed = sorted({*found[:MOMENTS], *first.values()}, key=lambda one: (one.time, one.node))
     entries = entry_fate(probes, (one.committed for one in found), found[0].time)
@@ -119,5 +115,4 @@ def leader_complete(probes: Sequence[Probe], damages: Damages) -> Check:
         severity=entries.severity, nodes=tuple(sorted(first)), since=found[0].time, count=len(found),
         moments=tuple(listed), entries=entries,
     )  # fmt: skip
-    seen = "; ".join(short_leader_text(one) for _, one in sorted(first.items()))
-    return Check("leader-complete", "check", "invalid", _ASKED, seen, (finding,))
+    return node_check("leader-complete", "invalid", short_leaders_text(finding), finding)

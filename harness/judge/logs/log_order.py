@@ -24,6 +24,7 @@ applied <= committed
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from itertools import pairwise
 from typing import Final
@@ -33,10 +34,8 @@ from harness.judge.damage import Damages
 from harness.judge.logs.entry_fate import entry_fate
 from history import Check, Probe
 from history.records.finding import BeyondLog, CommitBeyondLog
-from history.records.text import counted
-from reports.words.of_nodes import beyond_text
+from reports.words.of_nodes import left_out_text, node_check, order_text, pairs_text, undecided
 
-_ASKED: Final = "on every node applied <= committed <= end of the log"
 #: At most this many violations are listed, plus the first of each node; all are counted.
 MOMENTS: Final = 100
 
@@ -94,26 +93,19 @@ def log_order(probes: Sequence[Probe], damages: Damages) -> Check:
     every = order_violations(probes)
     excused = damages.excused_logs(probes)
     found = [violation for violation in every if not excused.covers(violation.node, violation.time)]
-    asked = sum(len(stretch) - 1 for stretch in _stretches(probes))
-    seen = counted(asked, "pair of answers", "pairs of answers") + excused.describe(len(every) - len(found))
-    if not asked:
-        return Check("log-order", "check", "unknown", _ASKED, "no node answered twice in a row")
+    number = sum(len(stretch) - 1 for stretch in _stretches(probes))
+    pairs = pairs_text(number, left_out_text(len(every) - len(found), excused.spans))
+    if not number:
+        return undecided("log-order")
     if not found:
-        return Check("log-order", "check", "valid", _ASKED, seen)
-    nodes = sorted({violation.node for violation in found})
-    first = {node: next(violation for violation in found if violation.node == node) for node in nodes}
-    counts = {node: sum(violation.node == node for violation in found) for node in nodes}
-    seen = f"broken in {len(found)} of {seen}: " + "; ".join(
-        f"{counts[node]} such answers, the first: {beyond_text(first[node])}"
-        if counts[node] > 1
-        else beyond_text(first[node])
-        for node in nodes
-    )
+        return node_check("log-order", "valid", pairs)
+    counts = Counter(violation.node for violation in found)
+    first = {violation.node: violation for violation in reversed(found)}
     cut = [violation.index for violation in found if violation.above == "committed"]
     listed = sorted({*found[:MOMENTS], *first.values()}, key=lambda violation: (violation.time, violation.node))
     entries = entry_fate(probes, cut, found[0].time) if cut else None
     finding = CommitBeyondLog(
-        severity=entries.severity if entries else "inconsistent", nodes=tuple(nodes), since=found[0].time,
+        severity=entries.severity if entries else "inconsistent", nodes=tuple(sorted(first)), since=found[0].time,
         count=len(found), moments=tuple(listed), entries=entries,
     )  # fmt: skip
-    return Check("log-order", "check", "invalid", _ASKED, seen, (finding,))
+    return node_check("log-order", "invalid", order_text(finding, counts, pairs), finding)
