@@ -11,6 +11,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import count
+from types import ModuleType
 from typing import Any, Final
 
 import numpy as np
@@ -117,18 +118,30 @@ def _order(known: RwRegisterGraph, limits: Limits) -> tuple[IntArray, tuple[Node
     makes = np.where(wrote >= 0, known.version[wrote], -1).astype(np.int32)
     touch = np.searchsorted(steps.owner[begin], np.arange(len(columns) + 1)).astype(np.int32)
     key, absent = columns.key[begin], np.arange(len(columns.keys), dtype=np.int32)
-    latest = steps.loops.deadlines(graph.start, graph.targets, columns.ret)
+    rows = steps.owner[begin].astype(np.int32)
+    writer = np.full(known.version_step.size, -1, np.int32)
+    writer[makes[makes >= 0]] = rows[makes >= 0]
+    loops, reads = steps.loops, needs >= 0
+    read_from, readers = _grouped(loops, needs[reads], rows[reads], writer.size)
+    latest = loops.deadlines(graph.start, graph.targets, columns.ret)
     most = _STEPS * graph.nodes.size
     if limits.deadline is not None:
         most = min(most, int((limits.deadline - limits.clock()) * _PACE))
-    order, *implied = steps.loops.serial_order(
-        graph.start, graph.targets, np.argsort(latest, kind="stable").astype(np.int32), len(columns), touch, key, needs,
-        makes, absent.copy(), known.version_step.size, most,
+    order, *implied = loops.serial_order(
+        graph.start, graph.targets, *_grouped(loops, graph.targets, graph.sources, graph.nodes.size),
+        np.argsort(latest, kind="stable").astype(np.int32), len(columns), touch, key, needs, makes, read_from, readers,
+        writer, absent.copy(), most,
     )  # fmt: skip
     order = order[order < len(columns)]
     order = order[known.committed[order]]
-    legal = steps.loops.is_legal(order, touch, key, needs, makes, absent)
+    legal = loops.is_legal(order, touch, key, needs, makes, absent)
     return order.astype(np.int64) if legal else np.zeros(0, np.int64), (implied[0], implied[1])
+
+
+def _grouped(loops: ModuleType, group: Nodes, members: Nodes, groups: int) -> tuple[Nodes, Nodes]:
+    """Return where each group begins, and the members by group."""
+    begin, sorted_members, _ = loops.adjacency(group, members, np.zeros(group.size, np.int8), groups)
+    return begin, sorted_members
 
 
 def _decide(calls: Sequence[Call], _model: Model, limits: Limits, _proof: bool) -> EngineResult:

@@ -568,8 +568,8 @@ def deadlines(start: Array, targets: Array, returns: Array) -> Any:
 
 
 def serial_order(
-    start: Array, targets: Array, by_rank: Array, real: int, touch: Array, key: Array, needs: Array, makes: Array,
-    current: Array, versions: int, most: int,
+    start: Array, targets: Array, back: Array, origins: Array, by_rank: Array, real: int, touch: Array, key: Array,
+    needs: Array, makes: Array, read_from: Array, readers: Array, writer: Array, current: Array, most: int,
 ) -> Any:  # fmt: skip
     """Look for an order of the transactions in which each read finds the current version.
 
@@ -578,45 +578,19 @@ def serial_order(
     writes the same key, so it also comes before the writer of that version: that edge is added, and all nodes from that
     writer on are taken back.
 
-    Transaction ``t`` touches the keys from ``touch[t]`` on: it ``needs`` a version, and ``makes`` one (-1: none).
+    Edges are grouped by source (``start``, ``targets``) and by target (``back``, ``origins``).  Transaction ``t``
+    touches the keys from ``touch[t]`` on: it ``needs`` a version, and ``makes`` one (-1: none).  ``read_from`` and
+    ``readers`` group the transactions by the versions that they need; ``writer`` makes each version (-1: nobody).
     ``current`` are the versions at the start, one for each key.  Returns the order, which is shorter than the number of
     nodes (which includes helpers) if none was found in about ``most`` steps, and those added edges that hold in every
     order: (order, from, to).
     """
     nodes = start.size - 1
     placed, trail = np.full(nodes, -1, np.int32), np.empty(nodes, np.int32)
-    rank, waits = np.empty(nodes, np.int32), np.zeros(nodes, np.int32)
-    back, origins = np.zeros(nodes + 1, np.int32), np.empty(targets.size, np.int32)
+    rank, waits = np.empty(nodes, np.int32), back[1:] - back[:-1]
     for node in range(nodes):
         rank[by_rank[node]] = node
-    for edge in range(targets.size):
-        waits[targets[edge]] += 1
-        back[targets[edge] + 1] += 1
-    for node in range(nodes):
-        back[node + 1] += back[node]
-    fill = back[:-1].copy()
-    for node in range(nodes):
-        for edge in range(start[node], start[node + 1]):
-            origins[fill[targets[edge]]] = node
-            fill[targets[edge]] += 1
-    # The transactions that read each version, and the one that writes it.
-    unread, writer = np.zeros(versions, np.int32), np.full(versions, -1, np.int32)
-    read_from, readers = np.zeros(versions + 1, np.int32), np.empty(key.size, np.int32)
-    for row in range(real):
-        for at in range(touch[row], touch[row + 1]):
-            if makes[at] >= 0:
-                writer[makes[at]] = row
-            if needs[at] >= 0:
-                unread[needs[at]] += 1
-                read_from[needs[at] + 1] += 1
-    for version in range(versions):
-        read_from[version + 1] += read_from[version]
-    fill = read_from[:-1].copy()
-    for row in range(real):
-        for at in range(touch[row], touch[row + 1]):
-            if needs[at] >= 0:
-                readers[fill[needs[at]]] = row
-                fill[needs[at]] += 1
+    unread = read_from[1:] - read_from[:-1]
     # Added edges, as linked lists from their sources and to their targets.
     room = 4 * real + 64
     added_from, added_to = np.empty(room, np.int32), np.empty(room, np.int32)

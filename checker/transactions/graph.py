@@ -67,16 +67,20 @@ class Graph:
         start, targets, kinds = loops.adjacency(source, target, np.ascontiguousarray(kind), nodes)
         return cls(loops, start, targets, kinds, np.arange(nodes, dtype=np.int32), ok.size, certain)
 
+    @property
+    def sources(self) -> Nodes:
+        """The source of each edge."""
+        return np.repeat(np.arange(self.nodes.size, dtype=np.int32), np.diff(self.start))
+
     def with_edges(self, sources: Nodes, targets: Nodes) -> Graph:
         """Return the graph with more edges between its nodes."""
-        source = np.repeat(np.arange(self.nodes.size, dtype=np.int32), np.diff(self.start))
-        edges = [(source, self.targets, self.kinds), (sources, targets, k.WW)]
+        edges = [(self.sources, self.targets, self.kinds), (sources, targets, k.WW)]
         return Graph.of(self.loops, edges, self.nodes.size, self.certain[: self.real])
 
     def within(self, kept: Flags) -> Graph:
         """Return the part of the graph that consists of these nodes, renumbered."""
         number = np.cumsum(kept, dtype=np.int32) - 1
-        source = np.repeat(np.arange(kept.size, dtype=np.int32), np.diff(self.start))
+        source = self.sources
         inside = kept[source] & kept[self.targets]
         edges = number[source[inside]], number[self.targets[inside]], self.kinds[inside]
         start, targets, kinds = self.loops.adjacency(*edges, int(kept.sum()))
@@ -91,8 +95,7 @@ class Graph:
     def inside(self, component: Nodes, kind: int, *, layered: bool = False) -> list[list[tuple[int, int]]]:
         """Return the edges of a kind inside each component that has any, in ascending order."""
         edges = np.flatnonzero(self.kinds == kind)
-        source = np.searchsorted(self.start, edges, side="right") - 1
-        target = self.targets[edges]
+        source, target = self.sources[edges], self.targets[edges]
         at, to = (2 * source, 2 * target + 1) if layered else (source, target)
         same = (component[at] >= 0) & (component[at] == component[to])
         of_component: dict[int, list[tuple[int, int]]] = {}
