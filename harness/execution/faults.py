@@ -223,6 +223,7 @@ class Faults:
     ) -> Context:
         settings = replace(
             settings_of(system, nodes.data_dirs),
+            ready_s=self._plan.ready_timeout,
             faketime=self.faketime,
             beyond_quorum=self._plan.beyond_quorum,
             options=self._plan.fault_options,

@@ -96,7 +96,8 @@ class Settings:
     - ``snapshots`` says whether the system saves snapshots, and ``faketime`` whether it was started under libfaketime
       (see ``clocks``).
     - ``beyond_quorum`` lets faults stop or damage a majority.
-    - ``witness_s`` is the longest time (in seconds) that a fault waits for proof of its effect.
+    - ``witness_s`` is the longest time (in seconds) that a fault waits for proof of its effect, and ``ready_s`` that a
+      system has to start, or to promote a follower.
     - ``heartbeat`` is text that, among a leader's packets, only heartbeats contain; empty if none is known.
     - ``options`` are the values of the faults' options (see ``options``).
     """
@@ -114,6 +115,7 @@ class Settings:
     faketime: bool = False
     beyond_quorum: bool = False
     witness_s: float = 3.0
+    ready_s: float = 60.0
     heartbeat: str = ""
     options: Mapping[str, float] = field(default_factory=dict)
 

@@ -180,8 +180,6 @@ class LeaderTransfer:
         return {"leader_now": leader_now(ctx.system.probes(), ctx.members)}
 
 
-#: How long a promotion may take (s) if no fault is on the followers.
-PROMOTION_S: Final = 60.0
 NO_PROMOTION: Final = "no follower of this system can be promoted, or it elects leaders itself"
 #: The file in a deposed leader's home: while it is there, the node's role may only come back as a follower.
 DEPOSED: Final = "deposed"
@@ -286,7 +284,7 @@ class PromoteFollower:
                 last.append(error)
                 return None
 
-        if ctx.until(look, PROMOTION_S) is None:
+        if ctx.until(look, ctx.settings.ready_s) is None:
             raise last[-1]
 
     @staticmethod
