@@ -69,6 +69,20 @@ def on_key(workload: Workload, f: str, value: Any, key: str | int | None) -> Key
     return _side(workload, called(f, value)), key
 
 
+def codes_on_keys(workload: Workload, operations: Operations) -> Ints:
+    """Return a code for what :func:`on_key` returns for each operation (see :func:`with_code`); -1 for None."""
+    keys, reads = operations.key.codes, operations.called.among(workload.reads)
+    if workload.name not in MANY_OBJECTS:
+        return np.full(len(operations), NONE)
+    free = (keys >= 0) & ~operations.f.among(BOUND)
+    return np.where(free, reads * len(operations.keys) + keys, NONE)
+
+
+def with_code(operations: Operations, code: int) -> KeyWant:
+    side, key = divmod(code, len(operations.keys))
+    return (CHANGES, READS)[side], operations.keys[key]
+
+
 def _side(workload: Workload, f: str) -> str:
     return READS if f in workload.reads else CHANGES
 
