@@ -14,9 +14,7 @@ from checker.models.levels import REFUTES
 from harness.systems.bookkeeper.fenced_ledgers import KINDS as OF_LEDGERS
 from harness.systems.promise import Promise
 from harness.systems.registry import usable_systems
-from harness.systems.rocketmq_brokers.logs import KIND as OF_LOGS
-from harness.systems.rocketmq_brokers.queues import KINDS as OF_QUEUES
-from harness.systems.rocketmq_brokers.replication import KINDS as OF_REPLICATION
+from harness.systems.rocketmq_brokers.words import LOG_KINDS, QUEUE_KINDS, REPLICATION_KINDS
 from history import RunFiles
 from history.records.violations import OF_NODES
 from reports.load.promises import promises_of
@@ -124,7 +122,14 @@ def test_every_check_and_kind_that_a_promise_names_is_one() -> None:
         for one in system.promises:
             if isinstance(one, Promise):
                 assert set(one.checks) <= checks, one
-                assert set(one.kinds) <= {*KINDS, *OF_LEDGERS, *OF_QUEUES, *OF_REPLICATION, OF_LOGS, *REFUTES}, one
+                assert set(one.kinds) <= {
+                    *KINDS,
+                    *OF_LEDGERS,
+                    *QUEUE_KINDS,
+                    *REPLICATION_KINDS,
+                    *LOG_KINDS,
+                    *REFUTES,
+                }, one
                 assert one.checks or not one.kinds, one
 
 

@@ -12,9 +12,7 @@ import pytest
 import reports
 from harness.systems.bookkeeper.fenced_ledgers import KINDS as OF_LEDGERS
 from harness.systems.rocketmq.workload import KIND as OF_EPOCHS
-from harness.systems.rocketmq_brokers.logs import KIND as OF_LOGS
-from harness.systems.rocketmq_brokers.queues import KINDS as OF_QUEUES
-from harness.systems.rocketmq_brokers.replication import KINDS as OF_REPLICATION
+from harness.systems.rocketmq_brokers.words import LOG_KINDS, QUEUE_KINDS, REPLICATION_KINDS
 from history import RunFiles
 from history.records.finding import LOST, SEVERITIES, Finding, types_below
 from history.records.violations import violations_of
@@ -27,7 +25,7 @@ ROOT = Path(__file__).resolve().parents[2]
 JUDGES = ("checker", "harness/judge", "harness/workloads", "harness/systems")
 NAME = '"([a-z]+(?:-[a-z]+)+)"'
 #: Kinds that a check of one system declares with their words: recordings of earlier releases do not have these.
-DECLARED = {*OF_LEDGERS, *OF_QUEUES, *OF_REPLICATION, OF_EPOCHS, OF_LOGS} - set(KINDS)
+DECLARED = {*OF_LEDGERS, *QUEUE_KINDS, *REPLICATION_KINDS, OF_EPOCHS, *LOG_KINDS} - set(KINDS)
 OF_ANSWERS = ("client.py", "outcomes.py")
 """Of the systems: what becomes of an operation, and no violation."""
 PLACES = (

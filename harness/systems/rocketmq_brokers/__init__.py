@@ -27,7 +27,8 @@ from harness.systems.rocketmq_brokers.brokers import leads
 from harness.systems.rocketmq_brokers.client import LAW, clients
 from harness.systems.rocketmq_brokers.logs import logs_of_ha, logs_on_dledger
 from harness.systems.rocketmq_brokers.probes import DLedgerProber, HaProber, one_master
-from harness.systems.rocketmq_brokers.replication import KINDS, replication
+from harness.systems.rocketmq_brokers.replication import replication
+from harness.systems.rocketmq_brokers.words import REPLICATION_KINDS
 from harness.systems.rocketmq_brokers.workload import QUEUE_LOG
 
 #: RocketMQ's description of a broker on DLedger, a Raft library that replicates the commit log.
@@ -109,7 +110,7 @@ HA: Final = System(
         Promise("a slave has the same log as its master", checks=("logs",), source=HA_DESIGN, kinds=("logs-differ",)),
         Promise("an epoch has one start; controllers grant each epoch once, with the master in its set; with all_ack, "
                 "every broker of the set has what is acknowledged", checks=("replication",), source=HA_DESIGN,
-                kinds=tuple(KINDS)),
+                kinds=tuple(REPLICATION_KINDS)),
     ),
     invariants=(replication, logs_of_ha),
     alarms=(OUT_OF_MEMORY,),

@@ -19,16 +19,22 @@ from typing import Final
 from harness.systems.api import Evidence
 from harness.systems.rocketmq_brokers.brokers import STORE
 from harness.systems.rocketmq_brokers.probes import END, EPOCH
+from harness.systems.rocketmq_brokers.words import (
+    EMPTY_LOG,
+    FEW_LOGS,
+    LOG_KINDS,
+    REQUIRED,
+    LogsDiffer,
+    logs_differ,
+    logs_seen,
+    same_logs,
+)
 from history import Check, Probe
-from history.records.finding import Finding, Skipped
-from history.records.text import and_listed
+from history.records.finding import Skipped
 
 NAME: Final = "logs"
-KIND: Final = "logs-differ"
-MEANS: Final = "two replicas have different bytes at one position of the commit log, below the ends of both"
 #: At most this many bytes of each log are compared: far more than a run writes.
 MOST: Final = 256 << 20
-_ASKED: Final = "the commit logs of all replicas are the same, byte by byte, up to the smallest end"
 #: How the names of the faults begin that damage files or lose writes.
 _DAMAGE: Final = ("file-", "crash-", "disk-error")
 _FILE: Final = re.compile(rf"{STORE}/(?:commitlog|dledger-[^/]+/data)/(\d{{20}})")
@@ -62,23 +68,22 @@ def _compared(evidence: Evidence, ends_of: Callable[[Mapping[str, Probe]], Mappi
     packed = {node: evidence.files / node / "store.tar.gz" for node in ends} if evidence.files is not None else {}
     read = {node: text for node, path in packed.items() if (text := log_in(path, limit)) is not None}
     missing = [node for node in evidence.nodes if node not in read]
-    left_out = f"; {and_listed(missing)} not compared" if missing else ""
     if len(read) < 2 or limit <= 0:
-        few = "fewer than two replicas caught up and left a log behind"
-        why = few if len(read) < 2 else "a replica reported an empty log"
-        return Check(NAME, "check", "valid", _ASKED, why + left_out, (Skipped(check=NAME, why=why),))
+        why = FEW_LOGS if len(read) < 2 else EMPTY_LOG
+        skipped = Skipped(check=NAME, why=why)
+        return Check(NAME, "check", "valid", REQUIRED[NAME], logs_seen(why, missing), (skipped,))
     leaders = [node for node in read if last[node].role == "leader"]
     one_leads = len(leaders) == 1
     first = leaders[0] if one_leads else next(iter(read))
-    wrong, findings = [], []
-    for node in read:
-        if (place := differs_at(read[first], read[node])) is not None:
-            wrong.append(f"{first} and {node} have different bytes at {place} of {limit}")
-            findings.append(Finding(check=NAME, kind=KIND, nodes=(node,) if one_leads else (first, node)))
+    findings = [
+        LogsDiffer(nodes=(node,) if one_leads else (first, node), place=place, against=first)
+        for node in read
+        if (place := differs_at(read[first], read[node])) is not None
+    ]
     if findings:
-        seen = "; ".join(wrong) + left_out
-        return Check(NAME, "check", "invalid", _ASKED, seen, tuple(findings), words={KIND: MEANS})
-    return Check(NAME, "check", "valid", _ASKED, f"the same {limit} bytes on {and_listed(list(read))}{left_out}")
+        seen = logs_seen("; ".join(logs_differ(one, limit) for one in findings), missing)
+        return Check(NAME, "check", "invalid", REQUIRED[NAME], seen, tuple(findings), words=LOG_KINDS)
+    return Check(NAME, "check", "valid", REQUIRED[NAME], logs_seen(same_logs(limit, list(read)), missing))
 
 
 def log_in(path: Path, limit: int) -> bytes | None:

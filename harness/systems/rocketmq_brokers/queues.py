@@ -30,36 +30,18 @@ import math
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Final
 
 from checker import check_operations
-from checker.core.wording import who
 from harness.systems.api import Evidence
+from harness.systems.rocketmq_brokers import words
+from harness.systems.rocketmq_brokers.words import LOST, QUEUE_KINDS, Shown, end
 from history import Check, Counterexample, Operation, Probe, Verdict
 from history.records.finding import Kind, contradictions
-from history.records.text import counted
 from history.records.verdicts import KeyVerdict, worst
 
-LOST: Final = "lost-message"
-KINDS: Final[Mapping[str, str]] = {
-    LOST: "at the end, no replica has a message that was acknowledged or read",
-    "missing-on-replica": "at the end, a replica that has caught up lacks a message that was acknowledged or read",
-    "hole": "a replica has no message at an offset below the end of its queue",
-    "misplaced": "a message is at a different offset of its queue than the one stored in the message",
-    "end-went-back": "the end of a queue moved back while its process kept running",
-}
-WORDS: Final = {
-    "send": "a message with a unique number, acknowledged with its offset in the queue",
-    "pull": "a read of one replica, from an offset of a queue onwards; it may be stale",
-    "in doubt": "a send whose answer does not prove its outcome: the message may or may not be in the queue",
-    "kept": "sends in doubt whose messages a reader found",
-}
 _SEVERITIES: Final = (Kind(LOST, "data lost"), Kind("missing-on-replica", "missing on nodes"))
-_ASKED: Final = (
-    "each queue is one log: an acknowledged message is at its offset on every replica, once, and no offset ever shows "
-    "two messages; no replica has a hole, a message at the wrong place, or an end that goes back"
-)
 #: The figure of probes that says when a node's process started (ms since 1970).
 BOOTED: Final = "booted"
 
@@ -79,22 +61,20 @@ def queues_check(evidence: Evidence) -> Check:
         judged = check_operations(list(queue.as_log()), "log")
         verdicts.append(judged.verdict)
         if judged.verdict == "unknown":
-            unknown.append(f"{key}: {judged.failure or judged.reason}")
+            unknown.append(words.undecided(key, judged))
         if unread := [node for node in evidence.nodes if node not in queue.last]:
             verdicts.append("unknown")
-            unknown.append(f"{key} was not read at the end on {', '.join(unread)}")
+            unknown.append(words.unread(key, unread))
         lost += len(queue.lost())
         examples += [*queue.recorded(judged), *_first_of_each_kind(queue.comparisons(lives))]
     acknowledged = sum(one.f == "send" and one.outcome == "ok" for one in evidence.operations)
     verdicts += [] if acknowledged else ["unknown"]
     examples.sort(key=lambda one: (one.kind != LOST, one.completed_at))
-    gone = [f"{counted(lost, 'message')} lost"] if lost else []
-    wrong = [f"{len(examples)} wrong: {examples[0].sentence}"] if examples else []
-    seen = "; ".join([*gone, *wrong, *unknown, _counts(queues)])
+    seen = words.queues_seen(lost, examples, unknown, _counts(queues))
     verdict = "invalid" if examples else worst(verdicts)
-    words = {**WORDS, **{one.kind: KINDS[one.kind] for one in examples if one.kind in KINDS}}
+    explained = words.WORDS | {one.kind: QUEUE_KINDS[one.kind] for one in examples if one.kind in QUEUE_KINDS}
     found = contradictions("queues", examples, _SEVERITIES)
-    return Check("queues", "check", verdict, _ASKED, seen, found, tuple(examples), words)
+    return Check("queues", "check", verdict, words.REQUIRED["queues"], seen, found, tuple(examples), explained)
 
 
 def _first_of_each_kind(found: Iterable[Counterexample]) -> list[Counterexample]:
@@ -104,23 +84,13 @@ def _first_of_each_kind(found: Iterable[Counterexample]) -> list[Counterexample]
     return list(first.values())
 
 
-def _counts(queues: Mapping[Any, Sequence[Operation]]) -> str:
+def _counts(queues: Mapping[Any, Sequence[Operation]]) -> tuple[int, int, int]:
+    """Return how many sends were acknowledged, how many are in doubt, and how many of those a reader found."""
     sends = [(key, one) for key, mine in queues.items() for one in mine if one.f == "send"]
     read = {(key, payload) for key, mine in queues.items() for one in mine if one.f != "send" and one.outcome == "ok"
             for payload in one.result["payloads"]}  # fmt: skip
     doubted = [(key, one.value) for key, one in sends if one.outcome == "info"]
-    acknowledged = sum(one.outcome == "ok" for _, one in sends)
-    kept = sum(one in read for one in doubted)
-    return f"{counted(acknowledged, 'send')} acknowledged, {len(doubted)} in doubt of which {kept} kept"
-
-
-@dataclass(frozen=True, slots=True)
-class _Seen:
-    """The first operation that showed a payload at a place: the send that was acknowledged there, or a read."""
-
-    place: int
-    payload: Any
-    by: Operation
+    return sum(one.outcome == "ok" for _, one in sends), len(doubted), sum(one in read for one in doubted)
 
 
 class Queue:
@@ -140,11 +110,11 @@ class Queue:
         #: The distance between two events in the log's history, which leaves room for the gets made from one operation.
         self._apart = 2 + max((len(one.result["payloads"]) for one in self.reads), default=0)
 
-    def _seen(self) -> list[_Seen]:
-        first: dict[tuple[int, Any], _Seen] = {}
+    def _seen(self) -> list[Shown]:
+        first: dict[tuple[int, Any], Shown] = {}
         for one in sorted(self.operations, key=lambda one: one.end_index):
             for place, payload in _shown(one):
-                first.setdefault((place, payload), _Seen(place, payload, one))
+                first.setdefault((place, payload), Shown(place, payload, one))
         return sorted(first.values(), key=lambda one: one.place)
 
     # -- the model of a log ------------------------------------------------------------------------------------------
@@ -174,8 +144,8 @@ class Queue:
         for example in judged.counterexamples:
             suspect = example.completing
             ordered = sorted(example.operations, key=lambda one: one is suspect)
-            said = [(by_index[one.invoke_index // self._apart], _says(one)) for one in ordered]
-            yield Counterexample.of_promise(example.kind, example.sentence, *said)
+            parts = [(by_index[one.invoke_index // self._apart], words.says(one)) for one in ordered]
+            yield Counterexample.of_promise(example.kind, example.sentence, *parts)
 
     # -- comparisons -------------------------------------------------------------------------------------------------
 
@@ -186,8 +156,8 @@ class Queue:
         yield from self._misplaced()
         yield from self._went_back(lives)
 
-    def _broken(self, kind: str, sentence: str, *said: tuple[Operation, str]) -> Counterexample:
-        return Counterexample.of_promise(kind, f"{self.key}: {sentence}", *said)
+    def _broken(self, kind: str, sentence: str, *parts: tuple[Operation, str]) -> Counterexample:
+        return Counterexample.of_promise(kind, f"{self.key}: {sentence}", *parts)
 
     def _settled(self, read: Operation) -> int:
         """Return the time (ns) before which everything shown must be in this last read; 0 if its replica was behind.
@@ -201,7 +171,7 @@ class Queue:
         caught_up = read.node in self._evidence.recovered and read.invoked >= moments.get("final-reads", math.inf)
         return moments.get("healed", 0) if caught_up else 0
 
-    def lost(self) -> list[_Seen]:
+    def lost(self) -> list[Shown]:
         """Return what no replica has at the end; empty if some replica was not read then or had not caught up."""
         if set(self.last) != set(self._evidence.nodes):
             return []
@@ -211,7 +181,7 @@ class Queue:
         if settled == moments.get("healed"):  # without faults, whoever acknowledged or showed a message still has it
             settled = max(settled, moments.get("quiet", 0))
         # A read ends at a hole, and does not show what comes after it.
-        behind = [range(len(read.result["payloads"]), _end(read)) for read in self.last.values()]
+        behind = [range(len(read.result["payloads"]), end(read)) for read in self.last.values()]
         return [
             one for one in self.seen
             if one.payload not in held and one.by.ended < settled and not any(one.place in places for places in behind)
@@ -221,33 +191,32 @@ class Queue:
         lost = self.lost()
         for one in lost[:1]:
             read = max(self.last.values(), key=lambda read: read.end_index)
-            others = f" (and {len(lost) - 1} more)" if len(lost) > 1 else ""
-            text = f"{_saw(one)}, and at the end no replica holds it{others}"
-            yield self._broken(LOST, text, (one.by, _shows(one)), (read, f"lacks {one.payload}, like every replica"))
+            yield self._broken(
+                LOST, words.lost(one, len(lost)), (one.by, words.shows(one)), (read, words.lacks(one.payload))
+            )
 
     def _missing(self) -> Iterator[Counterexample]:
-        furthest = max((_end(read) for read in self.last.values()), default=0)
+        furthest = max((end(read) for read in self.last.values()), default=0)
         for read in self.last.values():
             settled = self._settled(read)
             for one in self.seen:
-                if _end(read) <= one.place < furthest and one.by.ended < settled:
-                    other = f"that of another replica at {furthest}"
-                    text = f"{_saw(one)}, and at the end the queue of {read.node} ends at {_end(read)}, {other}"
-                    yield self._broken("missing-on-replica", text, (one.by, _shows(one)), (read, _ends(read)))
+                if end(read) <= one.place < furthest and one.by.ended < settled:
+                    text = words.missing(one, read, furthest)
+                    yield self._broken("missing-on-replica", text, (one.by, words.shows(one)), (read, words.ends(read)))
                     break
 
     def _holes(self) -> Iterator[Counterexample]:
         for node, read in self.last.items():
-            if self._settled(read) and (place := len(read.result["payloads"])) < _end(read):
-                text = f"{node} holds nothing at {place}, and names {_end(read)} as the end of the queue"
-                yield self._broken("hole", text, (read, f"nothing at {place}, although the queue ends at {_end(read)}"))
+            if self._settled(read) and (place := len(read.result["payloads"])) < end(read):
+                text, part = words.hole(node, place, end(read))
+                yield self._broken("hole", text, (read, part))
 
     def _misplaced(self) -> Iterator[Counterexample]:
         for one in self.reads:
             for place, offset in one.result.get("own", ())[:1]:
                 payload = one.result["payloads"][place - one.result["first"]]
-                text = f"{who(one)} read {payload} at {place}, and the message says that its offset is {offset}"
-                yield self._broken("misplaced", text, (one, f"reads {payload} at {place}, which says {offset}"))
+                text, part = words.misplaced(one, payload, place, offset)
+                yield self._broken("misplaced", text, (one, part))
 
     def _went_back(self, lives: Lives) -> Iterator[Counterexample]:
         furthest: dict[str, Operation] = {}
@@ -258,12 +227,12 @@ class Queue:
                 before, ended = by_end[ended], ended + 1
                 node = str(before.node)
                 # Compare only within one process: the end that an earlier process named does not count.
-                if (known := furthest.get(node)) is None or _end(before) >= _end(known) or not lives.one(known, before):
+                if (known := furthest.get(node)) is None or end(before) >= end(known) or not lives.one(known, before):
                     furthest[node] = before
             earlier = furthest.get(str(one.node))
-            if earlier is not None and _end(one) < _end(earlier) and lives.one(earlier, one):
-                text = f"{who(earlier)} was told that it ends at {_end(earlier)}, and later {who(one)} at {_end(one)}"
-                yield self._broken("end-went-back", text, (earlier, _ends(earlier)), (one, _ends(one)))
+            if earlier is not None and end(one) < end(earlier) and lives.one(earlier, one):
+                text = words.went_back(earlier, one)
+                yield self._broken("end-went-back", text, (earlier, words.ends(earlier)), (one, words.ends(one)))
 
 
 class Lives:
@@ -291,29 +260,3 @@ def _shown(one: Operation) -> Iterator[tuple[int, Any]]:
     if one.f == "send":
         return iter([(one.result, one.value)])
     return enumerate(one.result["payloads"], one.result["first"])
-
-
-def _end(read: Operation) -> int:
-    return int(read.result["end"])
-
-
-# -- an operation's part in a violation, in a few words ----------------------------------------------------------------
-
-
-def _says(one: Operation) -> str:
-    if one.f == "append":
-        return f"{one.value} acknowledged at {one.result}" if one.outcome == "ok" else f"sends {one.value}"
-    return f"reads {one.result} at {one.value}"
-
-
-def _shows(one: _Seen) -> str:
-    return f"{one.payload} acknowledged at {one.place}" if one.by.f == "send" else f"reads {one.payload} at {one.place}"
-
-
-def _saw(one: _Seen) -> str:
-    did = "was acknowledged at" if one.by.f == "send" else "was read at"
-    return f"{one.payload} {did} {one.place} ({who(one.by)})"
-
-
-def _ends(read: Operation) -> str:
-    return f"ends at {_end(read)}"

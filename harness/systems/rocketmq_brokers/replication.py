@@ -16,7 +16,7 @@ limit.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import accumulate, groupby, pairwise
 from typing import Final
 
@@ -35,52 +35,36 @@ from harness.systems.rocketmq_brokers.probes import (
     STARTS,
 )
 from harness.systems.rocketmq_brokers.queues import BOOTED
+from harness.systems.rocketmq_brokers.words import (
+    REPLICATION_KINDS,
+    REQUIRED,
+    EpochMoved,
+    MasterOutside,
+    MemberLacks,
+    TwoStates,
+    replication_seen,
+)
 from history import Check, Operation, Probe, Verdict
 from history.records.finding import Finding
-from history.records.text import counted
 
 NAME: Final = "replication"
-KINDS: Final[Mapping[str, str]] = {
-    "epoch-moved": "one epoch has two different starts",
-    "two-states-of-one-epoch": "controllers report two sets, or two masters, with one epoch",
-    "master-outside-set": "a controller reports a set of brokers in sync without its master",
-    "acknowledged-without-member": "a message was acknowledged although a broker in sync lacked it",
-}
-_ASKED: Final = (
-    "an epoch has one start in all logs; controllers grant an epoch once, with the master in its set; what is "
-    "acknowledged is on every broker of the set"
-)
 #: Reports older than this (ns) are not compared with newer ones.
 _FRESH: Final = 1_000_000_000
-
-#: A sentence, the nodes that it is about, and when the last of the reports arrived.
-_Wrong = tuple[str, tuple[str, ...], int]
 
 
 def replication(evidence: Evidence) -> Check:
     """Check epochs, sync state sets, and that acknowledged messages are on every broker of the set."""
     probes = sorted((one for one in evidence.probes if one.answered and END in one.own), key=lambda one: one.time)
-    rules = {
-        "epoch-moved": moved(probes),
-        "two-states-of-one-epoch": two_states(probes),
-        "master-outside-set": outside(probes),
-        "acknowledged-without-member": lacking(evidence, probes),
-    }
-    wrong = [(kind, *one) for kind, found in rules.items() for one in found]
-    findings = tuple(Finding(check=NAME, kind=kind, nodes=nodes, since=at) for kind, _, nodes, at in wrong)
+    wrong = [*moved(probes), *two_states(probes), *outside(probes), *lacking(evidence, probes)]
     starts = {start for one in probes for start in str(one.own.get(STARTS, "")).split()}
     sets = {one.own[SET_EPOCH] for one in probes if SET_EPOCH in one.own}
-    total, longest = disagreement(probes)
-    sizes = f"for {total / 1e9:.1f} s, at most {longest / 1e9:.1f} s at a time"
-    about = f"the master and the controller disagreed about the size of the set {sizes}"
-    counts = f"{counted(len(starts), 'epoch')}, {counted(len(sets), 'set')}"
-    seen = [*(sentence for _, sentence, *_ in wrong), counts, about]
+    seen = replication_seen(wrong, len(starts), len(sets), *disagreement(probes))
     verdict: Verdict = "invalid" if wrong else "valid" if starts and sets else "unknown"
-    words = {kind: KINDS[kind] for kind, *_ in wrong}
-    return Check(NAME, "check", verdict, _ASKED, "; ".join(seen), findings, words=words)
+    words = {one.kind: REPLICATION_KINDS[one.kind] for one in wrong}
+    return Check(NAME, "check", verdict, REQUIRED[NAME], seen, tuple(wrong), words=words)
 
 
-def moved(probes: Sequence[Probe]) -> Iterator[_Wrong]:
+def moved(probes: Sequence[Probe]) -> Iterator[Finding]:
     """Yield each epoch that was reported with two starts, with the first two reports that differ."""
     first: dict[str, tuple[str, str]] = {}
     told: set[str] = set()
@@ -91,7 +75,7 @@ def moved(probes: Sequence[Probe]) -> Iterator[_Wrong]:
             if start != known and epoch not in told:
                 told.add(epoch)
                 nodes = tuple(dict.fromkeys([node, one.node]))
-                yield f"epoch {epoch} starts at {known} on {node}, and at {start} on {one.node}", nodes, one.time
+                yield EpochMoved(nodes=nodes, since=one.time, epoch=epoch, starts=(known, start))
 
 
 def _states(probes: Sequence[Probe]) -> list[Probe]:
@@ -111,7 +95,7 @@ def _repeated(probes: Sequence[Probe]) -> Iterator[Probe]:
         before[one.node] = one
 
 
-def two_states(probes: Sequence[Probe]) -> Iterator[_Wrong]:
+def two_states(probes: Sequence[Probe]) -> Iterator[Finding]:
     """Yield each epoch that was reported with two different sets, or with two different masters.
 
     Without a master, a controller keeps the epoch of the last one.
@@ -123,20 +107,24 @@ def two_states(probes: Sequence[Probe]) -> Iterator[_Wrong]:
                 continue
             known, node = first.setdefault((what, one.own[epoch]), (shown, one.node))
             if shown != known:
-                text = f"{epoch} {one.own[epoch]} has {what} {known} on {node} and {shown} on {one.node}"
-                yield text, (one.node,), one.time
+                yield TwoStates(
+                    nodes=(one.node,), since=one.time, figure=what, of=f"{epoch} {one.own[epoch]}", first_node=node,
+                    states=(str(known), str(shown)),
+                )  # fmt: skip
                 return
 
 
-def outside(probes: Sequence[Probe]) -> Iterator[_Wrong]:
+def outside(probes: Sequence[Probe]) -> Iterator[Finding]:
     """Yield the first repeated report of a master that is not in its set."""
     for one in _repeated(probes):
         if one.own.get(MASTER) is not None and str(one.own[MASTER]) not in str(one.own[SET]).split():
-            yield f"master {one.own[MASTER]} is not in the set {one.own[SET]}", (one.node,), one.time
+            yield MasterOutside(
+                nodes=(one.node,), since=one.time, master=str(one.own[MASTER]), members=str(one.own[SET])
+            )
             return
 
 
-def lacking(evidence: Evidence, probes: Sequence[Probe]) -> Iterator[_Wrong]:
+def lacking(evidence: Evidence, probes: Sequence[Probe]) -> Iterator[Finding]:
     """Yield the first broker of a set that lacks a message after it was acknowledged by the master of that set.
 
     The set is the same from one report to another with the same epoch.  Each report was made after the report before it
@@ -165,18 +153,15 @@ def lacking(evidence: Evidence, probes: Sequence[Probe]) -> Iterator[_Wrong]:
                     yield from _lacks(node, list(lived), sends)
 
 
-def _lacks(node: str, lived: Sequence[Probe], sends: Sequence[tuple[int, int, int]]) -> Iterator[_Wrong]:
+def _lacks(node: str, lived: Sequence[Probe], sends: Sequence[tuple[int, int, int]]) -> Iterator[Finding]:
     mine = [one for one in sends if lived and one[2] >= lived[0].time]
     times = [ended for ended, _, _ in mine]
     furthest = list(accumulate((place for _, place, _ in mine), max))
     for before, one in pairwise(lived):
         acknowledged = bisect_right(times, before.time)
         if acknowledged and furthest[acknowledged - 1] >= _number(one, END):
-            place = furthest[acknowledged - 1]
-            text = (
-                f"a message at {place} of the log was acknowledged, and the log of {node}, which is in the set, ends at"
-            )
-            yield f"{text} {one.own[END]}", (node,), one.time
+            place, end = furthest[acknowledged - 1], _number(one, END)
+            yield MemberLacks(nodes=(node,), since=one.time, place=place, end=end)
             return
 
 

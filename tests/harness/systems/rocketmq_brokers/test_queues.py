@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from harness.systems import Setup
 from harness.systems.api import Evidence
-from harness.systems.rocketmq_brokers.queues import BOOTED, KINDS, queues_check
+from harness.systems.rocketmq_brokers.queues import BOOTED, queues_check
+from harness.systems.rocketmq_brokers.words import QUEUE_KINDS
 from history import Operation, Probe
 
 NODES = ("n1", "n2")
@@ -175,7 +176,7 @@ def test_comparisons_find_what_all_pairs_show(
     operations = [
         *sends, pull(6, 0, pulled, len(pulled)), *(whole(7 + at, last[node], node) for at, node in enumerate(NODES))
     ]  # fmt: skip
-    mine = kinds(operations, recovered=sorted(recovered)) & set(KINDS)
+    mine = kinds(operations, recovered=sorted(recovered)) & set(QUEUE_KINDS)
     expected = set()
     if recovered == set(NODES) and any(one not in first and one not in second for one in pulled):
         expected.add("lost-message")
