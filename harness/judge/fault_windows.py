@@ -13,6 +13,7 @@ from typing import Final, NamedTuple
 from harness.judge.recorded import Recorded
 from history import Probe, Receipt
 from history.metrics.awake_clock import AwakeClock
+from history.records.finding import Exempt
 from history.records.probes import leader_now
 from nemesis.core.errors import UnknownFaultError
 from nemesis.faults.registry import find, one_at_a_time
@@ -46,7 +47,8 @@ class Window:
 
     A fault that passes by itself, such as a rolling restart, lasts from its first command to its last.
 
-    ``exempt`` says why no operation has to succeed in the window; empty if some must.  ``answerable_s`` is the longest
+    ``exempt`` says why no operation has to succeed in the window (empty if some must), and ``exempt_s`` which time was
+    too short for that.  ``answerable_s`` is the longest
     uninterrupted time, in seconds, for which a quorum was left.  ``together``: the window is too short to be judged
     alone.  Such windows count jointly if they add up to enough time, or if nothing else can be required. ``thirds`` is
     empty for a short fault.
@@ -56,7 +58,8 @@ class Window:
     fault: str
     begin: int
     end: int
-    exempt: str = ""
+    exempt: Exempt = ""
+    exempt_s: float = 0.0
     answerable_s: float = 0.0
     together: bool = False
     thirds: tuple[Third, ...] = ()
@@ -83,9 +86,9 @@ def windows_of(recorded: Recorded) -> list[Window]:
         if end >= begin:
             parts, stood = _within(stretches, begin, end), (clock.at(end) - clock.at(begin)) / 1e9
             answerable = _answerable_s(parts, clock)
-            exempt = _exempt(answerable, stood, notices)
+            exempt, exempt_s = _exempt(answerable, stood, notices)
             thirds = _thirds(parts, begin, end, clock) if stood >= THIRDS_S else ()
-            found.append(Window(receipt.id, receipt.fault, begin, end, exempt, answerable, thirds=thirds))
+            found.append(Window(receipt.id, receipt.fault, begin, end, exempt, exempt_s, answerable, thirds=thirds))
     short = [window for window in found if window.exempt and window.answerable_s]
     if sum(window.answerable_s for window in short) >= notices or not any(window.asked for window in found):
         return [replace(one, exempt="", together=True) if one in short else one for one in found]
@@ -99,17 +102,16 @@ def _ends(receipt: Receipt) -> tuple[int, ...]:
     return passed if receipt.heal_started is None else (*passed, receipt.heal_started)
 
 
-def _exempt(answerable: float, stood: float, notices: float) -> str:
-    """Return the reason to require nothing of a window, or an empty string.
+def _exempt(answerable: float, stood: float, notices: float) -> tuple[Exempt, float]:
+    """Return the reason to require nothing of a window, or an empty string, and the time that was too short.
 
     All times are in seconds; clients notice a fault within ``notices``.
     """
     if not answerable:
-        return "no quorum could have answered"
+        return "no quorum", 0.0
     if stood < notices:
-        # Two digits, because begin and end are shown with one, and a length rounded to one could contradict them.
-        return f"in effect for only {stood:.2f} s of the load"
-    return f"a quorum could have answered for only {answerable:.1f} s of it" if answerable < notices else ""
+        return "brief", stood
+    return ("brief quorum", answerable) if answerable < notices else ("", 0.0)
 
 
 class TimeSpan(NamedTuple):

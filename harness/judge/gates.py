@@ -27,6 +27,7 @@ from history.records.finding import (
     LATE_MS,
     STILL_SHARE,
     EmptyThird,
+    ExemptThird,
     FaultStates,
     FinalReads,
     Finding,
@@ -41,7 +42,7 @@ from history.records.finding import (
     WindowCount,
 )
 from nemesis.schedule.steps import fault_names
-from reports.words.of_gates import NO_FAULT, NO_WRITE, NOT_RECORDED, TOO_FEW, gate_text
+from reports.words.of_gates import NO_FAULT, NO_WRITE, NOT_RECORDED, gate_text
 
 #: The least share of operations that must be ok: of each kind in the main phase, and of all under each fault.
 MIN_SHARE: Final = 0.01
@@ -173,7 +174,7 @@ def _under_fault(recorded: Recorded, windows: Sequence[Window]) -> Check:
         faults=tuple(
             WindowCount(
                 id=w.id, fault=w.fault, ok=counts[w.id], least=0 if w.together else enough[w.id], exempt=w.exempt,
-                thirds=tuple(_why_exempt(third, recorded.plan.rate) for third in w.thirds),
+                exempt_s=w.exempt_s, thirds=tuple(_why_exempt(third, recorded.plan.rate) for third in w.thirds),
                 begin=w.begin, end=w.end, together=w.together,
             )
             for w in windows
@@ -230,13 +231,13 @@ def _empty_thirds(recorded: Recorded, windows: Sequence[Window], inside: dict[in
     return tuple(found)
 
 
-def _why_exempt(third: Third, rate: float) -> str:
+def _why_exempt(third: Third, rate: float) -> ExemptThird:
     """Return the reason to require no ok operation in a third, or an empty string."""
     if rate * third.ready_s >= TELLING:
         return ""
     if rate * third.seconds < TELLING:
-        return TOO_FEW
-    return "no quorum was left" if rate * third.quorum_s < TELLING else "an election may have lasted as long"
+        return "few"
+    return "no quorum" if rate * third.quorum_s < TELLING else "election"
 
 
 def under_way_in(operations: Operations) -> Callable[[int, int], bool]:

@@ -408,20 +408,28 @@ class OkCounts(Finding, frozen=True, kw_only=True):
     silent: int = 0
 
 
+#: Why nothing is required under a fault: there was no quorum, or the fault or its quorum was brief.
+Exempt: TypeAlias = Literal["", "no quorum", "brief", "brief quorum"]
+#: Why nothing is required in a third of it: few operations were due, or no quorum or an election explains it.
+ExemptThird: TypeAlias = Literal["", "few", "no quorum", "election"]
+
+
 class WindowCount(Struct, frozen=True):
     """Number of ``ok`` operations under one fault, which must be at least ``least``.
 
     The fault was in effect from ``begin`` to ``end`` (ns since the run's start).  ``exempt`` says why no minimum
-    applies; it is empty if one does.  If it was in effect long enough to be judged in thirds, ``thirds`` holds such a
-    text for each third.  With ``together``, it was too short to count alone, and counts together with others like it.
+    applies, with the ``exempt_s`` seconds that were too short; it is empty if one does.  If the fault was in effect long
+    enough to be judged in thirds, ``thirds`` says the same of each.  With ``together``, it was too short to count alone, and
+    counts together with others like it.
     """
 
     id: int
     fault: str
     ok: int
     least: int
-    exempt: str
-    thirds: tuple[str, ...] = ()
+    exempt: Exempt
+    exempt_s: float = 0.0
+    thirds: tuple[ExemptThird, ...] = ()
     begin: int = 0
     end: int = 0
     together: bool = False

@@ -14,6 +14,8 @@ from history.records.finding import (
     LATE_MS,
     STILL_SHARE,
     EmptyThird,
+    Exempt,
+    ExemptThird,
     FaultStates,
     FinalReads,
     Finding,
@@ -33,8 +35,17 @@ from history.records.text import counted
 NO_FAULT: Final = "no fault was requested"
 NO_WRITE: Final = "no fault allowed a write to be acknowledged"
 NOT_RECORDED: Final = "not recorded"
-#: A reason to require nothing in a third, which texts leave out.
-TOO_FEW: Final = "too few operations were due"
+_EXEMPT: Final[Mapping[Exempt, str]] = {
+    "no quorum": "no quorum could have answered",
+    # Two digits, because begin and end are shown with one, and a length rounded to one could contradict them.
+    "brief": "in effect for only {:.2f} s of the load",
+    "brief quorum": "a quorum could have answered for only {:.1f} s of it",
+}
+#: Too few operations being due in a third is not worth a word.
+_EXEMPT_THIRDS: Final[Mapping[ExemptThird, str]] = {
+    "no quorum": "no quorum was left",
+    "election": "an election may have lasted as long",
+}
 
 #: The requirements that do not depend on the run, by gate.
 _REQUIRED: Final[Mapping[str, str]] = {
@@ -118,13 +129,18 @@ def _under_fault(found: UnderFault) -> str:
         parts.append(f"{found.together}{less} under those that were too short to be judged one by one: {names}")
     parts += _unapplied(found, " while these faults were in effect" if len(windows) > 1 else " while it was in effect")
     if exempt := [one for one in found.faults if one.exempt]:
-        parts.append("exempt: " + _listed(exempt, lambda one: f"{_active(one)}: {one.exempt}"))
+        parts.append("exempt: " + _listed(exempt, lambda one: f"{_active(one)}: {exempt_text(one)}"))
     if found.before:
         best = max(found.before, key=lambda fault: found.before[fault] - found.before_least[fault])
         number, needed = found.before[best], found.before_least[best]
         less = f" (at least {needed} required), so this proves nothing" if number < needed else ""
         parts.append(f"{counted(number, 'write')} acknowledged before #{best}{less}")
     return "; ".join(parts)
+
+
+def exempt_text(window: WindowCount) -> str:
+    """Say why nothing was required under a fault."""
+    return _EXEMPT[window.exempt].format(window.exempt_s)
 
 
 def _active(window: WindowCount) -> str:
@@ -145,16 +161,14 @@ def _empty_third(one: EmptyThird, window: WindowCount) -> str:
 
 def _exempt_thirds(windows: Iterable[WindowCount]) -> list[str]:
     """Name the thirds in which no operation had to be ok, and why, except where too few operations were due anyway."""
-    found = defaultdict[tuple[str, tuple[str, ...]], list[str]](list)
+    faults = defaultdict[tuple[ExemptThird, str], list[str]](list)
     for window in windows:
-        why = defaultdict[str, list[str]](list)
-        for name, reason in zip(_THIRDS, window.thirds, strict=False):
-            if reason not in ("", TOO_FEW):
-                why[reason].append(name)
-        for reason, names in why.items():
-            found[reason, tuple(names)].append(f"#{window.id}")
+        for reason in dict.fromkeys(reason for reason in window.thirds if reason in _EXEMPT_THIRDS):
+            names = (name for name, why in zip(_THIRDS, window.thirds, strict=False) if why == reason)
+            faults[reason, " and ".join(names)].append(f"#{window.id}")
     return [
-        f"exempt: the {' and '.join(names)} third of {_listed(ids, str)}: {why}" for (why, names), ids in found.items()
+        f"exempt: the {names} third of {_listed(ids, str)}: {_EXEMPT_THIRDS[reason]}"
+        for (reason, names), ids in faults.items()
     ]
 
 
