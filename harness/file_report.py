@@ -15,7 +15,7 @@ from msgspec import structs
 from harness.errors import StoreError
 from harness.files import Checked, FileCheckOptions, check_file, plainly, write_events
 from harness.jepsen_store import history_in, notes_on
-from harness.judge.judge import answer_to_clients, counts, isolation, linearizability
+from harness.judge.judge import counts, isolation, linearizability
 from harness.judge.violation_times import violation_times
 from harness.store import json_bytes
 from history import Event, Results, RunFiles
@@ -24,6 +24,7 @@ from history.readers.nemesis import fault_events
 from history.readers.transactions.columns import TRANSACTION_OBJECTS
 from history.recording import Recording
 from history.safe_open import UnsafeFileError, write_below
+from reports.words.of_clients import answer_to_clients
 
 #: Larger than any file, so that files are read event by event: only that reader keeps the events of the nemesis.
 _BY_EVENTS: Final = 1 << 62

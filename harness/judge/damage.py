@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Final, Literal, TypeAlias, cast, get_args
+from typing import Final, Literal, NamedTuple, TypeAlias, cast, get_args
 
 from harness.judge.answers_by_process import last_answers, last_begins
 from harness.judge.recovery import committed_by
 from harness.plan import Plan
 from history import Probe, Receipt
+from reports.words.of_damage import cut_text, damaged_text
 
 FileClass: TypeAlias = Literal["data", "index", "term", "snapshot", "other", "unknown"]
 
@@ -47,11 +48,6 @@ class Damage:
         """Return whether the file belongs, or may belong, to one of these classes."""
         return self.kind == "unknown" or self.kind in kinds
 
-    def describe(self) -> str:
-        """Return text such as "its damaged data file /data/…/00000000"."""
-        kind = f"{self.kind} file" if self.kind in ("data", "index", "term", "snapshot") else "file"
-        return f"its damaged {kind}" + (f" {self.file}" if self.kind != "unknown" else "")
-
 
 @dataclass(frozen=True, slots=True)
 class Excused:
@@ -62,16 +58,8 @@ class Excused:
     def covers(self, node: str, time: int) -> bool:
         return any(begin <= time < end for begin, end in self.spans.get(node, ()))
 
-    def describe(self, number: int) -> str:
-        """Return a remark for a check about its ``number`` of excused findings."""
-        if not number:
-            return ""
-        names = ", ".join(sorted(self.spans))
-        return f" ({number} left out on {names}: an injected fault had cut the log there)"
 
-
-@dataclass(frozen=True, slots=True)
-class Voided:
+class Voided(NamedTuple):
     """Proof that our damage may explain a loss of committed entries from ``since`` (ns) on.
 
     Only ``whole`` of ``members`` nodes were seen to hold everything committed by then on a log that was not cut.
@@ -81,12 +69,6 @@ class Voided:
     nodes: tuple[str, ...]
     whole: int
     members: int
-
-    def describe(self) -> str:
-        """Say why a loss since then proves nothing against the system."""
-        of = f"{self.whole} of {self.members} members had everything committed by then"
-        cut = f"injected faults cut the log on {', '.join(self.nodes)} at {self.since / 1e9:.1f} s"
-        return f"{cut}, and at most {of} in an intact log"
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,11 +163,9 @@ class Damages:
         counted, lines = frozenset(members), []
         number, hit = len(counted), sorted(self.nodes & counted)
         if len(hit) > (number - 1) // 2:
-            names = ", ".join(hit)
-            lines.append(f"faults damaged files on {names}, more than a minority of {number}, which may lose data")
+            lines.append(damaged_text(hit, number))
         if lost and (cut := sorted({damage.node for damage in self.all if damage.may_be(*LOG)})):
-            which = ", ".join(cut)
-            lines.append(f"a fault cut the log on {which}, which may lose entries that only a bare majority held")
+            lines.append(cut_text(cut))
         return lines
 
 

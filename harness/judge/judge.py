@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, replace
-from operator import attrgetter
 from typing import Any, Final
 
 import numpy as np
@@ -21,9 +20,9 @@ from harness.judge.gates import gates
 from harness.judge.node_alarms import node_alarms, setup_failures
 from harness.judge.node_checks import node_checks
 from harness.judge.recorded import Recorded
-from harness.judge.recovery_check import RecoveryFindings, recovery_check, recovery_of
+from harness.judge.recovery_check import recovery_check, recovery_of
 from harness.judge.system_checks import own_checks
-from harness.judge.violation_times import describe, violation_times
+from harness.judge.violation_times import violation_times
 from harness.plan import Plan
 from harness.runstate import RunState
 from harness.systems.promise import Promise
@@ -31,8 +30,18 @@ from history import Check, KeyVerdict, Results, worst
 from history.codes import FAIL, OUTCOMES
 from history.columns.operations import NONE, Operations
 from history.records.finding import Elements, Finding, ViolationTimes, contradictions_of_keys
-from history.records.text import and_listed, counted
-from history.records.violations import LINEARIZABLE
+from reports.words.of_clients import (
+    INEXACT,
+    ONE_ORDER,
+    checker_failure_text,
+    isolation_text,
+    level_text,
+    linearizability_text,
+    planted_bug_text,
+    sentence,
+    unread_text,
+)
+from reports.words.of_damage import voided_text
 
 #: A verdict mentions a final stretch without a successful read if clients kept trying for this long (ns).
 UNREAD_NS: Final = 10_000_000_000
@@ -42,7 +51,6 @@ _NEVER_BY_LOSS: Final = frozenset(
     | {"never-written", "future-read", "failed-write-read", "wrong-total"}
     | {"overcount", "undercount"}
 )
-_ANSWERS: Final = {"valid": "yes", "invalid": "no", "unknown": "undecided"}
 
 
 def judge(
@@ -76,10 +84,12 @@ def judge(
     detailed = with_details(
         windows, recorded.receipts, recorded.operations, recorded.probes, recorded.nodes, recorded.clock
     )
-    failures = [*recorded.state.failures, *setup_failures(recorded), *_checker_failures(keys)]
+    failures = [*recorded.state.failures, *setup_failures(recorded)]
+    failures += [failure] if (failure := checker_failure_text(keys)) else []
     return Results(
         verdict=verdict,
-        sentence=planted_bug_prefix(recorded.plan, checks) + sentence(checks, keys, recovery, failures),
+        sentence=planted_bug_prefix(recorded.plan, checks)
+        + sentence(checks, keys, failures, recovery=recovery is not None),
         checks=checks,
         keys=tuple(keys),
         counts=counts(recorded.operations),
@@ -131,35 +141,21 @@ def _promises(plan: Plan, checks: Sequence[Check]) -> list[dict[str, Any]]:
 # -- checks: the system's ---------------------------------------------------------------------------------------------
 
 
-def linearizability(keys: Sequence[KeyVerdict], recorded: int, when: ViolationTimes | None, unread: str = "") -> Check:
+def linearizability(
+    keys: Sequence[KeyVerdict], recorded: int, when: ViolationTimes | None, unread: int | None = None
+) -> Check:
     """Return the check of linearizability, with the worst verdict over all keys.
 
     ``recorded`` counts all operations, including those without any effect, which need no place in the order.  ``when``
-    holds the times of the violations (``harness.judge.violation_times``).  ``unread`` says since when nothing was read,
-    and so nothing was tested.
+    holds the times of the violations (``harness.judge.violation_times``).  ``unread`` is since when nothing was read,
+    and so nothing was tested (see :func:`unread`).
     """
     verdict = worst(key.verdict for key in keys)
-    checked = sum(key.operations for key in keys)
-    bad = [str(key.key) for key in keys if key.verdict == "invalid"]
-    lost = [f"{key.key}: {key.reason}" for key in keys if key.verdict == "unknown"]
-    failed = counted(recorded - checked, "failed operation")
-    left_out = f" (left out: {failed}, which certainly had no effect)" if recorded > checked else ""
-    seen = f"{counted(max(checked, recorded), 'operation')} on {counted(len(keys), 'key')}{left_out}"
     # No operation counted, so any order fits, which proves nothing.
-    if not checked and verdict == "valid":
+    if verdict == "valid" and not any(key.operations for key in keys):
         verdict = "unknown"
-    if bad:
-        violations = sum(key.violations for key in keys)
-        least = any(key.more for key in keys if key.verdict == "invalid")
-        seen += f", {'at least ' if least else ''}{counted(violations, 'violation')} on {', '.join(bad)}"
-        seen += f": {describe(when)}" if when else ""
-    else:
-        seen += unread
-    if lost and not bad:
-        seen += f", undecided: {'; '.join(lost)}"
-    asked = "the operations on each key fit into one order that respects real time"
-    wrong = contradictions_of_keys("linearizable", ((key.key, key.kinds, key.more) for key in keys if key.kinds))
-    return Check("linearizable", "check", verdict, asked, seen, (*wrong, *([when] if when else [])))
+    seen = linearizability_text(keys, recorded, when, unread)
+    return Check("linearizable", "check", verdict, ONE_ORDER, seen, _of_keys("linearizable", keys, when))
 
 
 def isolation(
@@ -167,58 +163,37 @@ def isolation(
     model: str,
     operations: Operations,
     when: ViolationTimes | None,
-    unread: str = "",
+    unread: int | None = None,
 ) -> Check:
     """Return the check that transactions satisfy the isolation level in the name of their ``model``."""
     transactions = model_named(model)
     assert isinstance(transactions, Transactions)
-    verdict = worst(key.verdict for key in keys)
-    failed = int(np.count_nonzero(operations.which(FAIL)))
-    seen = f"{counted(len(operations), 'transaction')}, of which {failed} failed"
-    if verdict == "invalid":
-        levels = [level for key in keys for level in key.levels]
-        seen += f", {counted(sum(key.violations for key in keys), 'violation')}: {describe(when)}; "
-        seen += f"satisfied: {and_listed(levels)}, and all weaker levels" if levels else "satisfied: no isolation level"
-    elif verdict == "unknown":
-        seen += f", undecided: {'; '.join(str(key.reason) for key in keys if key.verdict == 'unknown')}"
-    elif not keys:
-        verdict = "unknown"
-    else:
-        seen += unread
-        seen += "" if transactions.exact else "; not every violation of this level can be seen in what was read"
-    wrong = contradictions_of_keys("isolation", ((key.key, key.kinds, key.more) for key in keys if key.kinds))
-    level = transactions.level
-    asked = f"transactions are {level}" if level.endswith("serializable") else f"transactions satisfy the level {level}"
-    return Check("isolation", "check", verdict, asked, seen, (*wrong, *([when] if when else [])))
+    verdict = worst(key.verdict for key in keys) if keys else "unknown"
+    number = len(operations), int(np.count_nonzero(operations.which(FAIL)))
+    unseen = unread_text(unread) + ("" if transactions.exact else INEXACT)
+    seen = isolation_text(keys, number, when, unseen if keys else "")
+    return Check("isolation", "check", verdict, level_text(transactions.level), seen, _of_keys("isolation", keys, when))
 
 
-def _checker_failures(keys: Sequence[KeyVerdict]) -> list[str]:
-    """Return the failure of the checker itself, if any.
-
-    Its keys are unknown; the verdicts on all other keys stand.
-    """
-    failed = [key for key in keys if key.failure is not None]
-    if not failed:
-        return []
-    return [f"the checker failed on {', '.join(str(key.key) for key in failed)}: {failed[0].failure}"]
+def _of_keys(check: str, keys: Sequence[KeyVerdict], when: ViolationTimes | None) -> tuple[Finding, ...]:
+    wrong = contradictions_of_keys(check, ((key.key, key.kinds, key.more) for key in keys if key.kinds))
+    return (*wrong, *([when] if when else []))
 
 
-def _untested(check: Check, since: str) -> Check:
+def _untested(check: Check, since: int | None) -> Check:
     """Say since when nothing was read, if a passed check relies on reads."""
-    return replace(check, seen=check.seen + since) if check.verdict == "valid" else check
+    return replace(check, seen=check.seen + unread_text(since)) if check.verdict == "valid" else check
 
 
-def unread(recorded: Recorded) -> str:
-    """Say since when no read succeeded, if clients kept trying for a long time; else return an empty string."""
+def unread(recorded: Recorded) -> int | None:
+    """Return since when no read succeeded (ns; ``NONE``: never); None unless clients kept trying for a long time."""
     if not (reads := recorded.plan.load.reads) or not len(recorded.operations):
-        return ""
+        return None
     ops = recorded.operations
     last = int(ops.returned[ops.called.among(reads) & ops.served].max(initial=NONE))
-    if last == NONE:
-        return ", but no read succeeded"
-    asked = int(ops.invoked.max())
-    silent = asked - last - recorded.clock.slept(last, max(last, asked))
-    return f", but no read succeeded after {last / 1e9:.1f} s" if silent >= UNREAD_NS else ""
+    tried = int(ops.invoked.max())
+    silent = tried - last - recorded.clock.slept(last, max(last, tried))
+    return last if last == NONE or silent >= UNREAD_NS else None
 
 
 def _unconfirmed(state: RunState, of_clients: Check) -> list[str]:
@@ -260,10 +235,7 @@ def excused(check: Check, voided: Voided | None) -> Check:
     ):
         return check
     left = tuple(structs.replace(finding, verdict="unknown") for finding in check.findings)
-    return replace(check, verdict="unknown", seen=f"{check.seen}; but {voided.describe()}", findings=left)
-
-
-# -- words ------------------------------------------------------------------------------------------------------------
+    return replace(check, verdict="unknown", seen=f"{check.seen}; but {voided_text(*voided)}", findings=left)
 
 
 def counts(operations: Operations) -> dict[str, Any]:
@@ -285,34 +257,5 @@ def planted_bug_prefix(plan: Plan, checks: Sequence[Check]) -> str:
     """Return the start of the sentence about a run with a planted bug; empty for any other run."""
     if not plan.planted_bug:
         return ""
-    if any(check.verdict == "invalid" for check in checks if check.name in plan.found_by):
-        return f"the planted bug {plan.planted_bug} was found, as intended; "
-    return f"the planted bug {plan.planted_bug} was not found; "
-
-
-def answer_to_clients(of_clients: Check, keys: Sequence[KeyVerdict]) -> str:
-    """Return the verdict on what clients saw, with the first counterexample: ``linearizable: no (stale-read: …)``."""
-    text = f"{of_clients.name}: {_ANSWERS[of_clients.verdict]}"
-    if of_clients.name not in LINEARIZABLE and of_clients.verdict != "valid":
-        text += f", {of_clients.seen}"
-    examples = [example for key in keys for example in key.counterexamples]
-    example = min(examples, key=attrgetter("completed_at"), default=None)
-    return text if example is None else f"{text} ({example.kind}: {example.sentence.rstrip('.')})"
-
-
-def sentence(
-    checks: Sequence[Check],
-    keys: Sequence[KeyVerdict],
-    recovery: RecoveryFindings | None,
-    failures: Sequence[str],
-) -> str:
-    """Return the verdict in one sentence; the first of the checks is that of the clients, the second is recovery."""
-    of_clients, back, *others = checks
-    parts = [answer_to_clients(of_clients, keys)]
-    if recovery is not None:
-        parts.append(f"recovery: {_ANSWERS[back.verdict]}, {back.seen}")
-    parts += [f"{check.name}: {check.seen}" for check in others if check.verdict != "valid"]
-    if failures:
-        proven = any(check.verdict == "invalid" for check in checks)
-        parts.insert(len(parts) if proven else 0, f"the harness failed ({failures[0]})")
-    return "; ".join(parts)
+    found = any(check.verdict == "invalid" for check in checks if check.name in plan.found_by)
+    return planted_bug_text(plan.planted_bug, found=found)

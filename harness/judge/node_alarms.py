@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Final
 
 from harness.judge.answers_by_process import last_answers
 from harness.judge.damage import Damages
@@ -19,16 +18,22 @@ from harness.judge.recorded import Recorded
 from harness.systems.api import Alarm
 from history import Check, Probe, Receipt
 from history.records.finding import AlarmPattern, Alarms
-from history.records.text import counted
 from nemesis.faults.registry import may_end_processes
-
-#: The counts of a probe that are worth a note, and what they count.
-_COUNTS: Final = (
-    ("unapplied_oks", "acknowledgement", "of entries that were never applied there"),
-    ("apply_errors", "batch", "in which applying failed"),
-    ("reapplied", "return", "to entries already applied"),
+from reports.words.of_alarms import (
+    COUNTS,
+    DAMAGED,
+    MEANT,
+    alarm_text,
+    count_text,
+    ended_under_text,
+    not_running_text,
+    read_text,
+    renewed_text,
+    said_text,
+    unread_text,
+    without_logs_text,
 )
-_ASKED: Final = "no line in the nodes' logs and no answer is a violation by itself"
+from reports.words.of_nodes import node_check
 
 Hits = Mapping[str, Mapping[str, int]]
 
@@ -53,27 +58,27 @@ def _node_alarms(recorded: Recorded, damages: Damages) -> Check:
     alarms, excused = log_lines(known, blamed, "violation"), log_lines(known, after, "violation")
     unread, unread_damaged = _undecodable(probes, damages)
     notes = [
-        *(f"{line} after an injected fault had damaged its files" for line in (*excused, *unread_damaged)),
+        *(line + DAMAGED for line in (*excused, *unread_damaged)),
         *log_lines(known, hits, "note"),
-        *(f"{line} under an injected fault that is meant to cause it" for line in log_lines(known, wanted, "harness")),
-        *_counts(probes),
-        *_faults(probes),
+        *(line + MEANT for line in log_lines(known, wanted, "harness")),
+        *(count_text(name, by_node) for name in COUNTS if (by_node := _by_node(probes, name))),
+        # Once for each node and text.
+        *(
+            said_text(*fault)
+            for fault in dict.fromkeys((one.node, one.fault) for one in probes if one.answered and one.fault)
+        ),
     ]
     if alarms or unread:
         kind = "log-alarm" if alarms else "undecodable-entry"
         patterns = _patterns(known, blamed)
         nodes = {node for one in patterns for node in one.nodes} | _without_decoding(probes, damages)
         finding = Alarms(kind=kind, nodes=tuple(sorted(nodes)), patterns=patterns, notes=tuple(notes))
-        return Check("node-logs", "check", "invalid", _ASKED, "; ".join([*alarms, *unread]), (finding,))
+        return node_check("node-logs", "invalid", "; ".join([*alarms, *unread]), finding)
     doubts = ends_unexplained(recorded)
     if missing := [node for node in recorded.serving if node not in recorded.log_hits]:
-        which = ", ".join(missing) if recorded.log_hits else "any node"
-        doubts.append(f"no logs were collected of {which}")
-    noted = f"; alarms that are not violations by themselves: {'; '.join(notes)}" if notes else ""
+        doubts.append(without_logs_text(missing if recorded.log_hits else ()))
     findings = (Alarms(verdict="valid", notes=tuple(notes)),) if notes else ()
-    if doubts:
-        return Check("node-logs", "check", "unknown", _ASKED, "; ".join(doubts) + noted, findings)
-    return Check("node-logs", "check", "valid", _ASKED, f"{counted(len(hits), 'log')} read{noted}", findings)
+    return node_check("node-logs", "unknown" if doubts else "valid", read_text(len(hits), doubts, notes), *findings)
 
 
 def setup_failures(recorded: Recorded) -> list[str]:
@@ -100,10 +105,8 @@ def log_lines(alarms: Sequence[Alarm], hits: Hits, follows: str) -> list[str]:
     lines = []
     for alarm in (one for one in alarms if one.follows == follows):
         found = {node: counts[alarm.pattern] for node, counts in hits.items() if counts.get(alarm.pattern)}
-        if nodes := sorted(found):
-            count = sum(found[node] for node in nodes)
-            often = "once" if count == 1 else f"{count} times"
-            lines.append(f"{often} {alarm.pattern!r} on {', '.join(nodes)} ({alarm.meaning})")
+        if found:
+            lines.append(alarm_text(alarm.pattern, alarm.meaning, found))
     return lines
 
 
@@ -124,12 +127,11 @@ def ends_unexplained(recorded: Recorded) -> list[str]:
     unknown, not invalid.
     """
     by_heals = {
-        (node, receipt.started, receipt.healed or receipt.started): f"{node}'s process exited while {receipt.fault} "
-        f"was active ({receipt.started / 1e9:.1f} to {(receipt.heal_started or receipt.started) / 1e9:.1f} s)"
+        (node, receipt.started, receipt.healed or receipt.started): ended_under_text(node, receipt)
         for receipt in recorded.receipts
         for node in receipt.witness.get("ended", ())
     }
-    found = [f"{text}, which does not end processes" for text in by_heals.values()]
+    found = [*by_heals.values()]
     last: dict[str, Probe] = {}
     at_the_end = recorded.state.moments.get("restarting")
     for probe in recorded.probes:
@@ -138,8 +140,7 @@ def ends_unexplained(recorded: Recorded) -> list[str]:
         before = last.get(probe.node, probe)
         known = any(n == probe.node and s <= probe.time and before.time <= e for n, s, e in by_heals)
         if probe.pid != before.pid and not known and not _may_have_ended(probe.node, before.time, probe.time, recorded):
-            at = f"between {before.time / 1e9:.1f} and {probe.time / 1e9:.1f} s"
-            found.append(f"{probe.node}'s server became a new process {at}, but no fault there ends processes")
+            found.append(renewed_text(before, probe))
         last[probe.node] = probe
     return found + _ended_for_good(recorded)
 
@@ -150,9 +151,7 @@ def _ended_for_good(recorded: Recorded) -> list[str]:
     if state.restart_failed or state.interrupted or state.failures:  # each of these is reported elsewhere
         return []
     return [
-        f"the {', '.join(roles)} of {node} was no longer running at the end"
-        + (f" (its last answer was at {answers[node] / 1e9:.1f} s)" if node in answers else "")
-        + ", and no fault explains it"
+        not_running_text(node, roles, answers.get(node))
         for node, roles in sorted(state.ended_roles.items())
         if not any(
             receipt.healed is None and _hit(receipt, node) and may_end_processes(receipt.fault)
@@ -199,26 +198,18 @@ def _undecodable(probes: Sequence[Probe], damages: Damages) -> tuple[list[str], 
         mine = counts[damages.before(node, probe.time)]
         mine[node] = mine.get(node, 0) + number
     lines = {
-        damaged: [
-            f"{node} could not read {counted(number, 'committed entry', 'committed entries')}"
-            for node, number in sorted(found.items())
-        ]
+        damaged: [unread_text(node, number) for node, number in sorted(found.items())]
         for damaged, found in counts.items()
     }
     return lines[False], lines[True]
 
 
-def _counts(probes: Sequence[Probe]) -> list[str]:
-    lines = []
-    for name, what, meaning in _COUNTS:
-        by_node: dict[str, int] = {}
-        for (node, _), (_, number) in _per_process(probes, name).items():
-            by_node[node] = by_node.get(node, 0) + number
-        if by_node:
-            which = ", ".join(f"{number} on {node}" for node, number in sorted(by_node.items()))
-            times = counted(sum(by_node.values()), what, "batches" if what == "batch" else "")
-            lines.append(f"{times} {meaning} ({which})")
-    return lines
+def _by_node(probes: Sequence[Probe], name: str) -> dict[str, int]:
+    """Return the sum of a count over the processes of each node that reports it."""
+    by_node: dict[str, int] = {}
+    for (node, _), (_, number) in _per_process(probes, name).items():
+        by_node[node] = by_node.get(node, 0) + number
+    return by_node
 
 
 def _per_process(probes: Sequence[Probe], name: str) -> dict[tuple[str, int], tuple[Probe, int]]:
@@ -229,12 +220,6 @@ def _per_process(probes: Sequence[Probe], name: str) -> dict[tuple[str, int], tu
             first, highest = found.get((probe.node, probe.pid), (probe, 0))
             found[probe.node, probe.pid] = first, max(highest, number)
     return found
-
-
-def _faults(probes: Sequence[Probe]) -> list[str]:
-    """Return a sentence for each ``fault`` that a node reported, once for each node and text."""
-    first = dict.fromkeys((probe.node, probe.fault) for probe in probes if probe.answered and probe.fault)
-    return [f"{node} says: {fault}" for node, fault in first]
 
 
 def _without_decoding(probes: Sequence[Probe], damages: Damages) -> set[str]:

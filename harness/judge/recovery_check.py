@@ -33,15 +33,14 @@ from harness.judge.recovery import (
     rule_of,
     silent_before,
 )
-from harness.judge.service import BOUND, MANY_OBJECTS, READS, calls_in, services_since, wants_of
+from harness.judge.service import calls_in, codes_on_keys, services_since, wants_of, with_code
 from history import SECOND, Check, Verdict
 from history.codes import NEVER
-from history.columns.operations import NONE, Ints, Operations
+from history.columns.operations import NONE, Operations
 from history.metrics.awake_clock import AwakeClock, gaps
 from history.records.finding import BeyondLog, Comeback, ShortLeader
 from history.records.probes import last_commit
 from history.records.recovery import (
-    CHANGES,
     SLACK_S,
     HarnessCause,
     Reason,
@@ -232,27 +231,18 @@ def _keys_in_vain(recorded: Recorded, moment: int, operations: Operations, over:
     same had failed, and after its client had been served again.
     """
     load, workers = recorded.plan.load, max(recorded.plan.concurrency, len(recorded.serving))
-    if load.name not in MANY_OBJECTS:
-        return [], []
-    width = len(operations.keys)
-
-    def wants(ops: Operations, rows: Ints) -> Ints:
-        """Number what the rows ask for: changes or reads, and the key."""
-        reads = ops.called.among(load.reads)[rows]
-        return np.asarray(reads * width + ops.key.codes[rows])
-
-    free = ~operations.f.among(BOUND)
-    rows = np.flatnonzero(free & (operations.invoked >= moment) & (operations.key.codes >= 0))
-    want, served = wants(operations, rows), operations.served[rows]
+    of_keys = codes_on_keys(load, operations)
+    rows = np.flatnonzero((operations.invoked >= moment) & (of_keys >= 0))
+    want, served = of_keys[rows], operations.served[rows]
     # A client may be served changes and not reads.
-    client = want // width * workers + operations.process[rows] % workers
+    client = want // len(operations.keys) * workers + operations.process[rows] % workers
     back = np.full(2 * workers, NEVER)
     np.minimum.at(back, client[served], operations.ended[rows[served]])
     in_vain = ~np.isin(want, want[served])
     if not in_vain.any():
         return [], []  # so that the whole run is searched only where that decides
     whole = recorded.operations
-    before = wants(whole, np.flatnonzero(whole.served & (whole.key.codes >= 0)))
+    before = codes_on_keys(load, whole)[whole.served]
     # A client that was not served at all says nothing about one object.
     told = in_vain & (back[client] != NEVER) & np.isin(want, before)
     lost, briefly = list[Want](), list[Want]()
@@ -262,8 +252,7 @@ def _keys_in_vain(recorded: Recorded, moment: int, operations: Operations, over:
             continue
         late = max(over, int(operations.ended[rows[mine]].min()))
         again = (operations.invoked[rows[mine]] >= np.maximum(late, back[client[mine]])).any()
-        side = (CHANGES, READS)[code // width]
-        (lost if again else briefly).append((f"{side} on {operations.keys[code % width]}", None))
+        (lost if again else briefly).append(("{} on {}".format(*with_code(operations, code)), None))
     return lost, briefly
 
 
@@ -345,7 +334,7 @@ def _failed(found: RecoveryFindings, limit: float) -> Recovery | None:
 
 
 def _refusals(*found: RecoveryFindings) -> str:
-    return refusals_text((node, damage.describe()) for one in found for node, damage in one.refused.items())
+    return refusals_text((node, damage.kind, damage.file) for one in found for node, damage in one.refused.items())
 
 
 def _harness_cause(

@@ -10,7 +10,6 @@ from history import KeyVerdict, Receipt
 from history.columns.operations import Operations
 from history.records.events import PHASES
 from history.records.finding import FaultCount, ViolationTimes
-from reports.words.violation_times import violation_times_text
 
 
 def violation_times(
@@ -40,8 +39,3 @@ def violation_times(
 def _stood(receipt: Receipt, sighting: Sighting) -> bool:
     over = float("inf") if receipt.healed is None else receipt.healed
     return receipt.state != "skipped" and receipt.started <= sighting.end and over >= sighting.begin
-
-
-def describe(found: ViolationTimes | None) -> str:
-    """Say when the violations were seen (see :func:`violation_times_text`); empty if there is none."""
-    return violation_times_text(found) if found else ""

@@ -418,9 +418,9 @@ class WindowCount(Struct, frozen=True):
     """Number of ``ok`` operations under one fault, which must be at least ``least``.
 
     The fault was in effect from ``begin`` to ``end`` (ns since the run's start).  ``exempt`` says why no minimum
-    applies, with the ``exempt_s`` seconds that were too short; it is empty if one does.  If the fault was in effect long
-    enough to be judged in thirds, ``thirds`` says the same of each.  With ``together``, it was too short to count alone, and
-    counts together with others like it.
+    applies, with the ``exempt_s`` seconds that were too short; it is empty if one does.  If the fault was in effect
+    long enough to be judged in thirds, ``thirds`` says the same of each.  With ``together``, it was too short to count
+    alone, and counts together with others like it.
     """
 
     id: int

@@ -150,8 +150,7 @@ def since_fault(seconds: float, windows: Sequence[FaultWindow]) -> tuple[str, ..
 def fault_of(seconds: float, windows: Sequence[FaultWindow]) -> FaultWindow | None:
     """Return the fault that is active at a moment and began last, else the one healed last; None before any fault."""
     begun = [window for window in windows if window.state != "skipped" and window.started <= seconds]
-    standing = [window for window in begun if window.healed is None or window.healed >= seconds]
-    if standing:
+    if standing := [window for window in begun if window.stands(seconds, seconds)]:
         return max(standing, key=lambda window: window.started)
     return max(begun, key=lambda window: window.healed or 0.0, default=None)
 
@@ -161,9 +160,8 @@ def healed_before(seconds: float, windows: Sequence[FaultWindow]) -> str:
 
     The text is like ``#1 kill-leader was healed 0.1 s before``; what happens right after a heal belongs to that fault.
     """
-    begun = [window for window in windows if window.state != "skipped" and window.started <= seconds]
-    last = max(begun, key=lambda window: window.healed or 0.0, default=None)
-    if last is None or any(window.stands(seconds, seconds) for window in begun):
+    last = fault_of(seconds, windows)
+    if last is None or last.stands(seconds, seconds):
         return ""
     return f"{last.name} was healed {seconds - (last.healed or 0.0):.1f} s before"
 

@@ -31,7 +31,7 @@ from reports.load.check_rows import checks_of
 from reports.load.nearby_operations import nearby_operations, set_bounds
 from reports.load.run import LoadedRun
 from reports.style.format import text_of
-from reports.words.violation_times import violation_times_text
+from reports.words.of_clients import violation_times_text
 
 #: At most this many legal answers of a read are listed.
 MAX_ANSWERS: Final = 8

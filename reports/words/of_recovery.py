@@ -19,6 +19,7 @@ from history.records.recovery import (
     Want,
 )
 from history.records.text import and_listed
+from reports.words.of_damage import file_text
 from reports.words.of_nodes import beyond_text, short_leader_text
 
 CUT_OFF: Final = "the run ended too early to tell"
@@ -185,10 +186,10 @@ def time_text(heal: Recovery, load: Recovery, limit: float) -> str:
     return seen
 
 
-def refusals_text(refused: Iterable[tuple[str, str]]) -> str:
-    """Name the nodes, each with a damaged file on which it did not start; to be appended to another text."""
-    lines = dict.fromkeys(f"; {node} did not start again with {file}, which is allowed" for node, file in refused)
-    return "".join(lines)
+def refusals_text(refused: Iterable[tuple[str, str, str]]) -> str:
+    """Name the nodes, each with kind and name of a damaged file on which it did not start; appended to other text."""
+    files = dict.fromkeys((node, file_text(kind, file)) for node, kind, file in refused)
+    return "".join(f"; {node} did not start again with {file}, which is allowed" for node, file in files)
 
 
 def cause_text(cause: HarnessCause, limit: float) -> str:

@@ -36,7 +36,7 @@ def truncated(*, witness: dict[str, Any], **changes: Any) -> Receipt:
 
 def test_the_class_that_a_receipt_names_counts() -> None:
     (one,) = damages_of([truncated(witness={"damaged": {"n1": {"file": "/x/currterm", "class": "data"}}})], PLAN).all
-    assert (one.kind, one.describe()) == ("data", "its damaged data file /x/currterm")
+    assert (one.kind, one.file) == ("data", "/x/currterm")
 
 
 def test_a_fault_whose_witness_never_spoke_may_have_damaged_anything() -> None:

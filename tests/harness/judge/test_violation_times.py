@@ -7,10 +7,11 @@ from typing import Any
 
 from checker import check_operations
 from checker.counterexamples.violation_times import sightings
-from harness.judge.violation_times import describe, violation_times
+from harness.judge.violation_times import violation_times
 from history import Counterexample, KeyVerdict, Operation, Receipt
 from history.columns.operations import from_operations
 from history.records.finding import FaultCount, ViolationTimes
+from reports.words.of_clients import violation_times_text
 from tests.support.checker.oracle import Sampler
 
 S = 10**9
@@ -46,7 +47,7 @@ def test_each_violation_has_its_phase_and_the_faults_from_the_missed_write_to_th
         check="linearizable", of=3, counted=3, phases={"warm-up": 1, "main": 1, "final": 1},
         faults=(FaultCount(0, "bridge", 1), FaultCount(2, "pause", 1)), calm=1,
     )  # fmt: skip
-    assert describe(found) == (
+    assert violation_times_text(found) == (
         "1 in the warm-up phase, 1 in the main phase, 1 in the final phase; "
         "between the contradicted change and the answer, #0 bridge was active for 1, #2 pause for 1, "
         "no fault for 1"
@@ -56,7 +57,6 @@ def test_each_violation_has_its_phase_and_the_faults_from_the_missed_write_to_th
 def test_a_history_that_is_in_order_has_no_violation_times() -> None:
     verdict = check_operations(HISTORY[2:4], "register")
     assert violation_times(from_operations(HISTORY[2:4]), [verdict], FAULTS) is None
-    assert describe(None) == ""
 
 
 def test_where_not_all_are_known_it_says_of_how_many_it_speaks() -> None:
@@ -65,7 +65,7 @@ def test_where_not_all_are_known_it_says_of_how_many_it_speaks() -> None:
     found = violation_times(from_operations([*HISTORY, op("cas", [5, 6], 50, 51)]), [verdict], FAULTS)
     assert found is not None
     assert (found.of, found.counted) == (7, 1)
-    assert describe(found) == (
+    assert violation_times_text(found) == (
         "1 of these is dated: 1 in the main phase; "
         "between the contradicted change and the answer, #0 bridge was active for 1"
     )
@@ -75,14 +75,18 @@ def test_an_answer_after_a_fault_was_healed_is_not_said_to_be_of_its_time() -> N
     """The lost write was made under the fault, and the final read that lacks it came after the heal."""
     fault = Receipt(0, "bridge", "installed", 10 * S, stood=10 * S, healed=20 * S, witness={"packets": 1})
     history = (op("write", 1, 1, 2), op("write", 2, 11, 12), op("read", 1, 30, 31, "final"))
-    text = describe(violation_times(from_operations(history), [check_operations(history, "register")], [fault]))
+    times = violation_times(from_operations(history), [check_operations(history, "register")], [fault])
+    assert times is not None
+    text = violation_times_text(times)
     stood = "between the contradicted change and the answer, #0 bridge was active for 1"
     assert text == f"1 in the final phase; {stood}"
 
 
 def test_where_one_fell_under_two_faults_it_says_that_the_numbers_have_it_twice() -> None:
     faults = (FaultCount(0, "rolling-kill", 3), FaultCount(1, "rolling-kill", 1))
-    text = describe(ViolationTimes(check="linearizable", of=3, counted=3, phases={"main": 3}, faults=faults, calm=0))
+    text = violation_times_text(
+        ViolationTimes(check="linearizable", of=3, counted=3, phases={"main": 3}, faults=faults, calm=0)
+    )
     assert text.endswith("#0 rolling-kill was active for 3, #1 rolling-kill for 1, several for some")
 
 
