@@ -112,7 +112,11 @@ class Damages:
         def silent_since(node: str, moment: int) -> bool:
             return begins.get(node, -1) <= moment and last.get(node, -1) <= moment + _ENDED_NS
 
-        return {one.node: one for one in self.refusable if last and silent_since(one.node, max(one.end, gone_at))}
+        return {
+            damage.node: damage
+            for damage in self.refusable
+            if last and silent_since(damage.node, max(damage.end, gone_at))
+        }
 
     def excused_logs(self, probes: Sequence[Probe]) -> Excused:
         """Return the spans from damage to a node's log until that log is again as long as its commit index was."""
@@ -132,7 +136,7 @@ class Damages:
         everyone = list(members)
         logs = sorted((damage for damage in self.all if damage.may_be(*LOG)), key=lambda damage: damage.begin)
         for damage in logs:
-            cut = {one.node for one in logs if one.begin <= damage.begin}
+            cut = {other.node for other in logs if other.begin <= damage.begin}
             committed = committed_by(probes, damage.end)
             near = [p for p in probes if p.answered and damage.begin <= p.time <= damage.end + _FRESH_NS]
             hold = {p.node for p in near if max(p.log_end, p.applied) >= committed}
@@ -185,18 +189,18 @@ def damages_of(receipts: Iterable[Receipt], plan: Plan) -> Damages:
     A fault without a witness may have damaged any file of its targets.
     """
     system = plan.under_test
-    found: list[Damage] = []
+    damages: list[Damage] = []
     for receipt in receipts:
         end = receipt.started if receipt.stood is None else receipt.stood
         damaged = receipt.witness.get("damaged")
         if isinstance(damaged, dict):
-            found += [
+            damages += [
                 Damage(node, str(one.get("file", "a file")), _class(one.get("class")), receipt.started, end)
                 for node, one in damaged.items()
             ]
         elif receipt.fault in FAULTS and receipt.state == "indeterminate":
-            found += [Damage(node, "a file", "unknown", receipt.started, end) for node in receipt.nodes]
-    return Damages(tuple(found), system.may_refuse)
+            damages += [Damage(node, "a file", "unknown", receipt.started, end) for node in receipt.nodes]
+    return Damages(tuple(damages), system.may_refuse)
 
 
 def _class(recorded: object) -> FileClass:

@@ -77,7 +77,7 @@ def windows_of(recorded: Recorded) -> list[Window]:
     clock = recorded.clock
     notices = recorded.plan.under_test.surface(recorded.plan.setup()).notices_s
     stretches = _stretches(recorded, first, last, notices)
-    found = []
+    lasting = []
     for receipt in recorded.receipts:
         if receipt.state != "installed" or receipt.stood is None:
             continue
@@ -88,11 +88,11 @@ def windows_of(recorded: Recorded) -> list[Window]:
             answerable = _answerable_s(parts, clock)
             exempt, exempt_s = _exempt(answerable, stood, notices)
             thirds = _thirds(parts, begin, end, clock) if stood >= THIRDS_S else ()
-            found.append(Window(receipt.id, receipt.fault, begin, end, exempt, exempt_s, answerable, thirds=thirds))
-    short = [window for window in found if window.exempt and window.answerable_s]
-    if sum(window.answerable_s for window in short) >= notices or not any(window.asked for window in found):
-        return [replace(one, exempt="", together=True) if one in short else one for one in found]
-    return found
+            lasting.append(Window(receipt.id, receipt.fault, begin, end, exempt, exempt_s, answerable, thirds=thirds))
+    short = [window for window in lasting if window.exempt and window.answerable_s]
+    if sum(window.answerable_s for window in short) >= notices or not any(window.asked for window in lasting):
+        return [replace(window, exempt="", together=True) if window in short else window for window in lasting]
+    return lasting
 
 
 def _ends(receipt: Receipt) -> tuple[int, ...]:
@@ -129,7 +129,7 @@ def _stretches(recorded: Recorded, first: int, last: int, notices: float) -> lis
     Faults that each overlap a third one need not overlap each other.
     """
     edges = (edge for one in recorded.receipts for edge in (one.started, one.healed) if edge is not None)
-    clock, notice, found = recorded.clock, round(1e9 * notices), []
+    clock, notice, spans = recorded.clock, round(1e9 * notices), []
     probes = sorted(recorded.probes, key=lambda probe: probe.time)
     for low, high in pairwise(sorted({first, last, *(edge for edge in edges if first < edge < last)})):
         able = with_quorum(recorded.members, _standing(recorded, low, high))
@@ -137,8 +137,8 @@ def _stretches(recorded: Recorded, first: int, last: int, notices: float) -> lis
         ready = clock.at(low) + 2 * notice
         if led is not None:
             ready = min(ready, clock.at(led) + notice)
-        found.append(TimeSpan(low, high, bool(able), ready))
-    return found
+        spans.append(TimeSpan(low, high, bool(able), ready))
+    return spans
 
 
 def led_since(
@@ -168,7 +168,7 @@ def led_since(
 
 def _within(stretches: Sequence[TimeSpan], begin: int, end: int) -> list[TimeSpan]:
     """Return the parts of the stretches that are in a window."""
-    clipped = (one._replace(low=max(one.low, begin), high=min(one.high, end)) for one in stretches)
+    clipped = (span._replace(low=max(span.low, begin), high=min(span.high, end)) for span in stretches)
     return [part for part in clipped if part.low < part.high]
 
 

@@ -84,8 +84,8 @@ def _nothing_to_judge(name: str, why: str) -> Check:
 
 def required_count(recorded: Recorded, seconds: float, share: float = 1.0) -> int:
     """Return how many operations must be ok in this time at the plan's rate, given their ``share`` of all."""
-    asked = min(recorded.plan.rate * seconds * share, sys.float_info.max)  # a foreign plan may have any rate
-    return max(1, math.floor(MIN_SHARE * asked), min(MIN_OPERATIONS, math.ceil(asked / MIN_OPERATIONS)))
+    due = min(recorded.plan.rate * seconds * share, sys.float_info.max)  # a foreign plan may have any rate
+    return max(1, math.floor(MIN_SHARE * due), min(MIN_OPERATIONS, math.ceil(due / MIN_OPERATIONS)))
 
 
 def main_phase(recorded: Recorded) -> tuple[int, int] | None:
@@ -118,11 +118,11 @@ def _operations(recorded: Recorded) -> Check:
     beside = sorted(ops.f.count(main).keys() - {*kinds})
     silent, lasting = _silent_keys(ops, main, phase)
     unapplied, refused = _without_effect(ops, main & ops.f.among(kinds))
-    found = OkCounts(
+    finding = OkCounts(
         least=enough, ok={kind: ok[kind] for kind in kinds}, beside={kind: ok[kind] for kind in beside},
         unapplied=unapplied, refused=refused, keys=lasting, silent=silent,
     )  # fmt: skip
-    return _gate(found, met=all(ok[kind] >= enough for kind in kinds) and silent <= lasting / 2)
+    return _gate(finding, met=all(ok[kind] >= enough for kind in kinds) and silent <= lasting / 2)
 
 
 def _silent_keys(ops: Operations, main: Flags, phase: tuple[int, int] | None) -> tuple[int, int]:
@@ -170,7 +170,7 @@ def _under_fault(recorded: Recorded, windows: Sequence[Window]) -> Check:
     brief = [window for window in windows if window.together]
     number, needed = _together(recorded, brief, inside) if brief else (0, 0)
     unapplied, _ = _without_effect(ops, _any_of(ops, ended.values()) & ~ops.refused)
-    found = UnderFault(
+    finding = UnderFault(
         faults=tuple(
             WindowCount(
                 id=w.id, fault=w.fault, ok=counts[w.id], least=0 if w.together else enough[w.id], exempt=w.exempt,
@@ -184,7 +184,7 @@ def _under_fault(recorded: Recorded, windows: Sequence[Window]) -> Check:
         before={fault: number for fault, (number, _) in before.items()},
         before_least={fault: needed for fault, (_, needed) in before.items()},
     )  # fmt: skip
-    return _gate(found, met=met and number >= needed)
+    return _gate(finding, met=met and number >= needed)
 
 
 def _shares(recorded: Recorded) -> dict[str, float]:
@@ -196,15 +196,15 @@ def _shares(recorded: Recorded) -> dict[str, float]:
 
 def _short_kinds(recorded: Recorded, windows: Sequence[Window], inside: dict[int, Ints]) -> tuple[ShortKind, ...]:
     """Find the kinds of which too few were ok under a fault, if enough were due that this cannot be chance."""
-    found, shares = [], _shares(recorded)
+    short, shares = [], _shares(recorded)
     for window in windows:
         ok = recorded.operations.f.count(inside[window.id])
         for kind, share in shares.items():
             if recorded.plan.rate * window.answerable_s * share < MIN_OPERATIONS**2:
                 continue
             if ok[kind] < (least := required_count(recorded, window.answerable_s, share)):
-                found.append(ShortKind(window.id, kind, ok[kind], least))
-    return tuple(found)
+                short.append(ShortKind(window.id, kind, ok[kind], least))
+    return tuple(short)
 
 
 def _empty_thirds(recorded: Recorded, windows: Sequence[Window], inside: dict[int, Ints]) -> tuple[EmptyThird, ...]:
@@ -215,20 +215,20 @@ def _empty_thirds(recorded: Recorded, windows: Sequence[Window], inside: dict[in
     """
     ops = recorded.operations
     under_way = under_way_in(ops.where(ops.phase.equals("main")))
-    rate, shares, found = recorded.plan.rate, _shares(recorded), []
+    rate, shares, empty = recorded.plan.rate, _shares(recorded), []
     for window in windows:
         for place, third in enumerate(window.thirds):
             if not under_way(third.begin, third.end) and rate * third.seconds >= TELLING:
-                found.append(EmptyThird(window.id, place, idle=True))
+                empty.append(EmptyThird(window.id, place, idle=True))
                 continue
             rows = inside[window.id]
             begun = ops.f.count(rows[(third.begin <= ops.invoked[rows]) & (ops.invoked[rows] < third.end)])
             due = [kind for kind, share in shares.items() if rate * third.ready_s * share >= TELLING]
             if not begun and rate * third.ready_s >= TELLING:
-                found.append(EmptyThird(window.id, place))
+                empty.append(EmptyThird(window.id, place))
             elif missing := tuple(kind for kind in due if kind not in begun):
-                found.append(EmptyThird(window.id, place, missing))
-    return tuple(found)
+                empty.append(EmptyThird(window.id, place, missing))
+    return tuple(empty)
 
 
 def _why_exempt(third: Third, rate: float) -> ExemptThird:
@@ -266,13 +266,13 @@ def _acknowledged_before(recorded: Recorded, windows: Sequence[Window]) -> dict[
     writes = main & ~ops.called.among(recorded.plan.load.reads)
     first = recorded.state.moments.get("main", 0)
     share = float(writes.sum() / main.sum()) if main.any() else 1.0
-    found = {}
+    before = {}
     for window in windows:
         if window.asked or window.answerable_s:
             continue
         ended = writes & ops.applied & ~ops.refused & (ops.returned <= window.begin)
-        found[window.id] = (int(ended.sum()), required_count(recorded, _awake_s(recorded, first, window.begin), share))
-    return found
+        before[window.id] = (int(ended.sum()), required_count(recorded, _awake_s(recorded, first, window.begin), share))
+    return before
 
 
 def _together(recorded: Recorded, windows: Sequence[Window], inside: dict[int, Ints]) -> tuple[int, int]:
@@ -292,10 +292,10 @@ def within(windows: Sequence[Window], ops: Operations, rows: Flags) -> dict[int,
 
 def _any_of(ops: Operations, groups: Iterable[Ints]) -> Flags:
     """Return a mask of the rows that are in any of these groups."""
-    found = np.zeros(len(ops), dtype=np.bool_)
+    mask = np.zeros(len(ops), dtype=np.bool_)
     for rows in groups:
-        found[rows] = True
-    return found
+        mask[rows] = True
+    return mask
 
 
 def _read_back(recorded: Recorded, windows: Sequence[Window]) -> Check:
@@ -320,8 +320,8 @@ def _read_back(recorded: Recorded, windows: Sequence[Window]) -> Check:
     since = last[ops.key.codes]
     read = ops.keys_in(reads & ops.applied & (since != NONE) & (ops.invoked >= since))
     unread = tuple(sorted(str(key) for key in written - read))
-    found = ReadBack(acknowledged=number, least=enough, keys=len(written), unread=unread)
-    return _gate(found, met=bool(written) and number >= enough and not unread)
+    finding = ReadBack(acknowledged=number, least=enough, keys=len(written), unread=unread)
+    return _gate(finding, met=bool(written) and number >= enough and not unread)
 
 
 # -- faults -----------------------------------------------------------------------------------------------------------
@@ -343,13 +343,13 @@ def _faults(recorded: Recorded) -> Check:
     if not states and not recorded.plan.nemesis:
         return _nothing_to_judge("faults", NO_FAULT)
     tried = [name for name in states if {*states[name]} != {"late"}] if "all" in recorded.plan.nemesis else named
-    found = FaultStates(
+    finding = FaultStates(
         states={name: dict(number) for name, number in states.items()},
         bare=tuple(name for name in tried if not states[name]["installed"]),
         reasons={name: tuple(why) for name, why in reasons.items()},
         unfelt=tuple(unfelt.values()),
     )
-    return _gate(found, met=not found.bare and bool(tried or not recorded.plan.nemesis))
+    return _gate(finding, met=not finding.bare and bool(tried or not recorded.plan.nemesis))
 
 
 # -- the end, the pace ------------------------------------------------------------------------------------------------
@@ -361,14 +361,14 @@ def _final_reads(recorded: Recorded, refused: Collection[str]) -> Check:
     spans = [(moments.get("final-reads"), moments.get("restarting"))]
     if "restarted" in moments:
         spans.append((moments["restarted"], None))
-    found = []
+    read_spans = []
     for place, (begin, end) in enumerate(spans):
         read = _read_between(recorded, begin, end)
         missing = tuple(sorted(str(key) for key in keys - read))
-        found.append(ReadSpan(place > 0, len(read), missing, _unserved_nodes(recorded, begin, end, refused)))
+        read_spans.append(ReadSpan(place > 0, len(read), missing, _unserved_nodes(recorded, begin, end, refused)))
     by_each = recorded.plan.under_test.every_node_serves is not False
-    met = bool(keys) and not any(span.missing or span.unserved for span in found)
-    return _gate(FinalReads(keys=len(keys), by_each=by_each, spans=tuple(found)), met=met)
+    met = bool(keys) and not any(span.missing or span.unserved for span in read_spans)
+    return _gate(FinalReads(keys=len(keys), by_each=by_each, spans=tuple(read_spans)), met=met)
 
 
 def _unserved_nodes(
@@ -380,12 +380,12 @@ def _unserved_nodes(
     ops, reads = recorded.operations, _reads_between(recorded, begin, end)
     # A home that is no node may be on one that did not start on a file that we damaged.
     homes = [*(node for node in recorded.serving if node not in refused), *(() if refused else recorded.homes)]
-    found = {}
+    unserved = {}
     for home in homes:
         mine = reads & ops.node.equals(home)
         if left := ops.keys_in(mine) - ops.keys_in(mine & ops.applied):
-            found[home] = tuple(sorted(map(str, left)))
-    return found
+            unserved[home] = tuple(sorted(map(str, left)))
+    return unserved
 
 
 def _read_between(recorded: Recorded, begin: int | None, end: int | None) -> set[Any]:
@@ -414,14 +414,14 @@ def _kept_pace(recorded: Recorded) -> Check:
         still = recorded.clock.slept(*phase) / (phase[1] - phase[0])
     if not pace and not recorded.state.standstills:
         return _nothing_to_judge("kept-pace", NOT_RECORDED)
-    found = Pace(
+    finding = Pace(
         figures={**pace, "still_share": round(still, 4)},
         late_ms=max(float(pace.get(name) or 0.0) for name in ("late_p99_ms", "lag_p99_ms")),
         still=still,
         queued=_never_issued(recorded, still),
         open_loop=recorded.plan.loop == "open",
     )
-    return _gate(found, met=found.late_ms <= LATE_MS and still <= STILL_SHARE and not found.queued)
+    return _gate(finding, met=finding.late_ms <= LATE_MS and still <= STILL_SHARE and not finding.queued)
 
 
 def _never_issued(recorded: Recorded, still: float) -> int:
@@ -438,11 +438,11 @@ def _never_issued(recorded: Recorded, still: float) -> int:
 def _whole(recorded: Recorded) -> Check:
     state = recorded.state
     if state.interrupted:
-        found = RunEnd(how="interrupted")
+        finding = RunEnd(how="interrupted")
     elif state.failures:
-        found = RunEnd(how="failed")
+        finding = RunEnd(how="failed")
     elif state.stopped:
-        found = RunEnd(how="stopped")
+        finding = RunEnd(how="stopped")
     else:
-        found = RunEnd(how="reached" if state.ended else "killed")
-    return _gate(found, met=found.how == "reached")
+        finding = RunEnd(how="reached" if state.ended else "killed")
+    return _gate(finding, met=finding.how == "reached")

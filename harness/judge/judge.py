@@ -242,10 +242,10 @@ def counts(operations: Operations) -> dict[str, Any]:
     """Count the operations by phase, kind and outcome, and in total."""
     phases, kinds, outcomes = (*operations.phase.names, "main"), operations.f.names, len(OUTCOMES)
     row = (operations.phase.codes % len(phases)) * len(kinds) + operations.f.codes  # no phase has the last place
-    found, first, number = np.unique(row * outcomes + operations.outcome, return_index=True, return_counts=True)
+    present, first, number = np.unique(row * outcomes + operations.outcome, return_index=True, return_counts=True)
     table: dict[str, dict[str, dict[str, int]]] = {}
     for place in np.argsort(first):
-        code, outcome = divmod(int(found[place]), outcomes)
+        code, outcome = divmod(int(present[place]), outcomes)
         phase, kind = divmod(code, len(kinds))
         counted_row = table.setdefault(phases[phase], {}).setdefault(kinds[kind], {"ok": 0, "fail": 0, "info": 0})
         counted_row[OUTCOMES[outcome]] += int(number[place])

@@ -43,8 +43,8 @@ def node_alarms(recorded: Recorded, damages: Damages) -> tuple[Check, ...]:
 
     Returns no check if nothing was found and the system defines no alarms, because then its logs were not searched.
     """
-    found = _node_alarms(recorded, damages)
-    return (found,) if recorded.alarms or found.verdict != "valid" or found.findings else ()
+    check = _node_alarms(recorded, damages)
+    return (check,) if recorded.alarms or check.verdict != "valid" or check.findings else ()
 
 
 def _node_alarms(recorded: Recorded, damages: Damages) -> Check:
@@ -52,7 +52,7 @@ def _node_alarms(recorded: Recorded, damages: Damages) -> Check:
     hits = _with_faults(known, recorded.log_hits, probes)
     wanted = _wanted(recorded, hits)
     blamed = {
-        node: recorded.early_hits.get(node, {}) if node in damages.nodes else found for node, found in hits.items()
+        node: recorded.early_hits.get(node, {}) if node in damages.nodes else counts for node, counts in hits.items()
     }
     after = {node: Counter(hits[node]) - Counter(blamed[node]) for node in hits if node in damages.nodes}
     alarms, excused = log_lines(known, blamed, "violation"), log_lines(known, after, "violation")
@@ -87,8 +87,8 @@ def setup_failures(recorded: Recorded) -> list[str]:
     hits = _with_faults(known, recorded.log_hits, recorded.probes)
     wanted = _wanted(recorded, hits)
     ours = {
-        node: {pattern: count for pattern, count in found.items() if pattern not in wanted.get(node, {})}
-        for node, found in hits.items()
+        node: {pattern: count for pattern, count in counts.items() if pattern not in wanted.get(node, {})}
+        for node, counts in hits.items()
     }
     return log_lines(known, ours, "harness")
 
@@ -131,7 +131,7 @@ def ends_unexplained(recorded: Recorded) -> list[str]:
         for receipt in recorded.receipts
         for node in receipt.witness.get("ended", ())
     }
-    found = [*by_heals.values()]
+    ends = [*by_heals.values()]
     last: dict[str, Probe] = {}
     at_the_end = recorded.state.moments.get("restarting")
     for probe in recorded.probes:
@@ -140,9 +140,9 @@ def ends_unexplained(recorded: Recorded) -> list[str]:
         before = last.get(probe.node, probe)
         known = any(n == probe.node and s <= probe.time and before.time <= e for n, s, e in by_heals)
         if probe.pid != before.pid and not known and not _may_have_ended(probe.node, before.time, probe.time, recorded):
-            found.append(renewed_text(before, probe))
+            ends.append(renewed_text(before, probe))
         last[probe.node] = probe
-    return found + _ended_for_good(recorded)
+    return ends + _ended_for_good(recorded)
 
 
 def _ended_for_good(recorded: Recorded) -> list[str]:
@@ -182,7 +182,7 @@ def _with_faults(alarms: Sequence[Alarm], log_hits: Hits, probes: Sequence[Probe
     A fault counts once for each process that reported it.  If logs and statuses differ, the higher number counts.
     """
     faults = {(probe.node, probe.pid, probe.fault) for probe in probes if probe.answered and probe.fault}
-    hits = {node: dict(found) for node, found in log_hits.items()}
+    hits = {node: dict(counts) for node, counts in log_hits.items()}
     for pattern in (alarm.pattern for alarm in alarms):
         for node in {node for node, _, _ in faults}:
             count = sum(pattern in str(fault) for name, _, fault in faults if name == node)
@@ -214,12 +214,12 @@ def _by_node(probes: Sequence[Probe], name: str) -> dict[str, int]:
 
 def _per_process(probes: Sequence[Probe], name: str) -> dict[tuple[str, int], tuple[Probe, int]]:
     """Map each process with a count above 0 to the first such probe and the highest count."""
-    found: dict[tuple[str, int], tuple[Probe, int]] = {}
+    first_and_highest: dict[tuple[str, int], tuple[Probe, int]] = {}
     for probe in probes:
         if probe.answered and (number := int(getattr(probe, name))) > 0:
-            first, highest = found.get((probe.node, probe.pid), (probe, 0))
-            found[probe.node, probe.pid] = first, max(highest, number)
-    return found
+            first, highest = first_and_highest.get((probe.node, probe.pid), (probe, 0))
+            first_and_highest[probe.node, probe.pid] = first, max(highest, number)
+    return first_and_highest
 
 
 def _without_decoding(probes: Sequence[Probe], damages: Damages) -> set[str]:

@@ -193,13 +193,13 @@ def _services(
     """
     load, system, limit = recorded.plan.load, recorded.plan.under_test, recorded.plan.recovery_time
     pause_s = min(PAUSE_S, limit / 4)
-    found = services_since(moment, operations, load, round(pause_s * SECOND))
+    since_moment = services_since(moment, operations, load, round(pause_s * SECOND))
     ever = cache(lambda: services_since(0, recorded.operations, load))  # over the whole run, and rarely needed
     enough = round((limit - pause_s) * SECOND)
     services: dict[Want, Service] = {}
     why: dict[Reason, list[Want]] = {}
     for want in wants:
-        service = found.get(want)
+        service = since_moment.get(want)
         if service is None:
             why.setdefault("unasked", []).append(want)
         elif want[1] is not None and not system.every_node_serves:

@@ -103,35 +103,37 @@ class ComparisonPoint:
 
 def differences(probes: Sequence[Probe], quiet: int | None) -> list[DigestMismatch]:
     """Return every index at which digests differ, in order; ``quiet`` (ns) is the end of the load."""
-    found = _differing("index", ((probe.state_index, probe) for probe in comparable(probes)))
+    mismatches = _differing("index", ((probe.state_index, probe) for probe in comparable(probes)))
     if quiet is not None:
-        met = {(node, digest) for one in found for digest, nodes in one.digests.items() for node in nodes}
+        met = {
+            (node, digest) for mismatch in mismatches for digest, nodes in mismatch.digests.items() for node in nodes
+        }
         still = _differing("applied index", ((probe.applied, probe) for probe in at_rest(probes, quiet)))
-        found += [one for one in still if not _known(one, met)]
-    return found
+        mismatches += [mismatch for mismatch in still if not _known(mismatch, met)]
+    return mismatches
 
 
-def _known(one: DigestMismatch, met: set[tuple[str, str]]) -> bool:
-    return all((node, digest) in met for digest, nodes in one.digests.items() for node in nodes)
+def _known(mismatch: DigestMismatch, met: set[tuple[str, str]]) -> bool:
+    return all((node, digest) in met for digest, nodes in mismatch.digests.items() for node in nodes)
 
 
 def _differing(of: str, indexed: Iterable[tuple[int, Probe]]) -> list[DigestMismatch]:
-    seen: dict[int, dict[str, dict[str, int]]] = {}
+    by_index: dict[int, dict[str, dict[str, int]]] = {}
     for index, probe in indexed:
         assert probe.digest is not None
-        seen.setdefault(index, {}).setdefault(probe.digest, {}).setdefault(probe.node, probe.time)
-    return [DigestMismatch(of, index, digests) for index, digests in sorted(seen.items()) if len(digests) > 1]
+        by_index.setdefault(index, {}).setdefault(probe.digest, {}).setdefault(probe.node, probe.time)
+    return [DigestMismatch(of, index, digests) for index, digests in sorted(by_index.items()) if len(digests) > 1]
 
 
 def comparable(probes: Sequence[Probe]) -> list[Probe]:
     """Return the answers whose digest is certainly that of the state at their index."""
-    found = []
+    certain = []
     for before, probe, after in _neighbours(probes):
         if probe.digest is None or probe.state_index < 0:
             continue
         if not probe.reapplied or _alike(probe, before) or _alike(probe, after):
-            found.append(probe)
-    return found
+            certain.append(probe)
+    return certain
 
 
 def at_rest(probes: Sequence[Probe], quiet: int) -> list[Probe]:
@@ -140,16 +142,16 @@ def at_rest(probes: Sequence[Probe], quiet: int) -> list[Probe]:
     For each node these are the answers after ``quiet`` and the last one before it, because two probes before it showed
     that the node was at rest.
     """
-    found = []
+    certain = []
     for mine in _by_node(probes).values():
         last = max(bisect_right([probe.time for probe in mine], quiet) - 1, 1)
-        found += [
+        certain += [
             probe
             for before, probe in zip(mine[last - 1 :], mine[last:], strict=False)
             if probe.digest is not None and -1 < probe.state_index <= probe.applied == before.applied
             if _alike(probe, before)
         ]
-    return found
+    return certain
 
 
 def _alike(probe: Probe, other: Probe | None) -> bool:
@@ -181,7 +183,7 @@ def compared(probes: Sequence[Probe], since: int, quiet: int | None) -> set[str]
         nodes_at.setdefault(("index", probe.state_index), set()).add(probe.node)
     for probe in at_rest(late, quiet) if quiet is not None else ():
         nodes_at.setdefault(("applied", probe.applied), set()).add(probe.node)
-    return {node for found in nodes_at.values() if len(found) > 1 for node in found}
+    return {node for nodes in nodes_at.values() if len(nodes) > 1 for node in nodes}
 
 
 def replicas_agree(probes: Sequence[Probe], *, quiet: int | None, ends: Sequence[ComparisonPoint]) -> Check:
@@ -193,9 +195,9 @@ def replicas_agree(probes: Sequence[Probe], *, quiet: int | None, ends: Sequence
     answers = comparable(probes)
     if not answers:
         return undecided("replicas-agree")
-    found = differences(probes, quiet)
-    if found:
-        return _differ(found)
+    mismatches = differences(probes, quiet)
+    if mismatches:
+        return _differ(mismatches)
     if not compared(probes, 0, quiet):
         return node_check("replicas-agree", "unknown", digests_text(len(answers)))
     for end in ends:
@@ -209,17 +211,17 @@ def replicas_agree(probes: Sequence[Probe], *, quiet: int | None, ends: Sequence
     return node_check("replicas-agree", "valid", digests_text(len(answers), common))
 
 
-def _differ(found: Sequence[DigestMismatch]) -> Check:
-    first = min(found, key=lambda one: one.time)
-    suspects = {node for one in found if not one.tied for node in one.against}
-    blamed = Counter(node for one in found for node in one.blamed(suspects))
-    alike = all(one.blamed(suspects) == first.blamed(suspects) for one in found)
-    by_time = sorted(range(len(found)), key=lambda place: found[place].time)
-    chosen = by_time if len(found) <= MOMENTS else by_time[: MOMENTS // 2] + by_time[-MOMENTS // 2 :]
-    listed = [found[place] for place in sorted(chosen)]
+def _differ(mismatches: Sequence[DigestMismatch]) -> Check:
+    first = min(mismatches, key=lambda mismatch: mismatch.time)
+    suspects = {node for mismatch in mismatches if not mismatch.tied for node in mismatch.against}
+    blamed = Counter(node for mismatch in mismatches for node in mismatch.blamed(suspects))
+    alike = all(mismatch.blamed(suspects) == first.blamed(suspects) for mismatch in mismatches)
+    by_time = sorted(range(len(mismatches)), key=lambda place: mismatches[place].time)
+    chosen = by_time if len(mismatches) <= MOMENTS else by_time[: MOMENTS // 2] + by_time[-MOMENTS // 2 :]
+    listed = [mismatches[place] for place in sorted(chosen)]
     finding = ReplicasDiffer(
-        nodes=tuple(sorted(blamed)), since=first.time, count=len(found), by_node=dict(sorted(blamed.items())),
-        moments=tuple(moment for one in listed for moment in one.moments),
+        nodes=tuple(sorted(blamed)), since=first.time, count=len(mismatches), by_node=dict(sorted(blamed.items())),
+        moments=tuple(moment for mismatch in listed for moment in mismatch.moments),
     )  # fmt: skip
-    seen = differ_text(first.of, first.index, first.sides(suspects), len(found) - 1, alike=alike)
+    seen = differ_text(first.of, first.index, first.sides(suspects), len(mismatches) - 1, alike=alike)
     return node_check("replicas-agree", "invalid", seen, finding)

@@ -33,6 +33,9 @@ class Answer:
     body: bytes
     opaque: int
 
+    def __str__(self) -> str:
+        return f"{self.code}: {self.remark}"[:200]
+
     def json(self) -> Any:
         """Return the body as JSON, or None if it is empty.  Raises ValueError if it is not JSON."""
         return json.loads(self.body or b"null")
@@ -95,6 +98,11 @@ class Connection(Link):
             answer = parse(await reader.readexactly(_checked(await reader.readexactly(4))))
             if answer.opaque == self._opaque:
                 return answer
+
+
+def left(deadline: float) -> float:
+    """Return the time (s) until a deadline, but at least enough to see an answer that is already there."""
+    return max(0.05, deadline - time.monotonic())
 
 
 def _checked(packed: bytes) -> int:

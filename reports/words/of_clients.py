@@ -100,22 +100,22 @@ def checker_failure_text(keys: Iterable[KeyVerdict]) -> str:
     return f"the checker failed on {names}: {failed[0].failure}" if failed else ""
 
 
-def violation_times_text(found: ViolationTimes) -> str:
+def violation_times_text(times: ViolationTimes) -> str:
     """Say in which phases the violating answers came, and during which faults they became possible.
 
     These are different questions, because an answer in the final phase may miss a value that was written under a fault.
     The text is like "30 in the warm-up phase, 72 in the main phase; between the contradicted change and the answer, #0
     bridge was active for 41, no fault for 61".
     """
-    phases = ", ".join(f"{count} in the {phase} phase" for phase, count in found.phases.items())
-    faults = [(f"#{fault.id} {fault.fault}", fault.count) for fault in found.faults]
-    faults += [("no fault", found.calm)] if found.calm else []
+    phases = ", ".join(f"{count} in the {phase} phase" for phase, count in times.phases.items())
+    faults = [(f"#{fault.id} {fault.fault}", fault.count) for fault in times.faults]
+    faults += [("no fault", times.calm)] if times.calm else []
     between = "between the contradicted change and the answer"
     stood = f"for none of them was a fault active {between}"
-    if found.faults:
+    if times.faults:
         active = ", ".join(f"{name}{'' if at else ' was active'} for {many}" for at, (name, many) in enumerate(faults))
-        several = ", several for some" if sum(many for _, many in faults) > found.counted else ""
+        several = ", several for some" if sum(many for _, many in faults) > times.counted else ""
         stood = f"{between}, {active}{several}"
-    some, among = found.counted, found.counted != found.of
+    some, among = times.counted, times.counted != times.of
     dated = f"{some} of these {'is' if some == 1 else 'are'} dated: " if among else ""
     return f"{dated}{phases}; {stood}"

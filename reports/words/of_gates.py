@@ -88,17 +88,19 @@ def _required(finding: Finding) -> str:
     return _REQUIRED[finding.check]
 
 
-def _ok_counts(found: OkCounts) -> str:
-    short = f" of at least {found.least} required"
-    kinds = (f"{_of_kind(ok, kind)}{short if ok < found.least else ''}" for kind, ok in found.ok.items())
+def _ok_counts(finding: OkCounts) -> str:
+    short = f" of at least {finding.least} required"
+    kinds = (f"{_of_kind(ok, kind)}{short if ok < finding.least else ''}" for kind, ok in finding.ok.items())
     parts = [", ".join(kinds)]
-    if found.beside:
-        parts.append("not required: " + ", ".join(_of_kind(number, kind) for kind, number in found.beside.items()))
-    parts += _unapplied(found)
-    if found.refused:
-        parts.append(f"{found.refused} more refused by the register")
-    if found.silent:
-        parts.append(f"no operation was ok on {found.silent} of {counted(found.keys, 'key')} that were used throughout")
+    if finding.beside:
+        parts.append("not required: " + ", ".join(_of_kind(number, kind) for kind, number in finding.beside.items()))
+    parts += _unapplied(finding)
+    if finding.refused:
+        parts.append(f"{finding.refused} more refused by the register")
+    if finding.silent:
+        parts.append(
+            f"no operation was ok on {finding.silent} of {counted(finding.keys, 'key')} that were used throughout"
+        )
     return "; ".join(parts)
 
 
@@ -106,33 +108,35 @@ def _of_kind(number: int, kind: str) -> str:
     return counted(number, kind, kind if kind.endswith("s") else "")
 
 
-def _unapplied(found: OkCounts | UnderFault, when: str = "") -> list[str]:
+def _unapplied(finding: OkCounts | UnderFault, when: str = "") -> list[str]:
     """Say how many operations were answered ok but do not count; tables of what clients were answered include them."""
-    return [f"{found.unapplied} more acknowledged{when} without having been applied"] if found.unapplied else []
+    return [f"{finding.unapplied} more acknowledged{when} without having been applied"] if finding.unapplied else []
 
 
-def _under_fault(found: UnderFault) -> str:
-    windows = {one.id: one for one in found.faults}
-    parts = [counted(found.total, "ok operation") if found.total else "no operation was ok"]
+def _under_fault(finding: UnderFault) -> str:
+    windows = {one.id: one for one in finding.faults}
+    parts = [counted(finding.total, "ok operation") if finding.total else "no operation was ok"]
     if not windows:
         parts[0] += ": no fault was in effect"
-    alone = [one for one in found.faults if not one.exempt and not one.together]
+    alone = [one for one in finding.faults if not one.exempt and not one.together]
     if bare := [one for one in alone if one.ok < one.least]:
         few = _listed(bare, lambda one: f"{_active(one)}: {one.ok} of at least {one.least} required")
         parts.append(f"too few ok operations under {few}")
-    parts += _few([_short_kind(one, windows[one.id]) for one in found.short_kinds])
-    parts += _few([_empty_third(one, windows[one.id]) for one in found.empty_thirds])
+    parts += _few([_short_kind(one, windows[one.id]) for one in finding.short_kinds])
+    parts += _few([_empty_third(one, windows[one.id]) for one in finding.empty_thirds])
     parts += _exempt_thirds(alone)
-    if brief := [one for one in found.faults if one.together]:
-        less = f" of at least {found.together_least} required" if found.together < found.together_least else ""
+    if brief := [one for one in finding.faults if one.together]:
+        less = f" of at least {finding.together_least} required" if finding.together < finding.together_least else ""
         names = _listed(brief, _active)
-        parts.append(f"{found.together}{less} under those that were too short to be judged one by one: {names}")
-    parts += _unapplied(found, " while these faults were in effect" if len(windows) > 1 else " while it was in effect")
-    if exempt := [one for one in found.faults if one.exempt]:
+        parts.append(f"{finding.together}{less} under those that were too short to be judged one by one: {names}")
+    parts += _unapplied(
+        finding, " while these faults were in effect" if len(windows) > 1 else " while it was in effect"
+    )
+    if exempt := [one for one in finding.faults if one.exempt]:
         parts.append("exempt: " + _listed(exempt, lambda one: f"{_active(one)}: {exempt_text(one)}"))
-    if found.before:
-        best = max(found.before, key=lambda fault: found.before[fault] - found.before_least[fault])
-        number, needed = found.before[best], found.before_least[best]
+    if finding.before:
+        best = max(finding.before, key=lambda fault: finding.before[fault] - finding.before_least[fault])
+        number, needed = finding.before[best], finding.before_least[best]
         less = f" (at least {needed} required), so this proves nothing" if number < needed else ""
         parts.append(f"{counted(number, 'write')} acknowledged before #{best}{less}")
     return "; ".join(parts)
@@ -148,15 +152,15 @@ def _active(window: WindowCount) -> str:
     return f"#{window.id} {window.fault} (in effect {window.begin / 1e9:.1f} to {window.end / 1e9:.1f} s)"
 
 
-def _short_kind(one: ShortKind, window: WindowCount) -> str:
-    return f"{_of_kind(one.ok, one.name)} of at least {one.least} required under {_active(window)}"
+def _short_kind(kind: ShortKind, window: WindowCount) -> str:
+    return f"{_of_kind(kind.ok, kind.name)} of at least {kind.least} required under {_active(window)}"
 
 
-def _empty_third(one: EmptyThird, window: WindowCount) -> str:
-    of = f"in the {_THIRDS[one.place]} third of {_active(window)}"
-    if one.idle:
+def _empty_third(third: EmptyThird, window: WindowCount) -> str:
+    of = f"in the {_THIRDS[third.place]} third of {_active(window)}"
+    if third.idle:
         return f"no operation was under way {of}"
-    return f"no {' and no '.join(one.kinds or ('operation',))} succeeded {of}"
+    return f"no {' and no '.join(third.kinds or ('operation',))} succeeded {of}"
 
 
 def _exempt_thirds(windows: Iterable[WindowCount]) -> list[str]:
@@ -181,23 +185,23 @@ def _listed(items: Sequence[Any], word: Callable[[Any], str]) -> str:
     return ", ".join(map(word, items[:_LISTED])) + more
 
 
-def _read_back(found: ReadBack) -> str:
-    if not found.keys:
+def _read_back(finding: ReadBack) -> str:
+    if not finding.keys:
         return "no write was acknowledged and applied under a fault"
-    if found.acknowledged < found.least:
-        return f"{counted(found.acknowledged, 'write')} acknowledged under faults (at least {found.least} required)"
-    missing = f", not on {', '.join(found.unread)}; a read of each is required" if found.unread else ""
-    return f"on {counted(found.keys, 'key')}, read on {found.keys - len(found.unread)}{missing}"
+    if finding.acknowledged < finding.least:
+        return f"{counted(finding.acknowledged, 'write')} acknowledged under faults (at least {finding.least} required)"
+    missing = f", not on {', '.join(finding.unread)}; a read of each is required" if finding.unread else ""
+    return f"on {counted(finding.keys, 'key')}, read on {finding.keys - len(finding.unread)}{missing}"
 
 
-def _fault_states(found: FaultStates) -> str:
+def _fault_states(finding: FaultStates) -> str:
     seen = "; ".join(
         f"{name}: {_states_text(states)}"
-        + (", at least 1 required" if name in found.bare else "")
-        + (f" ({'; '.join(found.reasons[name])})" if name in found.bare and name in found.reasons else "")
-        for name, states in found.states.items()
+        + (", at least 1 required" if name in finding.bare else "")
+        + (f" ({'; '.join(finding.reasons[name])})" if name in finding.bare and name in finding.reasons else "")
+        for name, states in finding.states.items()
     )
-    return "; ".join([seen or "no fault was started", *map(unfelt_text, found.unfelt)])
+    return "; ".join([seen or "no fault was started", *map(unfelt_text, finding.unfelt)])
 
 
 def _states_text(states: Mapping[str, int]) -> str:
@@ -205,51 +209,51 @@ def _states_text(states: Mapping[str, int]) -> str:
     return ", ".join(f"{number} {state}" for state, number in named) or "never tried"
 
 
-def unfelt_text(one: Unfelt) -> str:
+def unfelt_text(fault: Unfelt) -> str:
     """Return text such as "#3 kill-leader: 5 operations, the probe of n1 answered while it was in effect"."""
-    answers = [counted(one.operations, "operation")] if one.operations else []
-    answers += [f"the probe of {node}" for node in one.nodes]
-    return f"#{one.id} {one.fault}: {', '.join(answers)} answered while it was in effect"
+    answers = [counted(fault.operations, "operation")] if fault.operations else []
+    answers += [f"the probe of {node}" for node in fault.nodes]
+    return f"#{fault.id} {fault.fault}: {', '.join(answers)} answered while it was in effect"
 
 
-def _final_reads(found: FinalReads) -> str:
+def _final_reads(finding: FinalReads) -> str:
     parts = []
-    for span in found.spans:
-        when = (" after the restart" if span.restarted else " at the end") if len(found.spans) > 1 else ""
+    for span in finding.spans:
+        when = (" after the restart" if span.restarted else " at the end") if len(finding.spans) > 1 else ""
         missing = f", not {', '.join(span.missing)}" if span.missing and span.read else ""
-        parts.append(f"{span.read} of {counted(found.keys, 'key')}{when}{missing}")
+        parts.append(f"{span.read} of {counted(finding.keys, 'key')}{when}{missing}")
         parts += [f"{node} answered its own clients on none of {', '.join(of)}" for node, of in span.unserved.items()]
-    if found.verdict != "valid":
+    if finding.verdict != "valid":
         parts.append("each key needs a read that was answered by a node that had applied it")
     return "; ".join(parts)
 
 
-def _pace(found: Pace) -> str:
-    figures, parts = found.figures, []
+def _pace(finding: Pace) -> str:
+    figures, parts = finding.figures, []
     if "invoked_per_s" in figures and "asked_per_s" in figures:
         rates = f"{figures['invoked_per_s']:.0f} of {figures['asked_per_s']:.0f}"
         parts.append(f"{rates} operations a second in the main phase")
-    if found.queued:
-        late = f"{found.queued} operations were due while no client was free"
+    if finding.queued:
+        late = f"{finding.queued} operations were due while no client was free"
         parts.append(f"{late}: an open loop needs more clients (--concurrency)")
-    if found.open_loop and "response_p99_ms" in figures:
+    if finding.open_loop and "response_p99_ms" in figures:
         parts.append(
             f"99 of 100 answered within {figures['response_p99_ms']:.0f} ms of when they were due, "
             f"{figures['service_p99_ms']:.0f} ms of when they were sent"
         )
     if figures.get("waited_share"):
         parts.append(f"all clients were busy for {100 * figures['waited_share']:.0f} % of the time")
-    tardy = f" (at most {LATE_MS:.0f} are allowed)" if found.late_ms > LATE_MS else ""
+    tardy = f" (at most {LATE_MS:.0f} are allowed)" if finding.late_ms > LATE_MS else ""
     # Rounded up, so that a value above the limit does not read like the limit.
-    parts.append(f"99 of 100 at most {math.ceil(found.late_ms)} ms late{tardy}")
-    if found.still:
-        long = f" (at most {100 * STILL_SHARE:.0f} % are allowed)" if found.still > STILL_SHARE else ""
-        parts.append(f"the harness was stalled for {math.ceil(100 * found.still)} % of the main phase{long}")
+    parts.append(f"99 of 100 at most {math.ceil(finding.late_ms)} ms late{tardy}")
+    if finding.still:
+        long = f" (at most {100 * STILL_SHARE:.0f} % are allowed)" if finding.still > STILL_SHARE else ""
+        parts.append(f"the harness was stalled for {math.ceil(100 * finding.still)} % of the main phase{long}")
     return ", ".join(parts)
 
 
-def _run_end(found: RunEnd) -> str:
-    return _ENDS[found.how]
+def _run_end(finding: RunEnd) -> str:
+    return _ENDS[finding.how]
 
 
 _SEEN: Final[Mapping[type, Callable[[Any], str]]] = {

@@ -64,9 +64,9 @@ def undecided(name: str) -> Check:
     return node_check(name, "unknown", _TOO_LITTLE[name])
 
 
-def two_leaders_text(found: TwoLeaders) -> str:
+def two_leaders_text(finding: TwoLeaders) -> str:
     """Return text such as "term 7: n1 and n2"."""
-    return "; ".join(f"term {term}: {and_listed(nodes)}" for term, nodes in found.terms.items())
+    return "; ".join(f"term {term}: {and_listed(nodes)}" for term, nodes in finding.terms.items())
 
 
 def leaders_text(terms: int, claims: int, excused: Iterable[int]) -> str:
@@ -84,13 +84,13 @@ def followed_text(nodes: int, forgetful: Iterable[str] = ()) -> str:
     return f"{counted(nodes, 'node')} followed{forgot}"
 
 
-def steps_back_text(found: TermForgotten) -> str:
+def steps_back_text(finding: TermForgotten) -> str:
     """Describe the first step back of each node."""
-    return "; ".join(map(step_back_text, _first_of_each_node(found.moments)))
+    return "; ".join(map(step_back_text, _first_of_each_node(finding.moments)))
 
 
 def _first_of_each_node(moments: Sequence[M]) -> list[M]:
-    return [moment for _, moment in sorted({one.node: one for one in reversed(moments)}.items())]
+    return [moment for _, moment in sorted({each.node: each for each in reversed(moments)}.items())]
 
 
 def left_out_text(number: int, nodes: Iterable[str]) -> str:
@@ -99,30 +99,30 @@ def left_out_text(number: int, nodes: Iterable[str]) -> str:
     return f" ({number} left out on {names}: an injected fault had cut the log there)" if number else ""
 
 
-def deletions_text(found: EntriesDeleted, left_out: str) -> str:
+def deletions_text(finding: EntriesDeleted, left_out: str) -> str:
     """Describe the first fall of a log that proves a violation, when the others were, and which entries are gone."""
-    first = next(fall for fall in found.moments if fall.proves)
+    first = next(fall for fall in finding.moments if fall.proves)
     others: dict[str, list[str]] = {}
-    for fall in found.moments:
+    for fall in finding.moments:
         if fall is not first:
             others.setdefault(fall.node, []).append(f"{fall.time / 1e9:.1f}")
     when = ", ".join(f"{node} at {and_listed(times)} s" for node, times in sorted(others.items()))
-    more = f", and {found.count - 1} more like it ({when})" if when else ""
-    return "; ".join([f"{fall_text(first)}{more}{left_out}", *entries_text(found.entries)])
+    more = f", and {finding.count - 1} more like it ({when})" if when else ""
+    return "; ".join([f"{fall_text(first)}{more}{left_out}", *entries_text(finding.entries)])
 
 
 def pairs_text(number: int, left_out: str) -> str:
     return counted(number, "pair of answers", "pairs of answers") + left_out
 
 
-def order_text(found: CommitBeyondLog, by_node: Mapping[str, int], pairs: str) -> str:
+def order_text(finding: CommitBeyondLog, by_node: Mapping[str, int], pairs: str) -> str:
     """Say in how many of the ``pairs`` of answers the order was broken, and how first on each node."""
     parts = (
         f"{number} such answers, the first: {beyond_text(first)}" if number > 1 else beyond_text(first)
-        for first in _first_of_each_node(found.moments)
+        for first in _first_of_each_node(finding.moments)
         for number in (by_node[first.node],)
     )
-    return f"broken in {found.count} of {pairs}: " + "; ".join(parts)
+    return f"broken in {finding.count} of {pairs}: " + "; ".join(parts)
 
 
 def leaders_followed_text(number: int, cut_at: int | None) -> str:
@@ -131,8 +131,8 @@ def leaders_followed_text(number: int, cut_at: int | None) -> str:
     return f"{counted(number, 'leader')} followed{until}"
 
 
-def short_leaders_text(found: LeaderLacksCommitted) -> str:
-    return "; ".join(map(short_leader_text, _first_of_each_node(found.moments)))
+def short_leaders_text(finding: LeaderLacksCommitted) -> str:
+    return "; ".join(map(short_leader_text, _first_of_each_node(finding.moments)))
 
 
 def differ_text(of: str, index: int, sides: Sequence[tuple[str, Collection[str]]], others: int, *, alike: bool) -> str:
@@ -172,27 +172,27 @@ def fall_text(fall: Fall) -> str:
     return text
 
 
-def beyond_text(one: BeyondLog) -> str:
+def beyond_text(answer: BeyondLog) -> str:
     """Return text such as "n4's log ended at 4012 at 31.2 s with 13015 committed"."""
-    at = f"at {one.time / 1e9:.1f} s"
-    if one.above == "committed":
-        return f"{one.node}'s log ended at {one.bound} {at} with {one.index} committed"
-    return f"{one.node} had applied {one.index} {at} with {one.bound} committed"
+    at = f"at {answer.time / 1e9:.1f} s"
+    if answer.above == "committed":
+        return f"{answer.node}'s log ended at {answer.bound} {at} with {answer.index} committed"
+    return f"{answer.node} had applied {answer.index} {at} with {answer.bound} committed"
 
 
-def short_leader_text(one: ShortLeader) -> str:
+def short_leader_text(lead: ShortLeader) -> str:
     """Say that a node led with a log that lacked committed entries.
 
     An example is "n4 led in term 7 at 31.2 s with a log that ended at 12 although 15 had been committed (on n1)".
     """
-    ended = f"a log that ended at {one.log_end} although {one.committed} had been committed (on {one.told_by})"
-    return f"{one.node} led in term {one.term} at {one.time / 1e9:.1f} s with {ended}"
+    ended = f"a log that ended at {lead.log_end} although {lead.committed} had been committed (on {lead.told_by})"
+    return f"{lead.node} led in term {lead.term} at {lead.time / 1e9:.1f} s with {ended}"
 
 
-def step_back_text(one: StepBack) -> str:
+def step_back_text(step: StepBack) -> str:
     """Return text such as "n1 was in term 7 at 3.0 s, and in term 0 at 5.0 s"."""
-    before = f"{one.node} was in term {one.before} at {one.last / 1e9:.1f} s"
-    return f"{before}, and in term {one.term} at {one.time / 1e9:.1f} s"
+    before = f"{step.node} was in term {step.before} at {step.last / 1e9:.1f} s"
+    return f"{before}, and in term {step.term} at {step.time / 1e9:.1f} s"
 
 
 def entries_text(entries: EntryFate | None, write: Write = str) -> list[str]:

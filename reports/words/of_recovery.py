@@ -70,80 +70,84 @@ def restart_text(why: str) -> str:
     return f"the servers did not start again after the restart at the end: {why}"
 
 
-def _index(found: Recovery, index: int) -> str:
-    return index_text(index, found.epoch_bits)
+def _index(recovery: Recovery, index: int) -> str:
+    return index_text(index, recovery.epoch_bits)
 
 
-def recovery_text(found: Recovery) -> str:
+def recovery_text(recovery: Recovery) -> str:
     """Return the finding as text, such as "n1 and n3 stuck at 2465 and 2470 of 11924".
 
     The text gives what was committed at the heal and by the end, because tables and charts compare a node with
     those.
     """
-    if found.rule == "own":
-        return _own_text(found)
+    if recovery.rule == "own":
+        return _own_text(recovery)
     parts = []
-    silent = [node for node in found.late_nodes if found.applied[node] is None and node not in found.silent]
-    empty = [node for node in found.late_nodes if found.applied[node] == -1]
-    stuck = {node: index for node in found.late_nodes if (index := found.applied[node]) not in (None, -1)}
+    silent = [node for node in recovery.late_nodes if recovery.applied[node] is None and node not in recovery.silent]
+    empty = [node for node in recovery.late_nodes if recovery.applied[node] == -1]
+    stuck = {node: index for node in recovery.late_nodes if (index := recovery.applied[node]) not in (None, -1)}
     if stuck:
-        indexes = and_listed(_index(found, one) for one in dict.fromkeys(stuck.values()))
-        later = f" ({_index(found, found.committed)} by the end)" if found.committed > found.target else ""
-        parts.append(f"{and_listed(stuck)} stuck at {indexes} of {_index(found, found.target)}{later}")
+        indexes = and_listed(_index(recovery, one) for one in dict.fromkeys(stuck.values()))
+        later = f" ({_index(recovery, recovery.committed)} by the end)" if recovery.committed > recovery.target else ""
+        parts.append(f"{and_listed(stuck)} stuck at {indexes} of {_index(recovery, recovery.target)}{later}")
     if empty:
-        parts.append(f"{and_listed(empty)} applied nothing of {_index(found, found.target)}")
+        parts.append(f"{and_listed(empty)} applied nothing of {_index(recovery, recovery.target)}")
     if silent:
-        parts.append(f"{and_listed(silent)} silent since {_EVENTS[found.event]}")
-    return "; ".join([*parts, *_silent_before(found), *_unserved(found)])
+        parts.append(f"{and_listed(silent)} silent since {_EVENTS[recovery.event]}")
+    return "; ".join([*parts, *_silent_before(recovery), *_unserved(recovery)])
 
 
-def _own_text(found: Recovery) -> str:
+def _own_text(recovery: Recovery) -> str:
     parts = []
-    if found.together is None:
-        parts.append(f"{and_listed(found.late_nodes) or 'the nodes together'} did not catch up")
-    return "; ".join([*parts, *_silent_before(found), *_unserved(found)])
+    if recovery.together is None:
+        parts.append(f"{and_listed(recovery.late_nodes) or 'the nodes together'} did not catch up")
+    return "; ".join([*parts, *_silent_before(recovery), *_unserved(recovery)])
 
 
-def _unserved(found: Recovery) -> list[str]:
+def _unserved(recovery: Recovery) -> list[str]:
     """Say which services clients never got again; single nodes are named only if the cluster itself serves."""
-    kinds = [kind for kind, node in found.unserved if node is None]
+    kinds = [kind for kind, node in recovery.unserved if node is None]
     if kinds:
         named = [kind for kind in kinds if kind != CHANGES] or ["change"]
-        return [f"no {' and no '.join(named)} succeeded after {_EVENTS[found.event]}"]
-    return [f"{wants_text(found.unserved)} not served after {_EVENTS[found.event]}"] if found.unserved else []
+        return [f"no {' and no '.join(named)} succeeded after {_EVENTS[recovery.event]}"]
+    return [f"{wants_text(recovery.unserved)} not served after {_EVENTS[recovery.event]}"] if recovery.unserved else []
 
 
-def _silent_before(found: Recovery) -> list[str]:
+def _silent_before(recovery: Recovery) -> list[str]:
     """Say from what time on the nodes that are behind have been silent, if they were silent before the heal."""
-    since = {node: found.silent[node] for node in found.late_nodes if node in found.silent}
+    since = {node: recovery.silent[node] for node in recovery.late_nodes if node in recovery.silent}
     never = [node for node, moment in since.items() if moment is None]
     dated = {node: f"{moment / 1e9:.1f}" for node, moment in since.items() if moment is not None}
-    before = f"before {_EVENTS[found.event]}"
+    before = f"before {_EVENTS[recovery.event]}"
     gone = [f"{and_listed(dated)} silent since {and_listed(dated.values())} s, {before}"] if dated else []
     return gone + ([f"{and_listed(never)} never answered a probe"] if never else [])
 
 
-def reached_text(found: Recovery) -> str:
+def reached_text(recovery: Recovery) -> str:
     """Say what was reached and when, such as "all nodes at 40, 3.1 s after the heal".
 
     May be called only if recovery is complete.
     """
-    assert found.seconds is not None
+    assert recovery.seconds is not None
     what = {"own": "all nodes caught up", "operations": "every kind of operation succeeded again"}
-    without = f", of which {and_listed(found.logless)} without a log" if found.logless else ""
-    done = what.get(found.rule, f"all nodes at {_index(found, found.target)}{without}")
-    reached = f"{done}, {found.seconds:.1f} s after {_EVENTS[found.event]}"
-    return reached if found.event != "load" else f"no fault was injected; {reached.replace(' again', '')}"
+    without = f", of which {and_listed(recovery.logless)} without a log" if recovery.logless else ""
+    done = what.get(recovery.rule, f"all nodes at {_index(recovery, recovery.target)}{without}")
+    reached = f"{done}, {recovery.seconds:.1f} s after {_EVENTS[recovery.event]}"
+    return reached if recovery.event != "load" else f"no fault was injected; {reached.replace(' again', '')}"
 
 
-def open_texts(*found: Recovery) -> list[str]:
+def open_texts(*recoveries: Recovery) -> list[str]:
     """Return the reasons why not everything could be observed, each once."""
-    return list(dict.fromkeys(why for one in found for why in _open(one)))
+    return list(dict.fromkeys(why for recovery in recoveries for why in _open(recovery)))
 
 
-def _open(found: Recovery) -> list[str]:
-    nodes = [_UNDECIDABLE[found.undecidable] + (f": {found.error}" if found.error else "")] if found.undecidable else []
-    clients = "; ".join(f"{wants_text(left)} {_REASONS[reason]}" for reason, left in found.unproven)
+def _open(recovery: Recovery) -> list[str]:
+    nodes = (
+        [_UNDECIDABLE[recovery.undecidable] + (f": {recovery.error}" if recovery.error else "")]
+        if recovery.undecidable
+        else []
+    )
+    clients = "; ".join(f"{wants_text(left)} {_REASONS[reason]}" for reason, left in recovery.unproven)
     return [*nodes, clients] if clients else nodes
 
 
@@ -211,7 +215,10 @@ def cause_text(cause: HarnessCause, limit: float) -> str:
 
 def lost_text(lost: Mapping[str, ShortLeader | BeyondLog], whole: Iterable[str], seen: str) -> str:
     """Name the nodes that lost committed entries, then what was ``seen``, then the nodes with ``whole`` logs."""
-    texts = [short_leader_text(one) if isinstance(one, ShortLeader) else beyond_text(one) for one in lost.values()]
+    texts = [
+        short_leader_text(moment) if isinstance(moment, ShortLeader) else beyond_text(moment)
+        for moment in lost.values()
+    ]
     held = f" with whole logs: {names}" if (names := and_listed(whole)) else ""
     return "; ".join([*texts, seen]) + held
 

@@ -35,7 +35,7 @@ def falls(probes: Sequence[Probe]) -> list[Fall]:
     log's end in a later one; ``harness.judge.logs.log_order`` proves that this never accuses a healthy node.  A
     restarted process has forgotten its commit index, so it is compared with what the node had reported before.
     """
-    found: list[Fall] = []
+    seen_falls: list[Fall] = []
     probes = of_reporting(probes, "log_end")
     nodes: dict[str, _Node] = {}
     after = _next_begins(probes)
@@ -49,24 +49,24 @@ def falls(probes: Sequence[Probe]) -> list[Fall]:
             nodes[probe.node] = _Node(probe, probe.committed, [probe])
             continue
         if fall := _fall(node, probe, after.get(number)):
-            found.append(fall)
+            seen_falls.append(fall)
             node.fell, node.highest = True, probe.log_end
         node.answer, node.highest, node.silent = probe, max(node.highest, probe.committed), False
         node.answers.append(probe)
-    return found
+    return seen_falls
 
 
 def _next_begins(probes: Sequence[Probe]) -> dict[int, int]:
     """Map the position of a probe to where the log begins in the same node's next answer, if there is one."""
     last: dict[str, int] = {}
-    found: dict[int, int] = {}
+    begins: dict[int, int] = {}
     for number, probe in enumerate(probes):
         before = last.pop(probe.node, None)
         if probe.answered:
             if before is not None:
-                found[before] = probe.holds_from
+                begins[before] = probe.holds_from
             last[probe.node] = number
-    return found
+    return begins
 
 
 def _fall(node: _Node, probe: Probe, begin_after: int | None) -> Fall | None:
@@ -95,18 +95,18 @@ def check_committed_prefix(probes: Sequence[Probe], damages: Damages = NONE) -> 
     A log that one of our faults cut is left out until it is whole again.
     """
     every, excused = falls(probes), damages.excused_logs(probes)
-    found = [fall for fall in every if not excused.covers(fall.node, fall.time)]
-    left_out = left_out_text(len(every) - len(found), excused.spans)
+    counting = [fall for fall in every if not excused.covers(fall.node, fall.time)]
+    left_out = left_out_text(len(every) - len(counting), excused.spans)
     answers = Counter(probe.node for probe in of_reporting(probes, "log_end") if probe.answered)
-    first = next((fall for fall in found if fall.proves), None)
+    first = next((fall for fall in counting if fall.proves), None)
     if first is None:
         if max(answers.values(), default=0) < 2:
             return undecided("committed-kept")
         return node_check("committed-kept", "valid", followed_text(len(answers)) + left_out)
-    nodes = sorted({fall.node for fall in found})
-    entries = entry_fate(probes, (fall.committed for fall in found), min(fall.time for fall in found))
+    nodes = sorted({fall.node for fall in counting})
+    entries = entry_fate(probes, (fall.committed for fall in counting), min(fall.time for fall in counting))
     finding = EntriesDeleted(
-        severity=entries.severity, nodes=tuple(nodes), since=first.time, count=len(found), moments=tuple(found),
+        severity=entries.severity, nodes=tuple(nodes), since=first.time, count=len(counting), moments=tuple(counting),
         entries=entries,
     )  # fmt: skip
     return node_check("committed-kept", "invalid", deletions_text(finding, left_out), finding)

@@ -50,13 +50,13 @@ def short_leaders(probes: Sequence[Probe]) -> list[ShortLeader]:
         if probe.committed >= 0
     ]
     highest = _Highest(known)
-    found = [
+    short = [
         ShortLeader(second.node, second.time, second.term, second.log_end, most.committed, most.node)
         for first, second, after in _leading(probes)
         if (most := highest.before(first.time, second.term)) is not None
         if second.log_end < most.committed and after.holds_from <= most.committed
     ]
-    return sorted(found, key=lambda one: (one.time, one.node))
+    return sorted(short, key=lambda leader: (leader.time, leader.node))
 
 
 def _leading(probes: Sequence[Probe]) -> list[tuple[Probe, Probe, Probe]]:
@@ -84,12 +84,12 @@ class _Highest:
                 best.append(one)
 
     def before(self, time: int, term: int) -> _Known | None:
-        found = [
+        candidates = [
             best[place - 1]
             for known_in, (times, best) in self._by_term.items()
             if known_in <= term and (place := bisect_left(times, time))
         ]
-        return max(found, key=lambda one: one.committed, default=None)
+        return max(candidates, key=lambda known: known.committed, default=None)
 
 
 def leader_complete(probes: Sequence[Probe], damages: Damages) -> Check:
@@ -99,8 +99,8 @@ def leader_complete(probes: Sequence[Probe], damages: Damages) -> Check:
     gone.
     """
     cut_at = damages.first(*LOG, "term")
-    found = [one for one in short_leaders(probes) if cut_at is None or one.time < cut_at]
-    if not found:
+    short = [leader for leader in short_leaders(probes) if cut_at is None or leader.time < cut_at]
+    if not short:
         leading = [(second.node, second.term, second.time) for _, second, _ in _leading(probes)]
         if not leading:
             return undecided("leader-complete")
@@ -108,11 +108,11 @@ def leader_complete(probes: Sequence[Probe], damages: Damages) -> Check:
         seen = leaders_followed_text(len(leaders), cut_at)
         skipped = () if leaders else (Skipped(check="leader-complete", why=seen),)
         return node_check("leader-complete", "valid", seen, *skipped)
-    first = {one.node: one for one in reversed(found)}
-    listed = sorted({*found[:MOMENTS], *first.values()}, key=lambda one: (one.time, one.node))
-    entries = entry_fate(probes, (one.committed for one in found), found[0].time)
+    first = {leader.node: leader for leader in reversed(short)}
+    listed = sorted({*short[:MOMENTS], *first.values()}, key=lambda leader: (leader.time, leader.node))
+    entries = entry_fate(probes, (leader.committed for leader in short), short[0].time)
     finding = LeaderLacksCommitted(
-        severity=entries.severity, nodes=tuple(sorted(first)), since=found[0].time, count=len(found),
+        severity=entries.severity, nodes=tuple(sorted(first)), since=short[0].time, count=len(short),
         moments=tuple(listed), entries=entries,
     )  # fmt: skip
     return node_check("leader-complete", "invalid", short_leaders_text(finding), finding)

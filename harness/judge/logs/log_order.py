@@ -53,7 +53,7 @@ def _stretches(probes: Sequence[Probe]) -> list[list[Probe]]:
 
 
 def _of_process(stretch: Sequence[Probe], known: dict[int, int]) -> list[BeyondLog]:
-    found: list[BeyondLog] = []
+    violations: list[BeyondLog] = []
     committed = applied = highest = -1
     for number, (probe, after) in enumerate(pairwise([*stretch, None])):
         assert probe is not None
@@ -62,11 +62,11 @@ def _of_process(stretch: Sequence[Probe], known: dict[int, int]) -> list[BeyondL
             applied = reached
         highest = max(highest, reached)
         if after is not None and committed > probe.log_end and committed >= after.holds_from:
-            found.append(BeyondLog(probe.node, probe.time, "committed", committed, probe.log_end))
+            violations.append(BeyondLog(probe.node, probe.time, "committed", committed, probe.log_end))
         elif applied > max(probe.committed, known[probe.time]):
-            found.append(BeyondLog(probe.node, probe.time, "applied", applied, probe.committed))
+            violations.append(BeyondLog(probe.node, probe.time, "applied", applied, probe.committed))
         committed = max(committed, probe.committed)
-    return found
+    return violations
 
 
 def _without_load(stretch: Sequence[Probe], number: int) -> bool:
@@ -92,20 +92,20 @@ def log_order(probes: Sequence[Probe], damages: Damages) -> Check:
     """
     every = order_violations(probes)
     excused = damages.excused_logs(probes)
-    found = [violation for violation in every if not excused.covers(violation.node, violation.time)]
+    violations = [violation for violation in every if not excused.covers(violation.node, violation.time)]
     number = sum(len(stretch) - 1 for stretch in _stretches(probes))
-    pairs = pairs_text(number, left_out_text(len(every) - len(found), excused.spans))
+    pairs = pairs_text(number, left_out_text(len(every) - len(violations), excused.spans))
     if not number:
         return undecided("log-order")
-    if not found:
+    if not violations:
         return node_check("log-order", "valid", pairs)
-    counts = Counter(violation.node for violation in found)
-    first = {violation.node: violation for violation in reversed(found)}
-    cut = [violation.index for violation in found if violation.above == "committed"]
-    listed = sorted({*found[:MOMENTS], *first.values()}, key=lambda violation: (violation.time, violation.node))
-    entries = entry_fate(probes, cut, found[0].time) if cut else None
+    counts = Counter(violation.node for violation in violations)
+    first = {violation.node: violation for violation in reversed(violations)}
+    cut = [violation.index for violation in violations if violation.above == "committed"]
+    listed = sorted({*violations[:MOMENTS], *first.values()}, key=lambda violation: (violation.time, violation.node))
+    entries = entry_fate(probes, cut, violations[0].time) if cut else None
     finding = CommitBeyondLog(
-        severity=entries.severity if entries else "inconsistent", nodes=tuple(sorted(first)), since=found[0].time,
-        count=len(found), moments=tuple(listed), entries=entries,
+        severity=entries.severity if entries else "inconsistent", nodes=tuple(sorted(first)), since=violations[0].time,
+        count=len(violations), moments=tuple(listed), entries=entries,
     )  # fmt: skip
     return node_check("log-order", "invalid", order_text(finding, counts, pairs), finding)

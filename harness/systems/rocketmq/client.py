@@ -18,7 +18,7 @@ from typing import Any, Final
 from harness.clients.wire import NoAnswerError
 from harness.systems.api import Machine, Setup
 from harness.systems.law import LOST, NOT_SENT, Law, Outcome, Rule
-from harness.systems.remoting import Answer, Connection
+from harness.systems.remoting import Answer, Connection, left
 from harness.systems.rocketmq.brokers import Brokers
 from harness.systems.rocketmq.requests import (
     APPLY_BROKER_ID,
@@ -99,9 +99,9 @@ class Client:
         try:
             if logged:
                 entry = Broker(str(invocation.key), IDS[0]).application()
-                answer = await connection.ask(APPLY_BROKER_ID, ext=entry, timeout=_left(deadline))
+                answer = await connection.ask(APPLY_BROKER_ID, ext=entry, timeout=left(deadline))
             if not logged or answer.code == OK:
-                answer = await connection.ask(code, body, ext, timeout=_left(deadline))
+                answer = await connection.ask(code, body, ext, timeout=left(deadline))
         except NoAnswerError as error:
             return LAW.outcome(error.case, invocation, node, str(error)), error.case
         case, value = case_of(invocation, answer)
@@ -112,7 +112,7 @@ class Client:
     async def _leader_by(self, node: str, deadline: float) -> str | None:
         """Return the leader that this node knows."""
         try:
-            answer = await self._connections[node].ask(METADATA, timeout=_left(deadline))
+            answer = await self._connections[node].ask(METADATA, timeout=left(deadline))
         except NoAnswerError:
             return None
         return self._nodes.get(answer.ext.get("controllerLeaderAddress", ""))
@@ -122,11 +122,7 @@ def outcome_of(case: str, value: Any, invocation: Invocation, answer: Answer, no
     """Return the outcome that an answer of this case proves, with the value in it."""
     if case in ("done", "exists") and LAW.type_of(case, invocation.f) == "ok":
         return LAW.outcome(case, invocation, node, value=value)
-    return LAW.outcome(case, invocation, node, _said(answer))
-
-
-def _said(answer: Answer) -> str:
-    return f"{answer.code}: {answer.remark}"[:200]
+    return LAW.outcome(case, invocation, node, str(answer))
 
 
 def case_of(invocation: Invocation, answer: Answer) -> tuple[str, Any]:
@@ -173,14 +169,10 @@ class Prober:
     async def ask(self, timeout: float) -> Mapping[str, Any]:
         answer = await self._connection.ask(METADATA, timeout=timeout)
         if answer.code != OK:
-            raise ValueError(f"code {answer.code}: {answer.remark}")
+            raise ValueError(f"code {answer}")
         leader = self._nodes.get(answer.ext.get("controllerLeaderAddress", ""))
         leads = answer.ext.get("isLeader") == "true"
         return {"role": "leader" if leads else "follower" if leader else "unknown", "leader": leader}
 
     async def close(self) -> None:
         self._connection.close()
-
-
-def _left(deadline: float) -> float:
-    return max(0.05, deadline - time.monotonic())

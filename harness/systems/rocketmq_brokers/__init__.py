@@ -11,6 +11,7 @@
 ``queues``       the check: each queue is a log
 ``replication``  the check of epochs and of the sets of brokers in sync
 ``logs``         the check: all replicas have the same bytes
+``words``        what these checks find, as data and in words
 ===============  =====================================================================================================
 """
 

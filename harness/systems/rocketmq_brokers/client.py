@@ -20,7 +20,7 @@ from typing import Any, Final
 from harness.clients.wire import NoAnswerError
 from harness.systems.api import Machine, Setup
 from harness.systems.law import LOST, NOT_SENT, Law, Outcome, Rule
-from harness.systems.remoting import Answer, Connection
+from harness.systems.remoting import Answer, Connection, left
 from harness.systems.rocketmq_brokers.messages import (
     BUSY,
     MESSAGE_ILLEGAL,
@@ -89,7 +89,7 @@ class Client:
         except NoAnswerError as error:
             return LAW.outcome(error.case, invocation, self.home, str(error))
         except _RefusedError as error:
-            return LAW.outcome(case_of(invocation.f, error.answer), invocation, self.home, _said(error.answer))
+            return LAW.outcome(case_of(invocation.f, error.answer), invocation, self.home, str(error.answer))
         except ValueError as error:
             return LAW.outcome("error", invocation, self.home, str(error)[:200])
         return LAW.outcome("done", invocation, self.home, value=value)
@@ -107,19 +107,17 @@ class Client:
     async def _send_to(self, node: str, invocation: Invocation, deadline: float) -> tuple[Outcome, str]:
         header, body = send_header(str(invocation.key)), body_of(invocation.value)
         try:
-            answer = await self._connections[node].ask(SEND, body, header, timeout=_left(deadline))
+            answer = await self._connections[node].ask(SEND, body, header, timeout=left(deadline))
         except NoAnswerError as error:
             return LAW.outcome(error.case, invocation, node, str(error)), error.case
         case = case_of("send", answer)
         if case != "done":
-            return LAW.outcome(case, invocation, node, _said(answer)), case
+            return LAW.outcome(case, invocation, node, str(answer)), case
         return LAW.outcome(case, invocation, node, value=int(answer.ext["queueOffset"])), case
 
     async def _page(self, key: str, offset: int, deadline: float) -> Page:
         """Pull one page.  Raises NoAnswerError, _RefusedError, or ValueError for a malformed answer."""
-        answer = await self._connections[self.home].ask(
-            PULL, ext=pull_header(key, offset), timeout=_left(deadline)
-        )  # fmt: skip
+        answer = await self._connections[self.home].ask(PULL, ext=pull_header(key, offset), timeout=left(deadline))
         if case_of("pull", answer) != "done":
             raise _RefusedError(answer)
         return page_in(answer)
@@ -168,14 +166,6 @@ def case_of(f: str, answer: Answer) -> str:
     return "refused" if answer.code in REFUSED else "error"
 
 
-def _said(answer: Answer) -> str:
-    return f"{answer.code}: {answer.remark}"[:200]
-
-
 def clients(setup: Setup, number: int) -> list[Client]:
     """Make ``number`` clients, spread evenly over the nodes."""
     return [Client(home, setup) for home in islice(cycle(setup.nodes), number)]
-
-
-def _left(deadline: float) -> float:
-    return max(0.05, deadline - time.monotonic())

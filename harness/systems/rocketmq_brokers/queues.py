@@ -36,7 +36,7 @@ from typing import Any, Final
 from checker import check_operations
 from harness.systems.api import Evidence
 from harness.systems.rocketmq_brokers import words
-from harness.systems.rocketmq_brokers.words import LOST, QUEUE_KINDS, Shown, end
+from harness.systems.rocketmq_brokers.words import LOST, QUEUE_KINDS, ShownMessage, end
 from history import Check, Counterexample, Operation, Probe, Verdict
 from history.records.finding import Kind, contradictions
 from history.records.verdicts import KeyVerdict, worst
@@ -110,11 +110,11 @@ class Queue:
         #: The distance between two events in the log's history, which leaves room for the gets made from one operation.
         self._apart = 2 + max((len(one.result["payloads"]) for one in self.reads), default=0)
 
-    def _seen(self) -> list[Shown]:
-        first: dict[tuple[int, Any], Shown] = {}
+    def _seen(self) -> list[ShownMessage]:
+        first: dict[tuple[int, Any], ShownMessage] = {}
         for one in sorted(self.operations, key=lambda one: one.end_index):
             for place, payload in _shown(one):
-                first.setdefault((place, payload), Shown(place, payload, one))
+                first.setdefault((place, payload), ShownMessage(place, payload, one))
         return sorted(first.values(), key=lambda one: one.place)
 
     # -- the model of a log ------------------------------------------------------------------------------------------
@@ -171,7 +171,7 @@ class Queue:
         caught_up = read.node in self._evidence.recovered and read.invoked >= moments.get("final-reads", math.inf)
         return moments.get("healed", 0) if caught_up else 0
 
-    def lost(self) -> list[Shown]:
+    def lost(self) -> list[ShownMessage]:
         """Return what no replica has at the end; empty if some replica was not read then or had not caught up."""
         if set(self.last) != set(self._evidence.nodes):
             return []

@@ -50,7 +50,7 @@ WORDS: Final = {
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class ShownMessage:
     """The first operation that showed a payload at a place: the send that was acknowledged there, or a read."""
 
     place: int
@@ -88,11 +88,11 @@ def says(one: Operation) -> str:
     return f"reads {one.result} at {one.value}"
 
 
-def shows(one: Shown) -> str:
+def shows(one: ShownMessage) -> str:
     return f"{one.payload} acknowledged at {one.place}" if one.by.f == "send" else f"reads {one.payload} at {one.place}"
 
 
-def _saw(one: Shown) -> str:
+def _saw(one: ShownMessage) -> str:
     did = "was acknowledged at" if one.by.f == "send" else "was read at"
     return f"{one.payload} {did} {one.place} ({who(one.by)})"
 
@@ -105,12 +105,12 @@ def lacks(payload: object) -> str:
     return f"lacks {payload}, like every replica"
 
 
-def lost(one: Shown, number: int) -> str:
+def lost(one: ShownMessage, number: int) -> str:
     """Describe the first of a ``number`` of lost messages."""
     return f"{_saw(one)}, and at the end no replica holds it" + (f" (and {number - 1} more)" if number > 1 else "")
 
 
-def missing(one: Shown, read: Operation, furthest: int) -> str:
+def missing(one: ShownMessage, read: Operation, furthest: int) -> str:
     other = f"that of another replica at {furthest}"
     return f"{_saw(one)}, and at the end the queue of {read.node} ends at {end(read)}, {other}"
 
