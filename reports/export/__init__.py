@@ -1,4 +1,4 @@
 """Exports of a run to other tools: a trace for Perfetto, the operations as CSV or Parquet.
 
-``export`` writes one; ``perfetto`` lays the run out in tracks, ``packets`` encodes them, ``operations`` has the tables.
+``export`` writes one; ``perfetto`` lays the run out in tracks, and ``packets`` encodes them.
 """

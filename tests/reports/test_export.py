@@ -20,8 +20,7 @@ from history import RunFiles
 from history.tables.schemas import OPERATIONS, TABLES_VERSION
 from reports.analysis.elections import leaderships_of
 from reports.analysis.node_timeline import ROLES, NodeTimeline, timelines_of
-from reports.export.export import export
-from reports.export.operations import write_csv
+from reports.export.export import export, write_csv
 from reports.export.packets import Packets, varint
 from tests.support.reports.made import Maker
 from tests.support.reports.recorded_runs import recorded_run

@@ -8,7 +8,6 @@
 ``client``       the register's client, which may follow the leader
 ``status``       what the server reports about itself, as probes
 ``remoting``     the library's own wire protocol, for a transfer of leadership
-``workloads``    what clients do with the registers
 ``alarms``       lines of the library's log that have a meaning
 ===============  =======================================================================================================
 """
@@ -25,8 +24,8 @@ from harness.systems.dledger.options import OPTIONS, PLANTED_BUGS, VERSIONS, ref
 from harness.systems.dledger.outcomes import LAW
 from harness.systems.dledger.processes import artifacts, describe, leads, roles, surface
 from harness.systems.dledger.status import prober
-from harness.systems.dledger.workloads import WORKLOADS
 from harness.systems.promise import RAFT, RAFT_PAPER, RAFT_PROMISES, Promise
+from harness.systems.workloads import APPEND_LOG, BANK, CAS_REGISTER, COUNTER, LOCK, MIXED_REGISTERS, REGISTER, SET
 
 #: Why Raft's properties are promises of DLedger.
 README: Final = "DLedger's README: a raft-based library"
@@ -45,7 +44,7 @@ SYSTEM: Final = System(
     surface=surface,
     clients=clients,
     law=LAW,
-    workloads=WORKLOADS,
+    workloads=(REGISTER, CAS_REGISTER, MIXED_REGISTERS, SET, COUNTER, APPEND_LOG, LOCK, BANK),
     prober=prober,
     describe=describe,
     alarms=ALARMS,

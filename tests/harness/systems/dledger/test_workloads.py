@@ -11,15 +11,15 @@ from harness.generators import Completion, Stream
 from harness.plan import Plan
 from harness.systems import Machine, Setup
 from harness.systems.api import Evidence, Workload
+from harness.systems.dledger import SYSTEM
 from harness.systems.dledger.objects import request_of
 from harness.systems.dledger.outcomes import completion_of
-from harness.systems.dledger.workloads import WORKLOADS
 from harness.testing import history_of_workload
 from harness.workloads import Invocation
 from history import Event, pair
 from tests.support.harness.register_twin import BUGS, Bug, RegisterTwin
 
-BY_NAME = {workload.name: workload for workload in WORKLOADS}
+BY_NAME = {workload.name: workload for workload in SYSTEM.workloads}
 #: Those of registers are held by ``tests/harness/test_workloads.py`` and the memory of ``harness.testing``.
 NAMES = [name for name in BY_NAME if name not in ("register", "cas-register", "mixed-registers")]
 SETUP = Setup(version="0.3.2", nodes=(Machine("n1", "127.0.0.1"),))
