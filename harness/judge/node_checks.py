@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Final
 
 from harness.judge.answers_by_process import reporting
 from harness.judge.damage import Damages
@@ -20,17 +19,7 @@ from harness.judge.recorded import Recorded
 from harness.judge.recovery_check import RecoveryFindings
 from harness.judge.replicas import ComparisonPoint, replicas_agree
 from history import Check
-from history.records.text import and_listed
-
-#: The reason to give if no node reports a figure.
-_UNREPORTED: Final = {
-    "digest": "no digest of the nodes' contents was reported",
-    "state_index": "the index of the nodes' contents was not reported",
-    "role": "who leads was not reported",
-    "term": "terms were not reported",
-    "log_end": "where logs end was not reported",
-    "committed": "what is committed was not reported",
-}
+from reports.words.of_nodes import silent_check, without_checks_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,18 +48,16 @@ def node_checks(
         _NodeCheck("committed-kept", ("log_end", "committed"), lambda: check_committed_prefix(probes, damages)),
     )  # fmt: skip
     if recorded.plan.under_test.prober is None and not probes:
-        return [], [_left_out([one.name for one in every], "this system's nodes report nothing about themselves")]
+        return [], [without_checks_text([one.name for one in every])]
     if not any(probe.answered for probe in probes):
-        silent = "no node ever answered a probe"
-        return [Check(one.name, "check", "unknown", "what nodes report about themselves", silent) for one in every], []
-    reported = {figure for figure in _UNREPORTED if reporting(probes, figure)}
+        return [silent_check(one.name) for one in every], []
     missing: dict[str, list[str]] = {}
     for one in every:
-        if lacking := [figure for figure in one.needs if figure not in reported]:
-            missing.setdefault(_UNREPORTED[lacking[0]], []).append(one.name)
+        if (figure := next((figure for figure in one.needs if not reporting(probes, figure)), None)) is not None:
+            missing.setdefault(figure, []).append(one.name)
     left_out = {name for names in missing.values() for name in names}
     return [one.make() for one in every if one.name not in left_out], [
-        _left_out(names, why) for why, names in missing.items()
+        without_checks_text(names, figure) for figure, names in missing.items()
     ]
 
 
@@ -83,7 +70,3 @@ def _ends(recovery: RecoveryFindings | None, moments: Mapping[str, int]) -> list
         nodes = recovery.restarted.recovered
         ends.append(ComparisonPoint("the restart", nodes, moments["restarted"], moments.get("restarted-quiet")))
     return ends
-
-
-def _left_out(names: list[str], why: str) -> str:
-    return f"{and_listed(names)} {'are' if len(names) > 1 else 'is'} left out: {why}"

@@ -578,12 +578,6 @@ class KnownDefect(Struct, frozen=True, kw_only=True):
     kinds: tuple[str, ...]
     why: str = ""
 
-    def describe(self) -> str:
-        """Return text such as "Matches the known defect x (lost-write): it does y. See docs/findings.md"."""
-        page, _, what = self.why.partition(": ")
-        about = f": {what}. See {page}" if what else f": {page}" if page else ""
-        return f"Matches the known defect {self.name} ({', '.join(self.kinds)}){about}"
-
 
 def known_defects_in(results: Mapping[str, Any]) -> tuple[KnownDefect, ...]:
     """Return the known defects in ``results.json``, skipping malformed records."""

@@ -11,6 +11,7 @@ from typing import Any, Final
 from history.records.finding import known_defects_in
 from reports.load.check_rows import DIFFER
 from reports.style.format import leaves, number, one_line, printable
+from reports.words.of_clients import known_defect_text
 
 MARKS: Final = {"valid": "✓", "invalid": "✕", "unknown": "?", DIFFER: "≠"}
 SPARKS: Final = "▁▂▃▄▅▆▇█"
@@ -28,7 +29,7 @@ def known_text(results: Mapping[str, Any]) -> list[str]:
     known = known_defects_in(results)
     strange = ", ".join(map(str, results.get("not_known") or ()))
     more = [f"{'Explained by none' if known else 'By no known defect'}: {strange}."] if strange else []
-    return [*(f"{one.describe()}." for one in known), *more]
+    return [*(f"{known_defect_text(defect)}." for defect in known), *more]
 
 
 def wrapped(text: str, columns: int, indent: str = "", hang: str = "") -> str:

@@ -8,7 +8,7 @@ from typing import Final
 
 from history import Check, KeyVerdict
 from history.columns.operations import NONE
-from history.records.finding import ViolationTimes
+from history.records.finding import KnownDefect, ViolationTimes
 from history.records.text import and_listed, counted
 from history.records.violations import LINEARIZABLE
 
@@ -91,6 +91,13 @@ def sentence(checks: Sequence[Check], keys: Sequence[KeyVerdict], failures: Sequ
 def planted_bug_text(bug: str, *, found: bool) -> str:
     """Return the start of the sentence about a run with a planted bug."""
     return f"the planted bug {bug} was {'found, as intended' if found else 'not found'}; "
+
+
+def known_defect_text(defect: KnownDefect) -> str:
+    """Return text such as "Matches the known defect x (lost-write): it does y. See docs/findings.md"."""
+    page, _, what = defect.why.partition(": ")
+    about = f": {what}. See {page}" if what else f": {page}" if page else ""
+    return f"Matches the known defect {defect.name} ({', '.join(defect.kinds)}){about}"
 
 
 def checker_failure_text(keys: Iterable[KeyVerdict]) -> str:

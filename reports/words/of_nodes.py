@@ -52,6 +52,26 @@ _TOO_LITTLE: Final[Mapping[str, str]] = {
     "log-order": "no node answered twice in a row",
     "committed-kept": "no node reported the end of its log twice",
 }
+#: Why a check is left out if no node reports a figure; without any figure, nodes report nothing.
+_UNREPORTED: Final[Mapping[str, str]] = {
+    "": "this system's nodes report nothing about themselves",
+    "digest": "no digest of the nodes' contents was reported",
+    "state_index": "the index of the nodes' contents was not reported",
+    "role": "who leads was not reported",
+    "term": "terms were not reported",
+    "log_end": "where logs end was not reported",
+    "committed": "what is committed was not reported",
+}
+
+
+def without_checks_text(names: Sequence[str], figure: str = "") -> str:
+    """Say that these checks are left out because no node reports a figure, or nothing at all."""
+    return f"{and_listed(names)} {'are' if len(names) > 1 else 'is'} left out: {_UNREPORTED[figure]}"
+
+
+def silent_check(name: str) -> Check:
+    """Return a check of nodes that never answered."""
+    return Check(name, "check", "unknown", "what nodes report about themselves", "no node ever answered a probe")
 
 
 def node_check(name: str, verdict: Verdict, seen: str, *findings: Finding) -> Check:

@@ -23,6 +23,7 @@ from history.recording import Recording
 from history.records.finding import KnownDefect
 from history.records.probes import probes_header
 from history.records.violations import Violation, violations_of
+from reports.words.of_clients import known_defect_text
 from tests.support.draws import draws
 
 SUITES = Path(__file__).parents[3] / "suites"
@@ -545,8 +546,8 @@ def test_a_run_names_the_known_defects_whose_marks_it_bears_and_what_none_explai
     both, new = replace(N3, nodes=("n2", "n3")), Violation("linearizable", "stale-read")
     known, strange = known_in(read(run), [CUT, replace_why(STUCK, "docs/findings.md")], [both, new])
     assert known == (KnownDefect(name="stuck", kinds=("no-recovery",), why="docs/findings.md"),)
-    assert known[0].describe() == "Matches the known defect stuck (no-recovery): docs/findings.md"
-    told = struct_replace(known[0], why="docs/findings.md: it waits").describe()
+    assert known_defect_text(known[0]) == "Matches the known defect stuck (no-recovery): docs/findings.md"
+    told = known_defect_text(struct_replace(known[0], why="docs/findings.md: it waits"))
     assert told == "Matches the known defect stuck (no-recovery): it waits. See docs/findings.md"
     assert strange == ("no-recovery", "stale-read")
     assert known_in(read(run), [STUCK], [N3])[1] == ()
