@@ -21,7 +21,7 @@ def answers_by_process(probes: Sequence[Probe]) -> list[list[Probe]]:
     It may have changed if a probe failed in between, if there was no probe for two seconds, if the pid changed, or if
     the commit index fell, which happens only in a new process.
     """
-    found: list[list[Probe]] = []
+    stretches: list[list[Probe]] = []
     open_: dict[str, list[Probe]] = {}
     for probe in probes:
         if not probe.answered:
@@ -30,9 +30,9 @@ def answers_by_process(probes: Sequence[Probe]) -> list[list[Probe]]:
         stretch = open_.get(probe.node)
         if stretch is None or not same_process(stretch[-1], probe):
             stretch = open_[probe.node] = []
-            found.append(stretch)
+            stretches.append(stretch)
         stretch.append(probe)
-    return found
+    return stretches
 
 
 def last_answers(probes: Iterable[Probe]) -> dict[str, int]:

@@ -138,8 +138,8 @@ def _headlines(drawn: Drawn | None) -> dict[str, Any]:
     """Return the sentences at the top of the page; none if they cannot be made."""
     import reports
 
-    found = None if drawn is None else _try("the headlines", lambda: reports.story_of(drawn), [])
-    return {} if found is None else found._asdict()
+    story = None if drawn is None else _try("the headlines", lambda: reports.story_of(drawn), [])
+    return {} if story is None else story._asdict()
 
 
 def screen_of(conclusion: Conclusion, columns: int | None, *, colour: bool) -> str:

@@ -195,8 +195,8 @@ def damages_of(receipts: Iterable[Receipt], plan: Plan) -> Damages:
         damaged = receipt.witness.get("damaged")
         if isinstance(damaged, dict):
             damages += [
-                Damage(node, str(one.get("file", "a file")), _class(one.get("class")), receipt.started, end)
-                for node, one in damaged.items()
+                Damage(node, str(harm.get("file", "a file")), _class(harm.get("class")), receipt.started, end)
+                for node, harm in damaged.items()
             ]
         elif receipt.fault in FAULTS and receipt.state == "indeterminate":
             damages += [Damage(node, "a file", "unknown", receipt.started, end) for node in receipt.nodes]

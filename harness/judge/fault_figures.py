@@ -107,10 +107,10 @@ class _Record:
         took = {node: None if moment is None else (moment - healed) / 1e6 for node, moment in recovery.reached.items()}
         known = [ms for ms in took.values() if ms is not None]
         last = max(known) if len(known) == len(took) and not cut else None
-        asked = {probe.node for probe in seen if probe.time >= healed}
+        probed = {probe.node for probe in seen if probe.time >= healed}
         return {
             "caught_up": {"target": recovery.target, "nodes": took, "last_ms": last},
-            "behind": [node for node in self._nodes if node in asked and (node in recovery.behind or node in cut)],
+            "behind": [node for node in self._nodes if node in probed and (node in recovery.behind or node in cut)],
         }
 
     def silent_since(self, moment: int | None) -> list[str]:
@@ -139,7 +139,7 @@ def by_fault(rows: Iterable[Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
     for row in rows:
         if row.get("state") == "installed":
             windows.setdefault(str(row["fault"]), []).append(row)
-    return {fault: _distribution(found) for fault, found in sorted(windows.items())}
+    return {fault: _distribution(costs) for fault, costs in sorted(windows.items())}
 
 
 def _distribution(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:

@@ -128,7 +128,7 @@ def _stretches(recorded: Recorded, first: int, last: int, notices: float) -> lis
 
     Faults that each overlap a third one need not overlap each other.
     """
-    edges = (edge for one in recorded.receipts for edge in (one.started, one.healed) if edge is not None)
+    edges = (edge for receipt in recorded.receipts for edge in (receipt.started, receipt.healed) if edge is not None)
     clock, notice, spans = recorded.clock, round(1e9 * notices), []
     probes = sorted(recorded.probes, key=lambda probe: probe.time)
     for low, high in pairwise(sorted({first, last, *(edge for edge in edges if first < edge < last)})):
@@ -157,7 +157,7 @@ def led_since(
         claims.pop(probe.node, None)
         if probe.answered:
             claims[probe.node] = probe
-        recent = {node: one for node, one in claims.items() if one.time >= probe.time - fresh}
+        recent = {node: claim for node, claim in claims.items() if claim.time >= probe.time - fresh}
         name = leader_now(recent, members)
         now = (name, claims[name].term) if name in able and name in claims else None
         if now is None or now != leader:
@@ -201,9 +201,9 @@ def _thirds(parts: Sequence[TimeSpan], begin: int, end: int, clock: AwakeClock) 
 def _standing(recorded: Recorded, low: int, high: int) -> list[Receipt]:
     """Return the faults that may have been in effect at some time between two times."""
     return [
-        one
-        for one in recorded.receipts
-        if one.state != "skipped" and one.started < high and (one.healed is None or one.healed > low)
+        receipt
+        for receipt in recorded.receipts
+        if receipt.state != "skipped" and receipt.started < high and (receipt.healed is None or receipt.healed > low)
     ]
 
 
@@ -223,8 +223,8 @@ def with_quorum(members: Sequence[str], receipts: Iterable[Receipt]) -> set[str]
             drops[node].update(map(str, peers))
     up = [node for node in members if node not in down]
 
-    def exchange(one: str, other: str) -> bool:
-        return other not in drops[one] and one not in drops[other]
+    def exchange(node: str, other: str) -> bool:
+        return other not in drops[node] and node not in drops[other]
 
     def reached(node: str) -> int:
         return 1 + sum(exchange(node, other) for other in up if other != node)

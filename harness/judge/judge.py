@@ -257,5 +257,5 @@ def planted_bug_prefix(plan: Plan, checks: Sequence[Check]) -> str:
     """Return the start of the sentence about a run with a planted bug; empty for any other run."""
     if not plan.planted_bug:
         return ""
-    found = any(check.verdict == "invalid" for check in checks if check.name in plan.found_by)
-    return planted_bug_text(plan.planted_bug, found=found)
+    caught = any(check.verdict == "invalid" for check in checks if check.name in plan.found_by)
+    return planted_bug_text(plan.planted_bug, found=caught)

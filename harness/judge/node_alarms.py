@@ -65,13 +65,13 @@ def _node_alarms(recorded: Recorded, damages: Damages) -> Check:
         # Once for each node and text.
         *(
             said_text(*fault)
-            for fault in dict.fromkeys((one.node, one.fault) for one in probes if one.answered and one.fault)
+            for fault in dict.fromkeys((probe.node, probe.fault) for probe in probes if probe.answered and probe.fault)
         ),
     ]
     if alarms or unread:
         kind = "log-alarm" if alarms else "undecodable-entry"
         patterns = _patterns(known, blamed)
-        nodes = {node for one in patterns for node in one.nodes} | _without_decoding(probes, damages)
+        nodes = {node for pattern in patterns for node in pattern.nodes} | _without_decoding(probes, damages)
         finding = Alarms(kind=kind, nodes=tuple(sorted(nodes)), patterns=patterns, notes=tuple(notes))
         return node_check("node-logs", "invalid", "; ".join([*alarms, *unread]), finding)
     doubts = ends_unexplained(recorded)
@@ -97,16 +97,19 @@ def _wanted(recorded: Recorded, hits: Hits) -> dict[str, dict[str, int]]:
     """Return the hits that a fault on their node was meant to cause."""
     struck = {(r.fault, node) for r in recorded.receipts if r.state != "skipped" for node in r.nodes}
     pairs = [(alarm.pattern, node) for alarm in recorded.alarms for name, node in struck if name in alarm.wanted_by]
-    return {node: {one: count for one, count in found.items() if (one, node) in pairs} for node, found in hits.items()}
+    return {
+        node: {pattern: count for pattern, count in counts.items() if (pattern, node) in pairs}
+        for node, counts in hits.items()
+    }
 
 
 def log_lines(alarms: Sequence[Alarm], hits: Hits, follows: str) -> list[str]:
     """Return a sentence for each alarm with this consequence."""
     lines = []
-    for alarm in (one for one in alarms if one.follows == follows):
-        found = {node: counts[alarm.pattern] for node, counts in hits.items() if counts.get(alarm.pattern)}
-        if found:
-            lines.append(alarm_text(alarm.pattern, alarm.meaning, found))
+    for alarm in (alarm for alarm in alarms if alarm.follows == follows):
+        by_node = {node: counts[alarm.pattern] for node, counts in hits.items() if counts.get(alarm.pattern)}
+        if by_node:
+            lines.append(alarm_text(alarm.pattern, alarm.meaning, by_node))
     return lines
 
 
@@ -198,8 +201,8 @@ def _undecodable(probes: Sequence[Probe], damages: Damages) -> tuple[list[str], 
         mine = counts[damages.before(node, probe.time)]
         mine[node] = mine.get(node, 0) + number
     lines = {
-        damaged: [unread_text(node, number) for node, number in sorted(found.items())]
-        for damaged, found in counts.items()
+        damaged: [unread_text(node, number) for node, number in sorted(by_node.items())]
+        for damaged, by_node in counts.items()
     }
     return lines[False], lines[True]
 
@@ -224,5 +227,5 @@ def _per_process(probes: Sequence[Probe], name: str) -> dict[tuple[str, int], tu
 
 def _without_decoding(probes: Sequence[Probe], damages: Damages) -> set[str]:
     """Return the undamaged nodes that could not read a committed entry."""
-    found = _per_process(probes, "undecodable").items()
-    return {node for (node, _), (probe, _) in found if not damages.before(node, probe.time)}
+    processes = _per_process(probes, "undecodable").items()
+    return {node for (node, _), (probe, _) in processes if not damages.before(node, probe.time)}

@@ -48,15 +48,15 @@ def node_checks(
         _NodeCheck("committed-kept", ("log_end", "committed"), lambda: check_committed_prefix(probes, damages)),
     )  # fmt: skip
     if recorded.plan.under_test.prober is None and not probes:
-        return [], [without_checks_text([one.name for one in every])]
+        return [], [without_checks_text([check.name for check in every])]
     if not any(probe.answered for probe in probes):
-        return [silent_check(one.name) for one in every], []
+        return [silent_check(check.name) for check in every], []
     missing: dict[str, list[str]] = {}
-    for one in every:
-        if (figure := next((figure for figure in one.needs if not reporting(probes, figure)), None)) is not None:
-            missing.setdefault(figure, []).append(one.name)
+    for check in every:
+        if (figure := next((figure for figure in check.needs if not reporting(probes, figure)), None)) is not None:
+            missing.setdefault(figure, []).append(check.name)
     left_out = {name for names in missing.values() for name in names}
-    return [one.make() for one in every if one.name not in left_out], [
+    return [check.make() for check in every if check.name not in left_out], [
         without_checks_text(names, figure) for figure, names in missing.items()
     ]
 

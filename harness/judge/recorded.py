@@ -187,9 +187,9 @@ def log_hits(run: Recording, nodes: tuple[str, ...], alarms: Iterable[Alarm]) ->
     """
     hits, known = dict[str, dict[str, int]](), tuple(alarms)
     for node in nodes:
-        found, counted = _lines_of(run, node, known), _counted(run, node)
-        if found is not None or counted is not None:
-            hits[node] = dict((found or Counter()) | (counted or Counter()))
+        read, counted = _lines_of(run, node, known), _counted(run, node)
+        if read is not None or counted is not None:
+            hits[node] = dict((read or Counter()) | (counted or Counter()))
     return hits
 
 
@@ -201,10 +201,12 @@ def early_hits(
     If a fault set a node's clock later, its dates show nothing.
     """
     hits, known = dict[str, dict[str, int]](), tuple(alarms)
-    clocks = [one for one in receipts if one.state != "skipped" and sets_clock(one.fault)]
+    clocks = [receipt for receipt in receipts if receipt.state != "skipped" and sets_clock(receipt.fault)]
     for node in damages.nodes:
         damaged = min(damage.begin for damage in damages.of(node))
-        dated = not any(node in one.nodes and (one.healed is None or one.healed > damaged) for one in clocks)
+        dated = not any(
+            node in receipt.nodes and (receipt.healed is None or receipt.healed > damaged) for receipt in clocks
+        )
 
         def early(line: str, until: float = damaged / 1e9 if dated else -math.inf) -> bool:
             logged = seconds_of(line, started)
@@ -218,12 +220,12 @@ def _lines_of(
     run: Recording, node: str, alarms: Sequence[Alarm], counts: Callable[[str], bool] = lambda _: True
 ) -> Counter[str] | None:
     """Count the lines of each alarm in a node's logs; None if it has no logs."""
-    found: Counter[str] = Counter()
+    hits: Counter[str] = Counter()
     for line in run.log_lines(node):
         for alarm in alarms:
             if alarm.pattern in line and not (alarm.unless and alarm.unless in line) and counts(line):
-                found[alarm.pattern] += 1
-    return found if any((run.files.nodes / node).glob("*.log*")) else None
+                hits[alarm.pattern] += 1
+    return hits if any((run.files.nodes / node).glob("*.log*")) else None
 
 
 def _counted(run: Recording, node: str) -> Counter[str] | None:

@@ -104,22 +104,22 @@ def recovery_of(recorded: Recorded, damages: Damages) -> RecoveryFindings | None
     clock = recorded.clock
     swept = clock.at(moments["healed"])
     healed = last_heal(clock.receipts(recorded.receipts), swept)
-    found = _found(
+    since_heal = _found(
         _before_the_restart(recorded), clock, _refused(recorded, damages),
         since=(healed, swept), until=moments["final-reads"], event=_event(recorded),
     )  # fmt: skip
     if "restarting" not in moments:
-        return found
+        return since_heal
     refused = _refused(recorded, damages, gone_at=moments["restarting"])
     if "restarted-reads" not in moments:
         of_restart = refused if recorded.state.restart_failed else {}
-        return replace(found, refused={**of_restart, **found.refused})
+        return replace(since_heal, refused={**of_restart, **since_heal.refused})
     again = _found(
         recorded, clock, refused, since=(clock.at(moments["restarted"]),) * 2,
         until=moments["restarted-reads"], event="restart",
         committed_before=committed_by(recorded.of_members, moments["restarting"]),
     )  # fmt: skip
-    return replace(found, restarted=again)
+    return replace(since_heal, restarted=again)
 
 
 def _refused(recorded: Recorded, damages: Damages, gone_at: int = -1) -> dict[str, Damage]:
@@ -130,8 +130,10 @@ def _refused(recorded: Recorded, damages: Damages, gone_at: int = -1) -> dict[st
     if any(probe.answered for probe in recorded.probes):
         return damages.refused(recorded.probes, gone_at)
     ops = recorded.operations
-    last = {one.node: ops.returned[ops.served & ops.node.equals(one.node)][-1:] for one in damages.refusable}
-    return {one.node: one for one in damages.refusable if (last[one.node] <= max(one.end, gone_at)).all()}
+    last = {damage.node: ops.returned[ops.served & ops.node.equals(damage.node)][-1:] for damage in damages.refusable}
+    return {
+        damage.node: damage for damage in damages.refusable if (last[damage.node] <= max(damage.end, gone_at)).all()
+    }
 
 
 def _found(
@@ -163,9 +165,9 @@ def _found(
 
     def followed(moment: int, among: Operations, wants: Sequence[Want]) -> Recovery:
         services, unproven = _services(recorded, wants, moment, among, bool(refused))
-        found = replace(assessed(moment, services), unproven=unproven, event=event, epoch_bits=system.epoch_bits)
+        recovery = replace(assessed(moment, services), unproven=unproven, event=event, epoch_bits=system.epoch_bits)
         silent = silent_before(probes, nodes, moment) if event != "restart" else {}
-        return replace(found, silent={node: clock.maybe_back(last) for node, last in silent.items()})
+        return replace(recovery, silent={node: clock.maybe_back(last) for node, last in silent.items()})
 
     healed, swept = since
     since_heal = followed(healed, operations, wants)
@@ -173,12 +175,12 @@ def _found(
     # A want that was served since the heal and was not requested again is known to have come back.
     asked_again = services_since(swept, final, recorded.plan.load)
     since_load = followed(swept, final, [want for want in wants if want in asked_again] or wants)
-    asked = {probe.node for probe in probes if probe.time >= healed}
+    probed = {probe.node for probe in probes if probe.time >= healed}
     end = max([clock.at(until), *(probe.time for probe in probes[-1:])])
     return RecoveryFindings(
         since_heal, since_load, clock,
         unseen=() if rule == "operations" else tuple(gaps((probe.time for probe in probes), healed, end)),
-        unasked=tuple(node for node in since_heal.late_nodes if node not in asked),
+        unasked=tuple(node for node in since_heal.late_nodes if node not in probed),
         seconds=(end - healed) / 1e9,
         refused=refused,
     )  # fmt: skip
@@ -271,36 +273,36 @@ def _before_the_restart(recorded: Recorded) -> Recorded:
     return replace(recorded, probes=probes, operations=recorded.operations.where(recorded.operations.invoked < until))
 
 
-def recovery_check(recorded: Recorded, found: RecoveryFindings | None, damages: Damages) -> Check:
+def recovery_check(recorded: Recorded, recoveries: RecoveryFindings | None, damages: Damages) -> Check:
     """Check recovery, independently of linearizability."""
     limit = recorded.plan.recovery_time
-    rule: Rule = found.since_heal.rule if found else "indexes"
+    rule: Rule = recoveries.since_heal.rule if recoveries else "indexes"
     by_clients = clients_decide(recorded.plan.under_test, recorded.of_members)
     required = required_text(_event(recorded), rule, limit, by_clients=by_clients)
 
     def check(verdict: Verdict, seen: str, *findings: Comeback) -> Check:
         kind = "recovered" if verdict == "valid" else "no-recovery"
-        of_verdict = tuple(structs.replace(one, verdict=verdict, kind=kind) for one in findings)
+        of_verdict = tuple(structs.replace(finding, verdict=verdict, kind=kind) for finding in findings)
         return Check("recovery", "check", verdict, required, seen, findings=of_verdict)
 
     state = recorded.state
     if state.unhealed:
         return check("unknown", unhealed_text(state.unhealed))
-    if found is None:
+    if recoveries is None:
         return check("unknown", CUT_OFF)
     if restart := _restart_failed(recorded, damages):
-        finding = _comeback(found, found.since_heal, recorded, found.since_heal.behind)
+        finding = _comeback(recoveries, recoveries.since_heal, recorded, recoveries.since_heal.behind)
         seen = restart_text(restart)
         if ours := _failed_set_up(recorded):
             return check("unknown", f"{seen}, but {cause_text(ours, limit)}", finding)
         return check("invalid", seen, finding)
-    looked = [found, found.restarted] if found.restarted else [found]
-    wrong = next(((one, failed) for one in looked if (failed := _failed(one, limit))), None)
+    looked = [recoveries, recoveries.restarted] if recoveries.restarted else [recoveries]
+    wrong = next(((each, failed) for each in looked if (failed := _failed(each, limit))), None)
     if wrong is None:
-        if left := open_texts(*(since for one in looked for since in (one.since_heal, one.since_load))):
+        if left := open_texts(*(since for each in looked for since in (each.since_heal, each.since_load))):
             return check("unknown", "; ".join(left))
-        well = "; ".join(time_text(one.since_heal, one.since_load, limit) for one in looked)
-        return check("valid", well + _refusals(*looked), _comeback(found, found.since_heal, recorded))
+        well = "; ".join(time_text(each.since_heal, each.since_load, limit) for each in looked)
+        return check("valid", well + _refusals(*looked), _comeback(recoveries, recoveries.since_heal, recorded))
     where, recovery = wrong
     seen = failure_text(recovery, where.since_heal, where.since_load, limit)
     if ours := _harness_cause(where, recovery, recorded, limit):
@@ -324,37 +326,37 @@ def _restart_failed(recorded: Recorded, damages: Damages) -> str | None:
     return None if away and away <= {damage.node for damage in damages.refusable} else reason
 
 
-def _failed(found: RecoveryFindings, limit: float) -> Recovery | None:
+def _failed(recoveries: RecoveryFindings, limit: float) -> Recovery | None:
     """Return the recovery that failed or took too long, or None."""
-    heal, load = found.since_heal, found.since_load
+    heal, load = recoveries.since_heal, recoveries.since_load
     if heal.failed or load.failed:
         return heal if heal.failed else load
     slowest = max(heal, load, key=lambda recovery: recovery.took)
     return None if slowest.took <= limit + SLACK_S else slowest
 
 
-def _refusals(*found: RecoveryFindings) -> str:
-    return refusals_text((node, damage.kind, damage.file) for one in found for node, damage in one.refused.items())
+def _refusals(*checked: RecoveryFindings) -> str:
+    return refusals_text((node, damage.kind, damage.file) for span in checked for node, damage in span.refused.items())
 
 
 def _harness_cause(
-    found: RecoveryFindings, recovery: Recovery, recorded: Recorded, limit: float
+    recoveries: RecoveryFindings, recovery: Recovery, recorded: Recorded, limit: float
 ) -> HarnessCause | None:
     """Return why the harness may have missed a recovery; None if it cannot have."""
-    if found.unseen:
-        return HarnessCause("unseen", seconds=max(end - begin for begin, end in found.unseen) / 1e9)
-    if found.unasked:
-        return HarnessCause("unasked", nodes=found.unasked)
+    if recoveries.unseen:
+        return HarnessCause("unseen", seconds=max(end - begin for begin, end in recoveries.unseen) / 1e9)
+    if recoveries.unasked:
+        return HarnessCause("unasked", nodes=recoveries.unasked)
     last, late = {probe.node: probe for probe in recorded.probes}, recovery.late_nodes
     if late and not recovery.unserved and all(node in last and last[node].unreadable for node in late):
         return HarnessCause("unreadable", nodes=late, failure=str(last[late[0]].error))
     if failed := _failed_set_up(recorded):
         return failed
-    refused = tuple(node for node in recorded.members if node in found.refused)
+    refused = tuple(node for node in recorded.members if node in recoveries.refused)
     if 2 * len(refused) >= len(recorded.members) > 0:
         return HarnessCause("damaged", nodes=refused)
-    if recorded.state.standstills and found.seconds < limit:
-        return HarnessCause("stalled", seconds=found.seconds)
+    if recorded.state.standstills and recoveries.seconds < limit:
+        return HarnessCause("stalled", seconds=recoveries.seconds)
     return None
 
 
@@ -373,7 +375,9 @@ def _lost(recorded: Recorded, recovery: Recovery) -> dict[str, ShortLeader | Bey
     """
     if recovery.seconds is not None:
         return {}
-    lost: dict[str, ShortLeader | BeyondLog] = {one.node: one for one in reversed(short_leaders(recorded.of_members))}
+    lost: dict[str, ShortLeader | BeyondLog] = {
+        leader.node: leader for leader in reversed(short_leaders(recorded.of_members))
+    }
     last = last_answers(recorded.of_members)
     for violation in order_violations(recorded.of_members):
         if violation.above == "committed" and violation.time >= last[violation.node] - _STANDS_NS:
@@ -388,7 +392,7 @@ def _with_whole_logs(recorded: Recorded, recovery: Recovery, lost: Iterable[str]
 
 
 def _comeback(
-    found: RecoveryFindings, recovery: Recovery, recorded: Recorded, at_fault: Sequence[str] = ()
+    recoveries: RecoveryFindings, recovery: Recovery, recorded: Recorded, at_fault: Sequence[str] = ()
 ) -> Comeback:
     ops = recorded.operations
     served = int(ops.returned[ops.served].max(initial=NONE))
@@ -397,12 +401,12 @@ def _comeback(
         *(probe.time for probe in recorded.probes[-1:]),
         *(receipt.healed or receipt.started for receipt in recorded.receipts),
     ]
-    by_clients, back = recovery.rule == "operations", found.clock.maybe_back
+    by_clients, back = recovery.rule == "operations", recoveries.clock.maybe_back
     return Comeback(
         nodes=tuple(at_fault),
         unserved=tuple(kind for kind, node in recovery.unserved if node is None),
         behind=recovery.behind,
-        healed_ns=found.clock.back(recovery.healed_at),
+        healed_ns=recoveries.clock.back(recovery.healed_at),
         by_clients=by_clients,
         served_ns=back(recovery.served_again) if by_clients else None,
         target=recovery.target,

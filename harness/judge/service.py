@@ -112,9 +112,9 @@ def calls_in(operations: Operations, rows: Ints | slice = slice(None)) -> tuple[
     """Return the different calls among some rows, and each row's place among them."""
     kinds, nodes = operations.called, operations.node
     width = len(nodes.names) + 1
-    found, of_call = np.unique(kinds.codes[rows] * width + nodes.codes[rows] + 1, return_inverse=True)
+    codes, of_call = np.unique(kinds.codes[rows] * width + nodes.codes[rows] + 1, return_inverse=True)
     names = (None, *nodes.names)
-    return [(kinds.names[code // width], names[code % width]) for code in found.tolist()], of_call
+    return [(kinds.names[code // width], names[code % width]) for code in codes.tolist()], of_call
 
 
 def _granted(operations: Operations) -> Flags:

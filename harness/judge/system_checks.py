@@ -20,31 +20,31 @@ def own_checks(functions: Iterable[Invariant], evidence: Evidence, others: Itera
 
     Names of checks are unique, so a name that ``others`` already use gets a number.
     """
-    names, found = {check.name for check in others}, []
-    for check in (_made(one, evidence) for one in functions):
+    names, checks = {check.name for check in others}, []
+    for check in (_made(function, evidence) for function in functions):
         name, number = check.name, 2
         while name in names:
             name, number = f"{check.name}-{number}", number + 1
         names.add(name)
-        found.append(replace(check, name=name))
-    return found
+        checks.append(replace(check, name=name))
+    return checks
 
 
 def _made(function: Invariant, evidence: Evidence) -> Check:
     name = getattr(function, "__name__", type(function).__name__).strip("_<>").replace("_", "-")
     try:
-        found = function(evidence)
+        check = function(evidence)
     except Exception as error:  # noqa: BLE001 (see above)
         return _unknown(name, f"{name} failed: {type(error).__name__}: {error}")
-    if not isinstance(found, Check) or found.verdict not in get_args(Verdict):
-        return _unknown(name, f"{name} returned no check: {str(found)[:100]}")
-    if not _are_findings(found.findings):
-        return _unknown(name, f"{name} returned findings of another type: {str(found.findings)[:100]}")
-    return replace(found, kind="check")
+    if not isinstance(check, Check) or check.verdict not in get_args(Verdict):
+        return _unknown(name, f"{name} returned no check: {str(check)[:100]}")
+    if not _are_findings(check.findings):
+        return _unknown(name, f"{name} returned findings of another type: {str(check.findings)[:100]}")
+    return replace(check, kind="check")
 
 
 def _are_findings(findings: object) -> bool:
-    return isinstance(findings, tuple) and all(isinstance(one, Finding) for one in findings)
+    return isinstance(findings, tuple) and all(isinstance(finding, Finding) for finding in findings)
 
 
 def _unknown(name: str, seen: str) -> Check:

@@ -26,7 +26,7 @@ def went_on(recorded: Recorded) -> dict[int, Unfelt]:
     roles = recorded.roles or {}
     running = {node for node, names in roles.items() if names}
     alone = {node for node, names in roles.items() if len(names) == 1}
-    found: dict[int, Unfelt] = {}
+    unfelt: dict[int, Unfelt] = {}
     for receipt in recorded.receipts:
         if receipt.state != "installed" or receipt.family not in _FAMILIES or not stops(receipt.fault):
             continue
@@ -37,8 +37,8 @@ def went_on(recorded: Recorded) -> dict[int, Unfelt]:
         answered = tuple(node for node in sorted(nodes) if _answered(recorded.probes, node, begin, end))
         number = _operations(recorded, begin, end) if running and nodes == running else 0
         if answered or number:
-            found[receipt.id] = Unfelt(receipt.id, receipt.fault, number, answered)
-    return found
+            unfelt[receipt.id] = Unfelt(receipt.id, receipt.fault, number, answered)
+    return unfelt
 
 
 def _operations(recorded: Recorded, begin: int, end: int) -> int:
@@ -54,5 +54,7 @@ def _answered(probes: Iterable[Probe], node: str, begin: int, end: int) -> bool:
     A node is probed again only after its last answer, so the first answer after ``begin`` may belong to an earlier
     probe.
     """
-    inside = sorted((one.time, one.answered) for one in probes if one.node == node and begin <= one.time <= end)
+    inside = sorted(
+        (probe.time, probe.answered) for probe in probes if probe.node == node and begin <= probe.time <= end
+    )
     return any(answered for _, answered in inside[1:])

@@ -114,26 +114,25 @@ def _unapplied(finding: OkCounts | UnderFault, when: str = "") -> list[str]:
 
 
 def _under_fault(finding: UnderFault) -> str:
-    windows = {one.id: one for one in finding.faults}
+    windows = {window.id: window for window in finding.faults}
     parts = [counted(finding.total, "ok operation") if finding.total else "no operation was ok"]
     if not windows:
         parts[0] += ": no fault was in effect"
-    alone = [one for one in finding.faults if not one.exempt and not one.together]
-    if bare := [one for one in alone if one.ok < one.least]:
-        few = _listed(bare, lambda one: f"{_active(one)}: {one.ok} of at least {one.least} required")
+    alone = [window for window in finding.faults if not window.exempt and not window.together]
+    if bare := [window for window in alone if window.ok < window.least]:
+        few = _listed(bare, lambda window: f"{_active(window)}: {window.ok} of at least {window.least} required")
         parts.append(f"too few ok operations under {few}")
-    parts += _few([_short_kind(one, windows[one.id]) for one in finding.short_kinds])
-    parts += _few([_empty_third(one, windows[one.id]) for one in finding.empty_thirds])
+    parts += _few([_short_kind(kind, windows[kind.id]) for kind in finding.short_kinds])
+    parts += _few([_empty_third(third, windows[third.id]) for third in finding.empty_thirds])
     parts += _exempt_thirds(alone)
-    if brief := [one for one in finding.faults if one.together]:
+    if brief := [window for window in finding.faults if window.together]:
         less = f" of at least {finding.together_least} required" if finding.together < finding.together_least else ""
         names = _listed(brief, _active)
         parts.append(f"{finding.together}{less} under those that were too short to be judged one by one: {names}")
-    parts += _unapplied(
-        finding, " while these faults were in effect" if len(windows) > 1 else " while it was in effect"
-    )
-    if exempt := [one for one in finding.faults if one.exempt]:
-        parts.append("exempt: " + _listed(exempt, lambda one: f"{_active(one)}: {exempt_text(one)}"))
+    when = " while these faults were in effect" if len(windows) > 1 else " while it was in effect"
+    parts += _unapplied(finding, when)
+    if exempt := [window for window in finding.faults if window.exempt]:
+        parts.append("exempt: " + _listed(exempt, lambda window: f"{_active(window)}: {exempt_text(window)}"))
     if finding.before:
         best = max(finding.before, key=lambda fault: finding.before[fault] - finding.before_least[fault])
         number, needed = finding.before[best], finding.before_least[best]

@@ -87,7 +87,7 @@ def recovery_text(recovery: Recovery) -> str:
     empty = [node for node in recovery.late_nodes if recovery.applied[node] == -1]
     stuck = {node: index for node in recovery.late_nodes if (index := recovery.applied[node]) not in (None, -1)}
     if stuck:
-        indexes = and_listed(_index(recovery, one) for one in dict.fromkeys(stuck.values()))
+        indexes = and_listed(_index(recovery, applied) for applied in dict.fromkeys(stuck.values()))
         later = f" ({_index(recovery, recovery.committed)} by the end)" if recovery.committed > recovery.target else ""
         parts.append(f"{and_listed(stuck)} stuck at {indexes} of {_index(recovery, recovery.target)}{later}")
     if empty:

@@ -30,7 +30,7 @@ class _Reach:
         changes: list[tuple[int, str, int]] = []
         for node, ones in answers.items():
             changes.append((0, node, ones[0].log_end))
-            changes += [(one.time, node, max(one.log_end, after.log_end)) for one, after in pairwise(ones)]
+            changes += [(answer.time, node, max(answer.log_end, after.log_end)) for answer, after in pairwise(ones)]
             changes.append((ones[-1].time, node, ones[-1].log_end))
         self.times: list[int] = []
         self.ends: list[dict[str, int]] = []
@@ -67,7 +67,7 @@ def entry_fate(probes: Sequence[Probe], indexes: Iterable[int], fell: int) -> En
         (time, tuple(node for node in reach.nodes if ends.get(node, -1) >= index))
         for time, ends in zip(reach.times[first:], reach.ends[first:], strict=True)
     ]
-    time, holders = min(held, key=lambda one: len(one[1]))
+    time, holders = min(held, key=lambda moment: len(moment[1]))
     short = {node: end for node, end in reach.last.items() if end < index}
     fate: Fate = "missing" if short else "held"
     return EntryFate(fate, index, time, short=short, holders=holders, nodes=len(reach.nodes))
@@ -75,8 +75,8 @@ def entry_fate(probes: Sequence[Probe], indexes: Iterable[int], fell: int) -> En
 
 def _committed(probes: Iterable[Probe]) -> list[tuple[int, int]]:
     """Return each commit index that was the highest reported so far, with its time, in ascending order."""
-    found: list[tuple[int, int]] = []
+    highest: list[tuple[int, int]] = []
     for probe in sorted((one for one in probes if one.answered), key=lambda one: one.time):
-        if not found or probe.committed > found[-1][0]:
-            found.append((probe.committed, probe.time))
-    return found
+        if not highest or probe.committed > highest[-1][0]:
+            highest.append((probe.committed, probe.time))
+    return highest

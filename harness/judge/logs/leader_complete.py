@@ -77,11 +77,11 @@ class _Highest:
 
     def __init__(self, known: Sequence[_Known]) -> None:
         self._by_term: dict[int, tuple[list[int], list[_Known]]] = {}
-        for one in sorted(known, key=lambda one: one.time):
-            times, best = self._by_term.setdefault(one.term, ([], []))
-            if not best or one.committed > best[-1].committed:
-                times.append(one.time)
-                best.append(one)
+        for fact in sorted(known, key=lambda fact: fact.time):
+            times, best = self._by_term.setdefault(fact.term, ([], []))
+            if not best or fact.committed > best[-1].committed:
+                times.append(fact.time)
+                best.append(fact)
 
     def before(self, time: int, term: int) -> _Known | None:
         candidates = [

@@ -43,8 +43,8 @@ MOMENTS: Final = 100
 def order_violations(probes: Sequence[Probe]) -> list[BeyondLog]:
     """Return every violation by every node that reports both its log's end and its commit index, in order of time."""
     known = _highest_committed(probes)
-    found = [violation for stretch in _stretches(probes) for violation in _of_process(stretch, known)]
-    return sorted(found, key=lambda violation: (violation.time, violation.node))
+    violations = [violation for stretch in _stretches(probes) for violation in _of_process(stretch, known)]
+    return sorted(violations, key=lambda violation: (violation.time, violation.node))
 
 
 def _stretches(probes: Sequence[Probe]) -> list[list[Probe]]:
