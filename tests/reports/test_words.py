@@ -11,7 +11,7 @@ import pytest
 
 import reports
 from harness.systems.bookkeeper.fenced_ledgers import KINDS as OF_LEDGERS
-from harness.systems.rocketmq.workload import KIND as OF_EPOCHS
+from harness.systems.rocketmq.words import KIND as OF_EPOCHS
 from harness.systems.rocketmq_brokers.words import LOG_KINDS, QUEUE_KINDS, REPLICATION_KINDS
 from history import RunFiles
 from history.records.finding import LOST, SEVERITIES, Finding, types_below

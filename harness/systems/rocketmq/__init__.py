@@ -6,6 +6,7 @@
 ``brokers``      brokers that only send heartbeats
 ``client``       the client, the law of outcomes, probes
 ``workload``     alters, elects, registers and reads; checks of epochs
+``words``        what these checks find, in words
 ===============  =======================================================================================================
 
 Only controllers run on the nodes.  Real brokers would be a second role, on the same nodes or on others.
@@ -23,6 +24,7 @@ from harness.systems.jvm import OUT_OF_MEMORY
 from harness.systems.promise import RAFT, RAFT_PROMISES, Promise
 from harness.systems.rocketmq.client import LAW, Prober, clients
 from harness.systems.rocketmq.controllers import jars, leads, refuse, roles, surface
+from harness.systems.rocketmq.words import NO_SNAPSHOTS, SNAPSHOTS, snapshots_text
 from harness.systems.rocketmq.workload import CONTROLLER
 from history import Check, Probe, Verdict
 from history.records.finding import Finding, Skipped
@@ -52,19 +54,19 @@ class Snapshots(Finding, frozen=True, kw_only=True):
 
 def snapshots(evidence: Evidence) -> Check:
     """Count the snapshots in the logs.  In DLedger mode, RocketMQ makes none, and there is nothing to judge."""
-    asked = "in jRaft mode snapshots are saved"
     if evidence.setup.options["mode"] != "jraft":
-        none = "DLedger mode makes none"
-        return Check("snapshots", "check", "valid", asked, none, (Skipped(check="snapshots", why=none),))
+        skipped = Skipped(check="snapshots", why=NO_SNAPSHOTS)
+        return Check("snapshots", "check", "valid", SNAPSHOTS, NO_SNAPSHOTS, (skipped,))
     counts = dict.fromkeys(SNAPSHOT_LINES, 0)
     for log in sorted(evidence.files.glob("*/controller.log")) if evidence.files is not None else ():
         with log.open(errors="replace") as lines:
             for line in lines:
                 for what, pattern in SNAPSHOT_LINES.items():
                     counts[what] += pattern.search(line) is not None
-    seen = ", ".join(f"{what} {count}" for what, count in counts.items())
     verdict: Verdict = "valid" if counts["saved"] else "unknown"
-    return Check("snapshots", "check", verdict, asked, seen, (Snapshots(verdict=verdict, counts=counts),))
+    return Check(
+        "snapshots", "check", verdict, SNAPSHOTS, snapshots_text(counts), (Snapshots(verdict=verdict, counts=counts),)
+    )
 
 
 #: RocketMQ's description of epochs and of its controller, which is a state machine on Raft.

@@ -17,10 +17,25 @@ from msgspec import Struct
 from harness.generators import PENDING, Generator, GeneratorContext, Invocation, Op, Stream, seeded
 from harness.systems.api import Evidence, Workload
 from harness.systems.rocketmq.requests import IDS, answers_from_memory, set_names
+from harness.systems.rocketmq.words import (
+    EPOCHS,
+    KIND,
+    MEANS,
+    WORDS,
+    State,
+    Wrong,
+    epochs_text,
+    granted_twice,
+    older,
+    older_master,
+    outside,
+    too_high,
+    two_states,
+    unexplained,
+)
 from harness.workloads import last_reads
 from history import Check, Counterexample, Event, Operation, Verdict
 from history.records.finding import contradictions
-from history.records.text import counted
 
 #: Fractions of the operations of a worker that knows the state of a set; the rest are alters.
 READS: Final = 0.15
@@ -28,21 +43,7 @@ REGISTERS: Final = 0.05
 ELECTS: Final = 0.15
 #: The probability that an alter or an elect without an answer is repeated.
 AGAIN: Final = 0.5
-#: The kind of all violations that the check of epochs finds, and its meaning.
-KIND: Final = "wrong-epoch"
-_MEANS: Final = "an answer has an epoch that was granted to another process, went back, or had a different state before"
-#: Explanations of the words that readers of a run's results meet.
-WORDS: Final = {
-    "alter": "a request to change the set of in-sync replicas, which names the epoch it expects and is granted or "
-    "refused",
-    "elect": "a request to choose a master among the in-sync replicas",
-    "epoch": "a number that grows with every new master or change of the in-sync set; the higher one wins",
-}
 _NONE: Final[Mapping[Any, Any]] = MappingProxyType({})
-_ASKED: Final = (
-    "a master is in its set; each epoch is granted once, has one state, never goes back, and is no higher than the "
-    "number of requested changes; under one master, it follows an epoch that a change expected"
-)
 
 
 class Racing(Struct, frozen=True):
@@ -133,10 +134,10 @@ def epochs_check(evidence: Evidence) -> Check:
         sets[operation.key].append(operation)
     wrong = [one for name, mine in sets.items() for one in wrong_epochs(str(name), mine)]
     acked = sum(op.outcome == "ok" for op in evidence.operations)
-    seen = counted(acked, "answer") + (f", {len(wrong)} wrong: {wrong[0].sentence}" if wrong else "")
     verdict: Verdict = "invalid" if wrong else "valid" if acked else "unknown"
-    words = {**WORDS, KIND: _MEANS} if wrong else WORDS
-    return Check("epochs", "check", verdict, _ASKED, seen, contradictions("epochs", wrong), tuple(wrong), words)
+    words = {**WORDS, KIND: MEANS} if wrong else WORDS
+    found = contradictions("epochs", wrong)
+    return Check("epochs", "check", verdict, EPOCHS, epochs_text(acked, wrong), found, tuple(wrong), words)
 
 
 def wrong_epochs(name: str, operations: Iterable[Operation]) -> list[Counterexample]:
@@ -151,7 +152,7 @@ def wrong_epochs(name: str, operations: Iterable[Operation]) -> list[Counterexam
     return [Counterexample.of_promise(KIND, f"{name}: {text}", *said) for text, said in found]
 
 
-def shown(op: Operation) -> tuple[Any, Any, Any, int] | None:
+def shown(op: Operation) -> State | None:
     """Return the state that an ok operation shows, or None if it has no answer."""
     if op.outcome != "ok" or op.result is None:
         return None
@@ -161,55 +162,48 @@ def shown(op: Operation) -> tuple[Any, Any, Any, int] | None:
     return state[0], state[1], tuple(state[2]), state[3]
 
 
-_Shown = Sequence[tuple[Operation, tuple[Any, Any, Any, int]]]
-#: A sentence, and the part of each operation in it; the impossible answer comes last.
-_Wrong = tuple[str, Sequence[tuple[Operation, str]]]
+_Shown = Sequence[tuple[Operation, State]]
 
 
 def _changed(op: Operation) -> bool:
     return op.f == "alter" or (op.f == "elect" and op.result[0] == "elected")
 
 
-def _masters(answered: _Shown) -> list[_Wrong]:
-    return [(f"master {m} is not in {list(members)} of epoch {e}", [(op, f"{list(members)} of master {m}, epoch {e}")])
-            for op, (m, _, members, e) in answered if m is not None and m not in members]  # fmt: skip
+def _masters(answered: _Shown) -> list[Wrong]:
+    return [
+        outside(op, m, list(members), e) for op, (m, _, members, e) in answered if m is not None and m not in members
+    ]
 
 
-def _granted_twice(answered: _Shown) -> list[_Wrong]:
+def _granted_twice(answered: _Shown) -> list[Wrong]:
     granted: dict[int, Operation] = {}
-    found: list[_Wrong] = []
+    found: list[Wrong] = []
     for op, (*_, epoch) in answered:
         if _changed(op) and (first := granted.setdefault(epoch, op)) is not op:
-            text = f"epoch {epoch} was granted to process {first.process} and to process {op.process}"
-            found.append((text, [(first, f"epoch {epoch}"), (op, f"epoch {epoch}")]))
+            found.append(granted_twice(epoch, first, op))
     return found
 
 
-def _two_states(answered: _Shown) -> list[_Wrong]:
+def _two_states(answered: _Shown) -> list[Wrong]:
     """Find epochs with different states in their answers, ignoring registers without the master."""
-    first: dict[int, tuple[Operation, tuple[Any, Any, Any, int]]] = {}
-    found: list[_Wrong] = []
+    first: dict[int, tuple[Operation, State]] = {}
+    found: list[Wrong] = []
     for op, state in answered:
         if op.f == "register" and state[0] is None:
             continue
         before, other = first.setdefault(state[3], (op, state))
         if other != state:
-            text = f"epoch {state[3]} was seen as {_words(other)} and as {_words(state)}"
-            found.append((text, [(before, _words(other)), (op, _words(state))]))
+            found.append(two_states((before, other), (op, state)))
     return found
 
 
-def _words(state: tuple[Any, Any, Any, int]) -> str:
-    return f"{list(state[2])} of master {state[0]}, epoch {state[1]}"
-
-
-def _backwards(answered: _Shown) -> list[_Wrong]:
+def _backwards(answered: _Shown) -> list[Wrong]:
     """Find answers older than one that ended before they were requested.  Peeks may be older."""
     ends = sorted(answered, key=lambda one: one[0].end_index)
     place, top, top_master = 0, 0, 0
     newest: list[Operation] = []
     newest_master: list[Operation] = []
-    found: list[_Wrong] = []
+    found: list[Wrong] = []
     for op, (_, master_epoch, _, epoch) in answered:
         while place < len(ends) and ends[place][0].end_index < op.invoke_index:
             one, (_, its_master_epoch, _, its_epoch) = ends[place]
@@ -221,16 +215,13 @@ def _backwards(answered: _Shown) -> list[_Wrong]:
         if op.f == "peek":
             continue
         if epoch < top + _changed(op):
-            text = f"the {op.f} of process {op.process} was answered with epoch {epoch}, after {top}"
-            found.append((text, [*((one, f"epoch {top}") for one in newest), (op, f"epoch {epoch}")]))
+            found.append(older(op, epoch, top, newest))
         if master_epoch is not None and master_epoch < top_master:
-            text = f"process {op.process} was answered with epoch {master_epoch} of the master, after {top_master}"
-            before = [(one, f"epoch {top_master} of the master") for one in newest_master]
-            found.append((text, [*before, (op, f"epoch {master_epoch} of the master")]))
+            found.append(older_master(op, master_epoch, top_master, newest_master))
     return found
 
 
-def _too_many(operations: Sequence[Operation], answered: _Shown) -> list[_Wrong]:
+def _too_many(operations: Sequence[Operation], answered: _Shown) -> list[Wrong]:
     """Find epochs higher than the number of changes requested until then.
 
     Each alter or elect raises the epoch by at most one, and those without an answer may have done so.
@@ -239,17 +230,16 @@ def _too_many(operations: Sequence[Operation], answered: _Shown) -> list[_Wrong]
              and not (op.outcome == "ok" and not _changed(op))]  # fmt: skip
     ends = sorted(answered, key=lambda one: one[0].end_index)
     place = 0
-    found: list[_Wrong] = []
+    found: list[Wrong] = []
     for op, (*_, epoch) in ends:
         while place < len(asked) and asked[place] < op.end_index:
             place += 1
         if epoch > place:
-            text = f"epoch {epoch} was seen by process {op.process} when only {place} changes had been requested"
-            found.append((text, [(op, f"epoch {epoch}, after {place} changes")]))
+            found.append(too_high(op, epoch, place))
     return found
 
 
-def _skipped(operations: Sequence[Operation], answered: _Shown) -> list[_Wrong]:
+def _skipped(operations: Sequence[Operation], answered: _Shown) -> list[Wrong]:
     """Find epochs that no requested change explains.
 
     Under one master and its epoch, only an alter raises the epoch, by one, and it names the epoch before.  So every
@@ -265,7 +255,7 @@ def _skipped(operations: Sequence[Operation], answered: _Shown) -> list[_Wrong]:
     for op, (master, master_epoch, _, epoch) in sorted(answered, key=lambda one: one[0].end_index):
         if master is not None:
             first[master, master_epoch].setdefault(epoch, op)
-    found: list[_Wrong] = []
+    found: list[Wrong] = []
     for led, epochs in first.items():
         for before, epoch in pairwise(sorted(epochs)):
             op = epochs[epoch]
@@ -273,12 +263,7 @@ def _skipped(operations: Sequence[Operation], answered: _Shown) -> list[_Wrong]:
             while since < epoch and expected.get((*led, since), until) < until:
                 since += 1
             if since < epoch:
-                text = (
-                    f"epoch {epoch} was seen by process {op.process}, but no change that expects {since} had been "
-                    f"requested"
-                )
-                saw = (epochs[before], f"epoch {before}"), (op, f"epoch {epoch}, though no change expected {since}")
-                found.append((text, saw))
+                found.append(unexplained((epochs[before], before), (op, epoch), since))
     return found
 
 
