@@ -1,4 +1,4 @@
-"""Decide registers whose values repeat by the value-timeline automaton, linear in the history's length.
+"""Decide registers whose values repeat with the value-timeline automaton, in time linear in the history's length.
 
 Verifying linearizability of read/write registers is NP-complete in general (Gibbons and Korach 1997), but only the
 number of open operations needs to be in the exponent.  The algorithm is Lowe's just-in-time linearization (2017), in

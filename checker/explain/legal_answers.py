@@ -31,7 +31,7 @@ _ROWS_A_STEP: Final = 500
 
 TOO_MANY: Final = "there are too many orders to try them all"
 UNBOUNDED: Final = "the answers cannot be listed"
-DOUBTED: Final = "other operations that fit no order are just as doubtful as this one"
+DOUBTED: Final = "other operations that fit into no order may be at fault just as well"
 NO_ORDER: Final = "the others have no order either"
 
 

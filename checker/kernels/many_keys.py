@@ -222,7 +222,7 @@ def _for_automaton(kind, outcome, key, state):  # type: ignore[no-untyped-def]
 
 @compiled
 def judge_all(kind, outcome, value, key, invoke, ret, keys, budget):  # type: ignore[no-untyped-def]
-    """Judge all keys by the zones, and the remaining ones by the automaton.
+    """Judge all keys with the zones, and the remaining ones with the automaton.
 
     Returns (the verdict on each key, each key's number of calls, a mask of the verdicts that occur), or None if
     values and keys do not lie close together.  Keys stay REPEATED if they are left to others, or if the ``budget``

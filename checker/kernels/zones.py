@@ -105,7 +105,7 @@ def _sweep(table, state, at):  # type: ignore[no-untyped-def]
 
 @compiled
 def judge(kind, outcome, value, key, invoke, ret, keys):  # type: ignore[no-untyped-def]
-    """Judge each key by the zones: VALID, INVALID or REPEATED; return that and each key's number of calls.
+    """Judge each key with the zones: VALID, INVALID or REPEATED; return that and each key's number of calls.
 
     The arguments are columns of operations, and the number of keys.  Returns None if values and keys do not lie
     close together, and for 2^31 events or more.

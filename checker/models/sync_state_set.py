@@ -5,7 +5,7 @@ A state is ``[master, its epoch, members, their epoch]``; at first ``[null, 0, [
 ``read``, ``register`` -> the state; a register may leave out the master and its epoch. ``peek`` -> a state that one
 controller held, from its memory: it may be outdated, and is not checked here. ``alter`` [master, its epoch, epoch,
 members] -> the epoch after it, one more: a compare-and-set on the first three. ``elect`` b -> ["elected", state]: both
-epochs are one more, and b alone is in sync; or ["exists", state]: b was master.
+epochs go up by one, and only b is in sync; or ["exists", state]: b was master.
 """
 
 from __future__ import annotations

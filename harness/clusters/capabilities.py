@@ -80,10 +80,11 @@ def provide() -> Provision:
     data = _data_kind()
     notes = []
     if root != "overlay":
-        notes.append("no overlay filesystem: nodes get the host's programs read-only (fix: modprobe overlay)")
+        notes.append("no overlay filesystem, so nodes get the host's programs read-only (fix: modprobe overlay)")
     if data == "tmpfs":
         notes.append(
-            "no loop devices or no mkfs: data in memory, no power cuts (fix: modprobe loop, apt-get install e2fsprogs)"
+            "no loop devices or no mkfs, so data is kept in memory without power cuts (fix: modprobe loop, apt-get "
+            "install e2fsprogs)"
         )
     return Provision(root, data, tuple(notes))
 

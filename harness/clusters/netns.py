@@ -120,7 +120,7 @@ class NetnsCluster:
             return False
         if not all(self._init_of(node) for node in record.nodes) or not self._answers():
             return False
-        self._say(f"cluster {self.name} is up already and healthy: {len(record.nodes)} nodes kept")
+        self._say(f"cluster {self.name} is already up and healthy: {len(record.nodes)} nodes kept")
         return True
 
     def _answers(self) -> bool:

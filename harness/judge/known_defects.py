@@ -361,11 +361,11 @@ def _check(place: str, defect: Defect) -> None:
     except re.error as error:
         raise UsageError(f"{place}.log is not a regular expression: {error}") from None
     if ("above" in groups) != ("below" in groups):
-        raise UsageError(f"{place}.log has one of the groups above and below: add the other")
+        raise UsageError(f"{place}.log has only one of the groups above and below: add the other")
     if not defect.lines and (defect.times > 1 or defect.after_heal_s):
-        raise UsageError(f"{place} has times or after_heal_s, which count lines of log: add log")
+        raise UsageError(f"{place} has times or after_heal_s, which are about lines that match log: add log")
     if not defect.lines and defect.unless:
-        raise UsageError(f"{place} has unless, which excludes lines of log: add log")
+        raise UsageError(f"{place} has unless, which excludes lines that match log: add log")
     if not (defect.lines or defect.faults or defect.only_with or defect.versions):
         raise UsageError(f"{place} has only kinds to recognize it by: add log, faults, only_with or versions")
     for kind in defect.only_with:

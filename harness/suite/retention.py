@@ -175,7 +175,7 @@ def describe(runs: Sequence[Stored], going: Sequence[Removal]) -> Iterator[str]:
     yield f"{len(runs) - len(going)} of {len(runs)} runs stay, {size / GIB:.2f} GiB"
     if failed:
         of_these = sum(run.size for run in failed) / GIB
-        yield f"of these {len(failed)} failed and wait for `harness ack RUN --reason …`, {of_these:.2f} GiB"
+        yield f"of these, {len(failed)} ({of_these:.2f} GiB) failed and wait for `harness ack RUN --reason …`"
 
 
 def _runs_of_suite(store: Path, suite: Path) -> list[Path]:

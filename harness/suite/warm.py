@@ -73,7 +73,7 @@ class WarmCluster:
         self.renewed = 0
 
     def __enter__(self) -> Self:
-        """Bring the cluster up, or heal it if it is up already.  Raises HarnessError."""
+        """Bring the cluster up, or heal it if it is already up.  Raises HarnessError."""
         self.ours = self.ours or not self._cluster.status().is_up or self._cluster.orphaned()
         try:
             if self._cluster.up(passing=True):

@@ -1,7 +1,7 @@
 """Read lines from any part of ``history.jsonl`` as event columns.
 
-The compiled scanner reads lines that are formatted as by our own writer.  The strict reader reads all other lines, and
-all lines of a small block.  So both accept the same files and report the same errors.
+The compiled scanner reads lines that are formatted like those of our own writer.  The strict reader reads all other
+lines, and all lines of a small block.  So both accept the same files and report the same errors.
 
 ``history.readers.jsonl_columns`` uses the same scanner and strict reader, but turns a whole file into operations on
 registers.  This module turns a block into events with any function and their JSON strings, because an event's partner

@@ -51,7 +51,10 @@ def meaning_of(run: LoadedRun) -> str:
             about = ", but checks that do not look for the bug also failed, which may be about the system under test"
         return f"The harness detected the planted bug {bug}, as intended. The server misbehaved on purpose{about}."
     if run.verdict == "unknown":
-        return f"The planted bug {bug} was not found, and this run proves nothing, not even that the harness is blind."
+        return (
+            f"The planted bug {bug} was not found, and this run proves nothing, "
+            "not even that the harness cannot find the bug."
+        )
     looking = " nor ".join(sorted(checks_looking(run.plan) & {row["name"] for row in checks_of(run)}))
     return (
         f"The planted bug {bug} was not found{f' by {looking}' if looking else ''}. "

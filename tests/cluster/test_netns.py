@@ -171,7 +171,7 @@ class TestUpAndDown:
         before = [cluster.init_of(node.name) for node in cluster.nodes]
         assert cluster.up() is True
         assert [cluster.init_of(node.name) for node in cluster.nodes] == before
-        assert said == [f"cluster {cluster.name} is up already and healthy: 5 nodes kept"]
+        assert said == [f"cluster {cluster.name} is already up and healthy: 5 nodes kept"]
 
     def test_a_dead_node_has_all_made_anew(self, make_cluster: MakeCluster) -> None:
         said: list[str] = []

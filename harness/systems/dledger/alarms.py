@@ -25,7 +25,8 @@ ALARMS: Final = (
         follows="note",
     ),
     Alarm(
-        pattern="IllegalAccessError", meaning="the JVM lacks a module open: the set-up is wrong", follows="harness"
+        pattern="IllegalAccessError", meaning="the JVM was started without an option that opens a module: the setup "
+            "is wrong", follows="harness"
     ),
     OUT_OF_MEMORY,
     Alarm(pattern="Invalid or corrupt jarfile", meaning=_LOST_JAR, follows="harness"),

@@ -482,13 +482,13 @@ def test_a_file_of_defects_is_read(tmp_path: Path) -> None:
         ),
         (
             GOOD.replace("log =", "why =") + "faults = ['crash-all']\ntimes = 2",
-            "defect[0] has times or after_heal_s, which count lines of log: add log",
+            "defect[0] has times or after_heal_s, which are about lines that match log: add log",
         ),
         (
             GOOD.replace("log =", "why =") + "faults = ['x']\nunless = 'y'",
-            "unless, which excludes lines of log: add log",
+            "unless, which excludes lines that match log: add log",
         ),
-        (GOOD.replace("x{node}", "(?P<above>1)"), "log has one of the groups above and below: add the other"),
+        (GOOD.replace("x{node}", "(?P<above>1)"), "log has only one of the groups above and below: add the other"),
         (GOOD.replace("'x{node}'", "['x', '(']"), "defect[0].log is not a regular expression"),
         (GOOD + "unless = '('", "defect[0].log is not a regular expression"),
         (GOOD + GOOD, "the defect a is defined twice"),
