@@ -169,7 +169,7 @@ def test_people_are_shown_what_goes_and_what_waits_for_them() -> None:
     lines = list(describe(runs, removals(runs, RetentionLimits(days=30), NOW)))
     assert lines[0] == "removes: t/40  1024 MiB  older than 30 days"
     assert lines[1] == "2 of 3 runs stay, 3.00 GiB"
-    assert lines[2] == "of these 1 failed and wait for `harness ack RUN --reason …`, 2.00 GiB"
+    assert lines[2] == "of these, 1 (2.00 GiB) failed and wait for `harness ack RUN --reason …`"
 
 
 def test_ack_writes_the_reason(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
