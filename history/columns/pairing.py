@@ -125,7 +125,7 @@ class Seams:
         for row in crossing[np.argsort(entering[1][crossing])][:1].tolist():
             process, index = entering[:, row].tolist()
             before = self._open.filter(pc.equal(self._open["process"], process))
-            self._note(_refusal([*events_of(before.cast(EVENTS)), Event(index, 0, "invoke", process, "")]))
+            self._note(_refusal([*events_of(before.cast(EVENTS)), Event(index, 0, "invoke", process, "", None)]))
         both = pa.concat_tables([self._open, seam]).unify_dictionaries().combine_chunks()
         paired = pair_events(both)
         self._note(paired.problem)

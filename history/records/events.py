@@ -42,7 +42,7 @@ PHASES: Final = get_args(Phase)
 NEMESIS: Final = "nemesis"
 
 
-class Event(msgspec.Struct, frozen=True):
+class Event(msgspec.Struct, frozen=True, gc=False):
     """One invocation or completion.
 
     ``time`` is in nanoseconds since the run's start, on the control node's monotonic clock.  ``intended`` is when an
@@ -55,7 +55,7 @@ class Event(msgspec.Struct, frozen=True):
     type: Type
     process: Process
     f: str
-    value: Any = None
+    value: Any
     key: str | int | None = None
     node: str | None = None
     error: str | None = None
@@ -129,22 +129,30 @@ def read_history(path: Path) -> HistoryFile:
     Raises OSError, and FormatError with the line number for any mistake other than a torn last line.
     """
     data = path.read_bytes()
-    lines = data.split(b"\n")
-    # A whole file ends with a newline, so the last piece is empty; anything in it is a torn line.
-    torn = bool(lines.pop())
-    header = header_of(lines[0] + b"\n" if lines else b"", path)
+    start, end = data.find(b"\n") + 1, data.rfind(b"\n") + 1
+    header = header_of(data[:start], path)
+    body = data[start:end]
     # The fast path accepts only what the strict reader also accepts. It leaves every doubtful line to the strict
     # reader, which names the mistake.
-    events = plain_events(data[len(lines[0]) + 1 : data.rindex(b"\n") + 1], lines[1:])
+    events = plain_events(body)
     if events is None:
-        events = [read_event(line, path, number) for number, line in enumerate(lines[1:], start=2)]
+        events = [read_event(line, path, number) for number, line in enumerate(body.split(b"\n")[:-1], start=2)]
     # A gap or a step back in time means that the file was edited.  Its order can then no longer be trusted.
+    times = [event.time for event in events]
+    if [event.index for event in events] != list(range(len(events))) or times != sorted(times):
+        _refuse_order(events, path)
+    return HistoryFile(header, events, torn=end < len(data))
+
+
+def _refuse_order(events: list[Event], path: Path) -> None:
+    """Raise FormatError for the first event that does not follow the one before it."""
+    time = events[0].time
     for position, event in enumerate(events):
         if event.index != position:
             raise FormatError(str(path), f"line {position + 2}", f"expected index {position}, found {event.index}")
-        if position and event.time < events[position - 1].time:
+        if event.time < time:
             raise FormatError(str(path), f"line {position + 2}", f"time {event.time} is before that of the line above")
-    return HistoryFile(header, events, torn)
+        time = event.time
 
 
 def torn_end(path: Path) -> str | None:
@@ -269,23 +277,22 @@ def read_event(line: bytes, path: Path, number: int) -> Event:
 def _is_plain(line: bytes, event: Event) -> bool:
     """Return whether msgspec overlooked nothing in the line that the strict reader rejects.
 
-    That is a duplicate field, a missing value, or too deep nesting.  If a line has no backslash and no white space
+    That is a duplicate field or too deep nesting.  If a line has no backslash and no white space
     after a quote, ``":`` occurs only after field names.  So a plain line has as many ``":`` as the event has fields.
     """
     return (
         line.count(b'":') == 11 - _OPTIONAL(event).count(None)
-        and b'"value":' in line
         and not any(mark in line for mark in _DOUBTFUL)
         and not (len(line) > MOST_LEVELS and nests_deeper(line, event.value, MOST_LEVELS - 1))
     )
 
 
-def plain_events(body: bytes, lines: list[bytes]) -> list[Event] | None:
-    """Parse all ``lines`` of ``body`` at once, six times as fast; None if one of them may not be plain.
+def plain_events(body: bytes) -> list[Event] | None:
+    """Parse all lines of ``body`` at once, six times as fast; None if one of them may not be plain.
 
-    Makes the same checks as ``_is_plain``, but on the totals.  No line has fewer names than its event has fields
-    (lines without a value are checked one by one), so if the totals match, every line matches.  No line holds the
-    start of two events, so if there are as many events as lines, each line holds one.
+    Makes the same checks as ``_is_plain``, but on the totals.  No line has fewer names than its event has fields, so if
+    the totals match, every line matches.  No line holds the start of two events, so if there are as many events as
+    lines, each line holds one.
     """
     if any(mark in body for mark in _DOUBTFUL) or _TWO_OBJECTS.search(body) is not None:
         return None
@@ -294,16 +301,16 @@ def plain_events(body: bytes, lines: list[bytes]) -> list[Event] | None:
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return None
     absent = sum(_OPTIONAL(event).count(None) for event in events)
-    if len(events) != len(lines) or body.count(b'":') != 11 * len(events) - absent:
+    if len(events) != body.count(b"\n") or body.count(b'":') != 11 * len(events) - absent:
         return None
-    if any(event.value is None and b'"value":' not in line for line, event in zip(lines, events, strict=True)):
-        return None
-    nested = (
-        len(line) > MOST_LEVELS and nests_deeper(line, event.value, MOST_LEVELS - 1)
-        for line, event in zip(lines, events, strict=True)
-        if isinstance(event.value, (list, dict))
-    )
-    return None if any(nested) else events
+    nested = [(at, event.value) for at, event in enumerate(events) if isinstance(event.value, (list, dict))]
+    if nested:
+        lines = body.split(b"\n")
+        if any(
+            len(lines[at]) > MOST_LEVELS and nests_deeper(lines[at], value, MOST_LEVELS - 1) for at, value in nested
+        ):
+            return None
+    return events
 
 
 def parse_event(record: dict[str, Any], path: Path, number: int) -> Event:

@@ -6,6 +6,7 @@ import json
 import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Any, Final, Literal, TypeAlias
 
 from history.errors import FormatError
@@ -201,25 +202,24 @@ def pair(
     open_invocations: dict[int, Event] = {}
     operations: list[Operation] = []
     for event in events:
-        if event.process == NEMESIS:
-            continue
         process = event.process
+        if process == NEMESIS:
+            continue
         assert isinstance(process, int)
         if event.type == "invoke":
-            if (other := open_invocations.get(process)) is not None:
+            if (other := open_invocations.setdefault(process, event)) is not event:
                 raise FormatError(
                     source,
                     place(event.index),
                     f"process {process} has an open operation, invoked at {place(other.index)}",
                 )
-            open_invocations[process] = event
             continue
         invocation = open_invocations.pop(process, None)
         if invocation is None:
             raise FormatError(
                 source, place(event.index), f"process {process} completes an operation that it never invoked"
             )
-        if (invocation.f, invocation.key) != (event.f, event.key):
+        if invocation.f != event.f or invocation.key != event.key:
             raise FormatError(
                 source,
                 place(event.index),
@@ -230,29 +230,23 @@ def pair(
         operations.append(_operation(invocation, event))
     # An operation that was never answered is ``info``, not ``fail``: the request may take effect at any later time.
     operations.extend(_operation(invocation, None) for invocation in open_invocations.values())
-    operations.sort(key=lambda operation: operation.invoke_index)
+    operations.sort(key=attrgetter("invoke_index"))
     return operations
 
 
 def _operation(invocation: Event, completion: Event | None) -> Operation:
+    """Make an operation; its arguments go by position, because naming them takes twice as long."""
     assert isinstance(invocation.process, int)
-    outcome: Outcome = "info"
-    if completion is not None and completion.type in ("ok", "fail"):
-        outcome = "ok" if completion.type == "ok" else "fail"
+    asked = (invocation.process, invocation.f, invocation.key, invocation.value)
+    if completion is None:
+        return Operation(
+            *asked, None, "info", invocation.time, None, invocation.index, None, invocation.node, None,
+            invocation.phase, invocation.intended,
+        )  # fmt: skip
+    outcome: Outcome = "ok" if completion.type == "ok" else "fail" if completion.type == "fail" else "info"
     return Operation(
-        process=invocation.process,
-        f=invocation.f,
-        key=invocation.key,
-        value=invocation.value,
         # The value of a ``fail`` or an ``info`` is the request's, not an answer, so nothing may be concluded from it.
-        result=completion.value if completion is not None and outcome == "ok" else None,
-        outcome=outcome,
-        invoked=invocation.time,
-        returned=completion.time if completion else None,
-        invoke_index=invocation.index,
-        return_index=completion.index if completion else None,
-        node=(completion.node if completion and completion.node else invocation.node),
-        error=completion.error if completion else None,
-        phase=invocation.phase,
-        intended=invocation.intended,
-    )
+        *asked, completion.value if outcome == "ok" else None, outcome, invocation.time, completion.time,
+        invocation.index, completion.index, completion.node or invocation.node, completion.error, invocation.phase,
+        invocation.intended,
+    )  # fmt: skip

@@ -64,7 +64,7 @@ def test_missing_columns_and_events_out_of_order() -> None:
     with pytest.raises(FormatError, match="row 0: the column 'f' is missing"):
         check([{"process": 0, "type": "invoke", "value": 1}])
     with pytest.raises(FormatError, match="out of order"):
-        check([Event(1, 0, "invoke", 0, "read"), Event(0, 1, "ok", 0, "read", 1)])
+        check([Event(1, 0, "invoke", 0, "read", None), Event(0, 1, "ok", 0, "read", 1)])
     rows = [{**row, "index": index} for index, row in enumerate(STALE)]
     assert check(pd.DataFrame(rows)).verdict == "invalid"
     for shuffled in ([*rows[2:], *rows[:2]], pd.DataFrame([*rows[2:], *rows[:2]])):
@@ -72,7 +72,7 @@ def test_missing_columns_and_events_out_of_order() -> None:
             check(shuffled)
 
 
-@pytest.mark.parametrize("history", [["a"], {"process": [0]}, [Event(0, 0, "invoke", 0, "read"), 5]])
+@pytest.mark.parametrize("history", [["a"], {"process": [0]}, [Event(0, 0, "invoke", 0, "read", None), 5]])
 def test_what_is_no_event_is_named(history: Any) -> None:
     with pytest.raises(FormatError, match=r"item \d: expected an event, found ['5]"):
         check(history)
@@ -81,7 +81,7 @@ def test_what_is_no_event_is_named(history: Any) -> None:
 @pytest.mark.parametrize("value", [2**63, -(2**64), "seven", 1.5, True, [1, 2, 3], {"a": 1}])
 def test_values_of_any_kind_are_compared_as_they_are(value: Any, tmp_path: Path) -> None:
     events = [Event(0, 0, "invoke", 0, "write", value), Event(1, 1, "ok", 0, "write", value),
-              Event(2, 2, "invoke", 1, "read"), Event(3, 3, "ok", 1, "read", value)]  # fmt: skip
+              Event(2, 2, "invoke", 1, "read", None), Event(3, 3, "ok", 1, "read", value)]  # fmt: skip
     assert check(events).verdict == "valid"
     assert check([*events[:3], Event(3, 3, "ok", 1, "read", 1)]).verdict == "invalid"
     path = written(tmp_path / "history.jsonl", events)

@@ -108,7 +108,7 @@ def test_a_violation_has_a_counterexample() -> None:
     monitor = Monitor()
     story = [
         Event(0, 0, "invoke", 0, "write", 1), Event(1, 10, "ok", 0, "write", 1),
-        Event(2, 20, "invoke", 1, "read"), Event(3, 30, "ok", 1, "read", None),
+        Event(2, 20, "invoke", 1, "read", None), Event(3, 30, "ok", 1, "read", None),
     ]  # fmt: skip
     violations = [monitor.feed(event) for event in story]
     assert violations[:3] == [None] * 3

@@ -15,7 +15,7 @@ def invoke(index: int, process: int, f: str = "write", key: str = "k0", value: o
 
 
 def complete(index: int, process: int, type_: Type, f: str = "write", key: str = "k0", **more: Any) -> Event:
-    return Event(index, index * 10, type_, process, f, key=key, **{"phase": "final", **more})
+    return Event(index, index * 10, type_, process, f, key=key, **{"value": None, "phase": "final", **more})
 
 
 def test_an_operation_holds_both_ends() -> None:

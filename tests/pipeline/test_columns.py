@@ -49,7 +49,7 @@ def test_types_are_not_confused() -> None:
 
 
 def test_events_of_the_nemesis_have_no_process() -> None:
-    table = events_table([Event(0, 1, "invoke", "nemesis", "kill", {"id": 1}), Event(1, 2, "invoke", 4, "read")])
+    table = events_table([Event(0, 1, "invoke", "nemesis", "kill", {"id": 1}), Event(1, 2, "invoke", 4, "read", None)])
     assert table.schema.equals(EVENTS)
     assert table["process"].to_pylist() == [None, 4]
     assert table["value"].to_pylist() == ['{"id":1}', "null"]

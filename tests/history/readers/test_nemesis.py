@@ -14,7 +14,7 @@ from history.records.receipts import receipts_of
 def events(*names: str, twice: bool = True) -> list[Event]:
     """Each operation as its begin and its end, as Jepsen records them, or ``twice`` as one event."""
     repeated = [name for name in names for _ in range(1 + twice)]
-    return [Event(place, 10 * place, "info", "nemesis", name) for place, name in enumerate(repeated)]
+    return [Event(place, 10 * place, "info", "nemesis", name, None) for place, name in enumerate(repeated)]
 
 
 def bands(*names: str, twice: bool = True) -> list[tuple[str, int, int | None]]:
