@@ -64,7 +64,7 @@ def story_of(run: Source, wording: Wording = by_values) -> Story:
     drawn = prepared(run, wording)
     found = diagnosis_of(drawn)
     groups = grouped(drawn.run, found.breaks) if found else []
-    headlines = (f"{led_by(title)}{one.title}: {one.headline}" for title, ones in groups for one in ones)
+    headlines = (f"{led_by(title)}{one.label}: {one.headline}" for title, ones in groups for one in ones)
     return Story(tuple(headlines), found.step if found else "")
 
 

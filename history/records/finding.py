@@ -8,7 +8,7 @@ that its own checks can find (:class:`Kind`).
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Literal, TypeAlias, TypeVar
 
@@ -588,6 +588,12 @@ def known_defects_in(results: Mapping[str, Any]) -> tuple[KnownDefect, ...]:
         except msgspec.ValidationError:
             continue
     return tuple(found)
+
+
+def defect_behind(results: Mapping[str, Any], kinds: Collection[str]) -> str:
+    """Return the name of the only known defect that explains all of these kinds of violations; else empty."""
+    found = [one.name for one in known_defects_in(results) if kinds and set(kinds) <= set(one.kinds)]
+    return found[0] if len(found) == 1 else ""
 
 
 def contradictions(

@@ -147,6 +147,18 @@ def since_fault(seconds: float, windows: Sequence[FaultWindow]) -> tuple[str, ..
     return tuple(f", {seconds - last.started:.1f} s into {last.name}{node}" for node in (*of, ""))
 
 
+def brief_fault(seconds: float, windows: Sequence[FaultWindow]) -> str:
+    """Name the last fault before a moment in as few words as :func:`since_fault` can be said: ``, after #0 bridge``."""
+    last = fault_of(seconds, windows)
+    if last is None:
+        return ", before any fault" if windows else ""
+    of = f"{last.name} of {last.nodes[0]}" if len(last.nodes) == 1 else last.name
+    if last.healed is not None and last.healed < seconds:
+        return f", after {of}"
+    healing = last.heal_started is not None and last.heal_started <= seconds
+    return f", during {last.name}'s heal" if healing else f", during {of}"
+
+
 def fault_of(seconds: float, windows: Sequence[FaultWindow]) -> FaultWindow | None:
     """Return the fault that is active at a moment and began last, else the one healed last; None before any fault."""
     begun = [window for window in windows if window.state != "skipped" and window.started <= seconds]

@@ -178,7 +178,8 @@ addEventListener("pointermove",event=>View.point(secondsAt(event))),canvas.addEv
 "pointerdown",event=>{event.pointerType!=="touch"&&(start2=secondsAt(event),canvas.setPointerCapture(event.pointerId))}),canvas.addEventListener("pointerup",event=>{
 let stop=secondsAt(event);start2!==null&&Math.abs(stop-start2)>(View.to-View.from)*.01&&View.set(Math.min(start2,stop),Math.max(start2,stop)),start2=null}),canvas.
 addEventListener("dblclick",()=>View.whole())),secondsAt}function rowLabel(area,text,y){let{context}=area;context.fillStyle=Ink.quiet,context.textAlign="right",
-context.textBaseline="middle",context.fillText(clip(context,text,GUTTER-12),area.left-8,y)}function epochAt({begins},place){return begins.findLast(([begin])=>begin<=place)??begins[0]}function indexOf(progress,place){if(place==null)return"–";let[begin,
+context.textBaseline="middle",context.fillText(clip(context,text,GUTTER-12),area.left-8,y)}var NODE_DASHES=[[],[14,5],[7,5],[],[5,7]],NODE_WIDTHS=[5,4,3.25,2.5,
+2.5];function strokeOf(place){return{width:NODE_WIDTHS[Math.min(place,NODE_WIDTHS.length-1)],dash:NODE_DASHES[place%NODE_DASHES.length]}}function epochAt({begins},place){return begins.findLast(([begin])=>begin<=place)??begins[0]}function indexOf(progress,place){if(place==null)return"–";let[begin,
 first]=epochAt(progress,place);return`0x${(first+Math.round(place-begin)).toString(16)}`}function epochScale(progress){return{range:(_,low,high)=>[epochAt(progress,
 low??0)[0],Math.max(high??0,1)*1.05]}}function epochTicks({begins,bits},low,high){let found=[],room=(high-low)/11,add=(place,text)=>{let near=found.some(([other])=>Math.
 abs(other-place)<room);place>=low&&place<=high&&!near&&found.push([place,text])};for(let[begin,first]of begins)add(begin,`epoch ${Math.floor(first/2**bits)}`);let step2=1;
@@ -248,40 +249,14 @@ abs(Math.log10(tick)%1)<1e-6?tick:null),logText=tick=>tick<1?String(tick):figure
 values:(_,ticks)=>ticks.map(tick=>Math.abs(Math.log10(tick)%1)<1e-6?logText(tick):null)};function shareView(){View.listeners.push(()=>{for(let{plot}of Charts.plots)
 plot.setScale("x",{min:View.from,max:View.to})}),View.cursorListeners.push(seconds=>{if(!(Charts.syncing||!Charts.plots.length)){Charts.syncing=!0;for(let{plot}of Charts.
 plots)plot.setCursor(seconds===null?{left:-10,top:-10}:{left:plot.valToPos(seconds,"x"),top:10},!1);Charts.syncing=!1}})}function resizeCharts(){for(let{plot,host,
-height}of Charts.plots)plot.setSize({width:Math.max(host.clientWidth,200),height}),drawKeys(plot)}function scatterChart(data){let{ops}=data,count=ops.t.length;if(!count){document.getElementById("c-scatter").parentElement.hidden=!0;return}let top=1,bottom=1/0;
-for(let i=0;i<count;i++)ops.d[i]>0&&(top=Math.max(top,ops.d[i]),bottom=Math.min(bottom,ops.d[i]));let scale={distr:3,range:()=>[10**Math.floor(Math.log10(Math.max(
-bottom/1e3,.01))),10**Math.ceil(Math.log10(Math.max(top/1e3,1.01)))]},plot=makePlot(data,"c-scatter",240,[{label:"latency",show:!0,points:{show:!1},paths:()=>null}],
-[[0,View.end],[Math.max(bottom,10)/1e3,top/1e3]],{scale,axis:logAxis,scatter:(u,context,ratio)=>drawScatter(data,u,context,ratio)});scatterPointer(data,plot)}function scatterAt(data,u,x,y){
-let{ops}=data,scale=(View.to-View.from)/u.over.clientWidth*1e6,at=View.from*1e6+x*scale,reach=8,yTop=Math.log10(u.scales.y.max),perPixel=(yTop-Math.log10(u.scales.
-y.min))/u.over.clientHeight,best=-1,nearest2=reach*reach;for(let i=lowerBound(ops.t,at-reach*scale),last=lowerBound(ops.t,at+reach*scale);i<last;i++){if(ops.d[i]<
-0)continue;let dx=(ops.t[i]-at)/scale,dy=(yTop-Math.log10(Math.max(ops.d[i],1)/1e3))/perPixel-y,away=dx*dx+dy*dy-BADNESS[ops.o[i]]*.1;away<nearest2&&(best=i,nearest2=
-away)}return best}function scatterPointer(data,plot){let{over}=plot,at=event=>{let box=over.getBoundingClientRect();return scatterAt(data,plot,event.clientX-box.
-left,event.clientY-box.top)},down=null;over.addEventListener("pointermove",event=>{let i=event.buttons?-1:at(event);over.style.cursor=i<0?"":"pointer",showCard(
-i<0?null:describe(i),event.clientX,event.clientY)}),over.addEventListener("pointerdown",event=>{down=event.clientX}),over.addEventListener("pointerup",event=>{let i=down!==
-null&&Math.abs(event.clientX-down)<=3?at(event):-1;down=null,i>=0&&(hideCard(),pin(i),reveal(i))}),over.addEventListener("pointerleave",hideCard)}function drawScatter(data,u,context,ratio){
-let{ops}=data,box=u.bbox,first=lowerBound(ops.t,View.from*1e6),last=lowerBound(ops.t,View.to*1e6),yTop=Math.log10(u.scales.y.max),yBottom=Math.log10(u.scales.y.
-min),across=box.width/((View.to-View.from)*1e6),start2=View.from*1e6,down=box.height/(yTop-yBottom);if(context.beginPath(),context.rect(box.left,box.top,box.width,
-box.height),context.clip(),last-first>2e4){drawDense(ops,context,box,{start:start2,across,yTop,down},first,last,Math.max(2,Math.round(1.5*ratio)));return}let x=i=>box.
-left+(ops.t[i]-start2)*across,y=i=>box.top+(yTop-Math.log10(Math.max(ops.d[i],1)/1e3))*down;for(let outcome of[0,2,1]){context.fillStyle=context.strokeStyle=Ink[OUTCOMES[outcome]+
-(outcome?"-ink":"")],context.globalAlpha=outcome?1:.75,context.lineWidth=ratio;for(let i=first;i<last;i++)ops.o[i]===outcome&&ops.d[i]>=0&&mark(context,data.names.
-f[ops.f[i]],outcome,x(i),y(i),2*ratio)}}function mark(context,kind,outcome,x,y,r){context.beginPath(),kind==="read"?context.arc(x,y,r,0,7):kind==="write"?context.
-rect(x-r,y-r,2*r,2*r):(context.moveTo(x,y-r*1.3),context.lineTo(x+r*1.2,y+r),context.lineTo(x-r*1.2,y+r),context.closePath()),outcome===0?context.fill():context.
-stroke()}function rowTable(yTop,down,cell){let rows=new Int32Array(2048);for(let place=0;place<rows.length;place++){let microseconds=2**(place>>6)*(1+((place&63)+
-.5)/64);rows[place]=Math.floor((yTop-Math.log10(microseconds/1e3))*down/cell)}return rows}function drawDense(ops,context,box,{start:start2,across,yTop,down},first,last,cell){
-let columns=Math.ceil(box.width/cell),rows=Math.ceil(box.height/cell),worst=new Uint8Array(columns*rows),many=new Uint16Array(columns*rows),{t,d,o}=ops,heights=rowTable(
-yTop,down,cell),scale=across/cell;for(let i=first;i<last;i++){let took=d[i];if(took<0)continue;let octave=took<1?0:31-Math.clz32(took),cx=(t[i]-start2)*scale|0,
-cy=heights[took<1?0:(octave<<6)+((octave>=6?took>>octave-6:took<<6-octave)&63)];if(cx<0||cy<0||cx>=columns||cy>=rows)continue;let place=cy*columns+cx,bad=BADNESS[o[i]];
-bad>worst[place]&&(worst[place]=bad),many[place]<65535&&many[place]++}let colours=[null,Ink.ok,Ink["fail-ink"],Ink["info-ink"]];for(let bad=1;bad<=3;bad++){context.
-fillStyle=colours[bad];for(let place=0;place<worst.length;place++)worst[place]===bad&&(context.globalAlpha=bad>1?1:Math.min(1,.35+many[place]/12),context.fillRect(
-box.left+place%columns*cell,box.top+(place/columns|0)*cell,cell,cell))}}function initCharts(data){let{rates,quantiles,progress}=data;scatterChart(data),rates&&makePlot(data,"c-rate",170,OUTCOMES.map(name=>line(name,()=>Ink[`${name}-\
-ink`],{dash:name==="ok"?[]:name==="info"?[6,3]:[2,3],paths:uPlot.paths.stepped({align:1})})),[rates.time.map(t=>t-rates.width/2),...rates.rows],{stepped:!0}),quantiles&&
-makePlot(data,"c-quantiles",170,quantiles.names.map((name,i)=>line(name,()=>Ink[i<4?"ok-ink":name==="event loop late"?"fail-ink":"info-ink"],{width:[2,1.25,1,1,
-1.25,1.25][i],dash:name==="event loop late"?[2,6]:[[],[8,3],[4,3],[1,3],[10,3,2,3]][i]})),[quantiles.time,...quantiles.rows],{scale:logScale(),axis:logAxis}),progress&&
-progressCharts(data,progress),hideEmpty(["c-rate","c-quantiles","c-applied","c-lag"]),shareView()}var NODE_DASHES=[[],[14,5],[7,5],[],[5,7]],NODE_WIDTHS=[5,4,3.25,
-2.5,2.5];function progressCharts(data,progress){let series=more=>data.nodes.map((node,i)=>line(node.name,()=>node.colour,{width:NODE_WIDTHS[Math.min(i,NODE_WIDTHS.
-length-1)],dash:NODE_DASHES[i%NODE_DASHES.length],paths:uPlot.paths.stepped({align:1}),...more})),rows=kind=>[progress.time,...progress[kind]],plot=progress.bits?
-makePlot(data,"c-applied",190,series({value:(_,v)=>indexOf(progress,v)}),rows("applied"),{scale:epochScale(progress),axis:epochAxis(progress),stepped:!0}):makePlot(
-data,"c-applied",190,series(),rows("applied"),{scale:indexScale,axis:indexAxis,stepped:!0});makePlot(data,"c-lag",150,series(),rows("lag"),{axis:indexAxis,stepped:!0}),
+height}of Charts.plots)plot.setSize({width:Math.max(host.clientWidth,200),height}),drawKeys(plot)}function initCharts(data){let{rates,quantiles,progress}=data;rates&&makePlot(data,"c-rate",170,OUTCOMES.map(name=>line(name,()=>Ink[`${name}-ink`],{dash:name===
+"ok"?[]:name==="info"?[6,3]:[2,3],paths:uPlot.paths.stepped({align:1})})),[rates.time.map(t=>t-rates.width/2),...rates.rows],{stepped:!0}),quantiles&&makePlot(data,
+"c-quantiles",170,quantiles.names.map((name,i)=>line(name,()=>Ink[i<4?"ok-ink":name==="event loop late"?"fail-ink":"info-ink"],{width:[2,1.25,1,1,1.25,1.25][i],
+dash:name==="event loop late"?[2,6]:[[],[8,3],[4,3],[1,3],[10,3,2,3]][i]})),[quantiles.time,...quantiles.rows],{scale:logScale(),axis:logAxis}),progress&&progressCharts(
+data,progress),hideEmpty(["c-rate","c-quantiles","c-applied","c-lag"]),shareView()}function progressCharts(data,progress){let series=more=>data.nodes.map((node,i)=>line(
+node.name,()=>node.colour,{...strokeOf(i),paths:uPlot.paths.stepped({align:1}),...more})),rows=kind=>[progress.time,...progress[kind]],plot=progress.bits?makePlot(
+data,"c-applied",190,series({value:(_,v)=>indexOf(progress,v)}),rows("applied"),{scale:epochScale(progress),axis:epochAxis(progress),stepped:!0}):makePlot(data,
+"c-applied",190,series(),rows("applied"),{scale:indexScale,axis:indexAxis,stepped:!0});makePlot(data,"c-lag",150,series(),rows("lag"),{axis:indexAxis,stepped:!0}),
 document.getElementById("progress-kind").addEventListener("input",event=>plot.setData(rows(event.target.value)))}function hideEmpty(ids){for(let id of ids){let host=document.
 getElementById(id);host&&!host.firstChild&&(host.parentElement.hidden=!0)}}function addOptions(id,names,plain2){let select2=document.getElementById(id),shown=names.slice(0,2e3).map((name,code)=>[plain2?plainKey(name):name,code]);shown.
 length<=500&&shown.sort((a,b)=>inOrder(a[0],b[0]));for(let[name,code]of shown)select2.append(option(String(code),name))}function filter(){applyFilters(),Timeline.
@@ -349,29 +324,30 @@ let{context}=area;context.textAlign="left",context.textBaseline="middle";for(let
 max(toX(fault.end),toX(fault.start)+2),area.right);if(b<=a)continue;context.fillStyle=Ink.paper,context.fillRect(a,y+1,b-a,FAULT_ROW-3),context.globalAlpha=fault.
 state==="installed"?1:.4,context.fillStyle=data.faultColours[fault.family],context.fillRect(a,y+1,b-a,FAULT_ROW-3),context.globalAlpha=1;let text=faultText(context,
 fault,a,b,area.right),cut=!text.inside&&(squeezed||text.x<area.left);context.fillStyle=fault.state==="installed"&&(text.inside||cut)?"#10151a":Ink.ink,context.fillText(
-cut?clip(context,text.name,b-a-6):text.name,cut?a+3:text.x,y+FAULT_ROW/2)}}var CAPTION=18,RATE=64,LEADERS=20,LACKING=68,LABEL=13,AXIS=22,MOMENT=22,MOST_FAULT_ROWS=4,NARROW=600,ROOM=3;function initOverview(data){let figure2=document.getElementById(
-"overview");if(!figure2)return;let canvas=figure2.querySelector("canvas"),draw=()=>drawOverview(data,figure2,canvas),secondsAt=event=>{let box=canvas.getBoundingClientRect();
-return(event.clientX-box.left-GUTTER)/(box.width-GUTTER-MARGIN)*data.end};canvas.addEventListener("pointermove",event=>{let seconds=secondsAt(event),inside=seconds>=
-0&&seconds<=data.end;Timeline.data&&showCard(inside?describeMoment(data,seconds):null,event.clientX,event.clientY)}),canvas.addEventListener("pointerleave",hideCard),
-canvas.addEventListener("click",event=>{hideCard(),View.set(secondsAt(event)-ROOM,secondsAt(event)+ROOM),document.getElementById("timeline").scrollIntoView()}),
-View.listeners.push(draw),draw()}var leadersOf=data=>data.nodes.length>1?data.led??[]:[];function lackingOf(data){let kinds=[[["acknowledged elements that the r\
-eads of each node lack","acknowledged elements, lacking"],data.lacking],[["entries committed that each node lacks"],data.progress?.lag.map(row=>[data.progress.time,
-row])]],[names,rows]=kinds.find(([,rows2])=>rows2?.some(([,values])=>values.some(v=>v!==null)))??[];if(!rows)return null;let most=rows.reduce((most2,[,values])=>Math.
-max(most2,highest(values)),0);return most?{names,rows,most}:null}var highest=values=>values.reduce((most,v)=>Math.max(most,v??0),0);function valueAt([times,values],seconds){
-let found=null;for(let i=0;i<times.length&&times[i]<=seconds;i++)values[i]!==null&&(found=values[i]);return found}function describeMoment(data,seconds){let{rates}=data,
-bin=rates?Math.min(Math.floor(seconds/rates.width),rates.time.length-1):-1,led=leaderAt(data,seconds),faults=data.faults.filter(f=>f.state==="installed"&&f.start<=
-seconds&&seconds<=f.end),lacking=lackingOf(data),behind=(lacking?.rows??[]).map((row,i)=>[data.nodes[i].name,valueAt(row,seconds)]).filter(([,value])=>value);return[
-["at",`${seconds.toFixed(1)} s`],...rates?OUTCOMES.map((name,row)=>[`${name}, per second`,figure(rates.rows[row][bin],0)]):[],...data.roles?[["leader",led?`${led.
-node}${termText(led.term)}`:"none"]]:[],...lacking?[["lacking",behind.map(([name,value])=>`${name} ${figure(value,0)}`).join(", ")||"none"]]:[],["fault",faults.
-map(f=>`#${f.id} ${f.fault}`).join(", ")||"none"]]}function drawOverview(data,host,canvas){let width=host.clientWidth,toX=scaleX({left:GUTTER,right:width-MARGIN},
-0,data.end),faults=layFaults(data,canvas.getContext("2d"),width,width<NARROW?2*MOST_FAULT_ROWS:MOST_FAULT_ROWS),lacking=lackingOf(data),top=faults.length*FAULT_ROW+
-2,panels=top+placeMoments(host,width,toX,top)*MOMENT,bottom=panels+(data.rates?CAPTION+RATE:0)+(leadersOf(data).length?CAPTION+LEADERS:0)+(lacking?CAPTION+LACKING:
-0),area={...prepareCanvas(canvas,bottom+AXIS+LABEL+4),captions:[],leaders:[]},{context}=area;faults.forEach((row,place)=>{drawFaultRow(data,area,toX,row,place*FAULT_ROW)}),
-drawBands(context,data,toX,area.left,area.right,panels,bottom-panels),drawPhases(context,data,toX,area.left,area.right,panels,bottom-panels,1);let y=panels;data.
-rates&&(y=drawRates(data,area,toX,y)),leadersOf(data).length&&(y=drawLeaders(data,area,toX,y)),lacking&&(y=drawLacking(data,lacking,area,toX,y)),drawAxis(area,toX,
-bottom,data.end),namePhases2(data,area,toX,bottom+AXIS),context.strokeStyle=Ink.mark;for(let mark2 of host.querySelectorAll(".moment")){let x=Math.round(toX(Number(
-mark2.dataset.at)))+.5;line2(context,x,mark2.offsetTop+mark2.offsetHeight,x,bottom)}writeCaptions(area),writeLeaders(area)}function line2(context,fromX,fromY,toX,toY){
-context.beginPath(),context.moveTo(fromX,fromY),context.lineTo(toX,toY),context.stroke()}function placeMoments(host,width,toX,top){let ends=[],marks=[...host.querySelectorAll(
+cut?clip(context,text.name,b-a-6):text.name,cut?a+3:text.x,y+FAULT_ROW/2)}}var CAPTION=18,RATE=64,LEADERS=20,LACKING=68,LABEL=13,AXIS=22,MOMENT=22,KEY=24,THIN=.7,MOST_FAULT_ROWS=4,NARROW=600,ROOM=3;function initOverview(data){let figure2=document.
+getElementById("overview");if(!figure2)return;let canvas=figure2.querySelector("canvas"),draw=()=>drawOverview(data,figure2,canvas),secondsAt=event=>{let box=canvas.
+getBoundingClientRect();return(event.clientX-box.left-GUTTER)/(box.width-GUTTER-MARGIN)*data.end};canvas.addEventListener("pointermove",event=>{let seconds=secondsAt(
+event),inside=seconds>=0&&seconds<=data.end;Timeline.data&&showCard(inside?describeMoment(data,seconds):null,event.clientX,event.clientY)}),canvas.addEventListener(
+"pointerleave",hideCard),canvas.addEventListener("click",event=>{hideCard(),View.set(secondsAt(event)-ROOM,secondsAt(event)+ROOM),document.getElementById("timel\
+ine").scrollIntoView()}),View.listeners.push(draw),draw()}var leadersOf=data=>data.nodes.length>1?data.led??[]:[];function lackingOf(data){let kinds=[[["acknowl\
+edged elements that the reads of each node lack","acknowledged elements, lacking"],data.lacking],[["entries committed that each node lacks"],data.progress?.lag.
+map(row=>[data.progress.time,row])]],[names,rows]=kinds.find(([,rows2])=>rows2?.some(([,values])=>values.some(v=>v!==null)))??[];if(!rows)return null;let most=rows.
+reduce((most2,[,values])=>Math.max(most2,highest(values)),0);return most?{names,rows,most}:null}var highest=values=>values.reduce((most,v)=>Math.max(most,v??0),
+0);function valueAt([times,values],seconds){let found=null;for(let i=0;i<times.length&&times[i]<=seconds;i++)values[i]!==null&&(found=values[i]);return found}function describeMoment(data,seconds){
+let{rates}=data,bin=rates?Math.min(Math.floor(seconds/rates.width),rates.time.length-1):-1,led=leaderAt(data,seconds),faults=data.faults.filter(f=>f.state==="in\
+stalled"&&f.start<=seconds&&seconds<=f.end),lacking=lackingOf(data),behind=(lacking?.rows??[]).map((row,i)=>[data.nodes[i].name,valueAt(row,seconds)]).filter(([
+,value])=>value);return[["at",`${seconds.toFixed(1)} s`],...rates?OUTCOMES.map((name,row)=>[`${name}, per second`,figure(rates.rows[row][bin],0)]):[],...data.roles?
+[["leader",led?`${led.node}${termText(led.term)}`:"none"]]:[],...lacking?[["lacking",behind.map(([name,value])=>`${name} ${figure(value,0)}`).join(", ")||"none"]]:
+[],["fault",faults.map(f=>`#${f.id} ${f.fault}`).join(", ")||"none"]]}function drawOverview(data,host,canvas){let width=host.clientWidth,toX=scaleX({left:GUTTER,
+right:width-MARGIN},0,data.end),faults=layFaults(data,canvas.getContext("2d"),width,width<NARROW?2*MOST_FAULT_ROWS:MOST_FAULT_ROWS),lacking=lackingOf(data);lacking&&
+(lacking.keys=placeKeys(canvas.getContext("2d"),lacking,data.nodes,GUTTER,width-MARGIN));let top=faults.length*FAULT_ROW+2,panels=top+placeMoments(host,width,toX,
+top)*MOMENT,bottom=panels+(data.rates?CAPTION+RATE:0)+(leadersOf(data).length?CAPTION+LEADERS:0)+(lacking?CAPTION*(1+rowsOf(lacking.keys))+LACKING:0),area={...prepareCanvas(
+canvas,bottom+AXIS+LABEL+4),captions:[],leaders:[]},{context}=area;faults.forEach((row,place)=>{drawFaultRow(data,area,toX,row,place*FAULT_ROW)}),drawBands(context,
+data,toX,area.left,area.right,panels,bottom-panels),drawPhases(context,data,toX,area.left,area.right,panels,bottom-panels,1);let y=panels;data.rates&&(y=drawRates(
+data,area,toX,y)),leadersOf(data).length&&(y=drawLeaders(data,area,toX,y)),lacking&&(y=drawLacking(data,lacking,area,toX,y)),drawAxis(area,toX,bottom,data.end),
+namePhases2(data,area,toX,bottom+AXIS),context.strokeStyle=Ink.mark;for(let mark2 of host.querySelectorAll(".moment")){let x=Math.round(toX(Number(mark2.dataset.
+at)))+.5;line2(context,x,mark2.offsetTop+mark2.offsetHeight,x,bottom)}writeCaptions(area),writeLeaders(area)}function line2(context,fromX,fromY,toX,toY){context.
+beginPath(),context.moveTo(fromX,fromY),context.lineTo(toX,toY),context.stroke()}function placeMoments(host,width,toX,top){let ends=[],marks=[...host.querySelectorAll(
 ".moment")].sort((a,b)=>a.dataset.at-b.dataset.at);for(let mark2 of marks){let wide=mark2.offsetWidth,x=toX(Number(mark2.dataset.at)),left=x+wide<=width?x:Math.
 max(x-wide,0),row=ends.findIndex(end=>end<=left);row<0&&(row=ends.length),ends[row]=left+wide+4,Object.assign(mark2.style,{left:`${left}px`,top:`${top+row*MOMENT}\
 px`})}return ends.length}function caption(area,texts,y){area.captions.push([texts,y+CAPTION/2])}function writeCaptions({context,captions,left,right}){context.textAlign=
@@ -392,17 +368,43 @@ height),below[i]+=height})}),axisOf(area,most,y+CAPTION,RATE),base}function draw
 right),next=Math.min(...data.led.filter(([,,start2])=>start2>from).map(([,,start2])=>toX(start2)),area.right);context.fillStyle=colour,context.fillRect(a,y+CAPTION,
 b-a,LEADERS-4);let middle=y+CAPTION+LEADERS/2-2,fits=room=>[`${name}${termText(term)}`,name].find(one=>context.measureText(one).width<=room),[inside,after]=[fits(
 b-a-8),fits(next-b-8)];inside?area.leaders.push({text:inside,x:a+4,y:middle,colour}):after&&area.leaders.push({text:after,x:b+4,y:middle,colour:null})}return y+
-CAPTION+LEADERS}function drawLacking(data,{names,rows,most},area,toX,y){let{context}=area,top=y+CAPTION,toY=value=>top+LACKING-value/Math.max(most,1)*(LACKING-4);
-caption(area,names,y),axisOf(area,most,top,LACKING);let ends=[];rows.forEach(([times,values],i)=>{context.strokeStyle=context.fillStyle=data.nodes[i].colour,context.
-lineWidth=2,context.beginPath();let last=null;times.forEach((time,at)=>{let[x,value]=[toX(time),values[at]];last!==null&&context.lineTo(x,toY(last)),value===null?
-last=null:(last===null?context.moveTo(x,toY(value)):context.lineTo(x,toY(value)),last=value)}),context.stroke(),times.length&&last&&(context.fillRect(toX(times.
-at(-1))-3,toY(last)-3,6,6),ends.push({text:`${data.nodes[i].name} ${figure(last,0)}`,x:toX(times.at(-1))-8,y:toY(last)+8}))}),context.lineWidth=1,context.textAlign=
-"right",context.textBaseline="middle";let named=ends.sort((a,b)=>a.y-b.y).slice(0,Math.floor(LACKING/LABEL));return named.forEach((end,place)=>{let lowest=top+LACKING-
-LABEL/2-(named.length-1-place)*LABEL;end.y=Math.min(Math.max(end.y,place?named[place-1].y+LABEL:top),lowest);let wide=context.measureText(end.text).width+4;context.
-fillStyle=Ink.paper,context.fillRect(end.x-wide+2,end.y-LABEL/2,wide,LABEL),context.fillStyle=Ink.ink,context.fillText(end.text,end.x,end.y)}),top+LACKING}function drawAxis(area,toX,y,end){
+CAPTION+LEADERS}function placeKeys(context,{names,rows},nodes,left,right){let keys=[],x=left+context.measureText(names.at(-1)).width+KEY,row=0;return rows.forEach(
+([,values],place)=>{let last=values.at(-1);if(!last)return;let text=`${nodes[place].name} ${figure(last,0)}`,wide=KEY+context.measureText(text).width;x+wide>right&&
+([x,row]=[left,row+1]),keys.push({place,text,x,row}),x+=wide+KEY/2}),keys}var rowsOf=keys=>Math.max(0,...keys.map(({row})=>row));function drawLacking(data,{names,
+rows,most,keys},area,toX,y){let{context}=area,top=y+CAPTION*(1+rowsOf(keys)),toY=value=>top+LACKING-value/Math.max(most,1)*(LACKING-4);caption(area,keys.length?
+names.slice(-1):names,y),axisOf(area,most,top,LACKING);let stroke=place=>{let{width,dash}=strokeOf(place);context.strokeStyle=data.nodes[place].colour,context.lineWidth=
+width*THIN,context.setLineDash(dash)};rows.forEach(([times,values],i)=>{stroke(i),context.beginPath();let last=null;times.forEach((time,at)=>{let[x,value]=[toX(
+time),values[at]];last!==null&&context.lineTo(x,toY(last)),value===null?last=null:(last===null?context.moveTo(x,toY(value)):context.lineTo(x,toY(value)),last=value)}),
+context.stroke()}),context.textAlign="left",context.textBaseline="middle",context.fillStyle=Ink.ink;for(let{place,text,x,row}of keys){let middle=y+CAPTION*row+CAPTION/
+2;stroke(place),line2(context,x,middle,x+KEY-4,middle),context.fillText(text,x+KEY,middle)}return context.setLineDash([]),context.lineWidth=1,top+LACKING}function drawAxis(area,toX,y,end){
 let{context}=area,rough=end/Math.max(2,(area.right-area.left)/90),power=10**Math.floor(Math.log10(rough)),step2=[1,2,2.5,5,10].map(factor=>factor*power).find(one=>one>=
 rough);context.fillStyle=Ink.quiet,context.textAlign="center",context.textBaseline="top";for(let tick=0;tick<=end*1.000001;tick+=step2)context.fillText(`${Number(
-tick.toFixed(3))}${tick===0?" s":""}`,toX(tick),y+6)}var LEVELS=["logged","warned","logged an error","its dispatcher"],ARROWS=["election","lost entries","cut its log"],[ELECTION,LOST]=[0,1],MOST_ARROWS=40,REACH2=5,
+tick.toFixed(3))}${tick===0?" s":""}`,toX(tick),y+6)}function scatterChart(data){let{ops}=data,count=ops.t.length;if(!count){document.getElementById("c-scatter").parentElement.hidden=!0;return}let top=1,bottom=1/0;
+for(let i=0;i<count;i++)ops.d[i]>0&&(top=Math.max(top,ops.d[i]),bottom=Math.min(bottom,ops.d[i]));let scale={distr:3,range:()=>[10**Math.floor(Math.log10(Math.max(
+bottom/1e3,.01))),10**Math.ceil(Math.log10(Math.max(top/1e3,1.01)))]},plot=makePlot(data,"c-scatter",240,[{label:"latency",show:!0,points:{show:!1},paths:()=>null}],
+[[0,View.end],[Math.max(bottom,10)/1e3,top/1e3]],{scale,axis:logAxis,scatter:(u,context,ratio)=>drawScatter(data,u,context,ratio)});scatterPointer(data,plot)}function scatterAt(data,u,x,y){
+let{ops}=data,scale=(View.to-View.from)/u.over.clientWidth*1e6,at=View.from*1e6+x*scale,reach=8,yTop=Math.log10(u.scales.y.max),perPixel=(yTop-Math.log10(u.scales.
+y.min))/u.over.clientHeight,best=-1,nearest2=reach*reach;for(let i=lowerBound(ops.t,at-reach*scale),last=lowerBound(ops.t,at+reach*scale);i<last;i++){if(ops.d[i]<
+0)continue;let dx=(ops.t[i]-at)/scale,dy=(yTop-Math.log10(Math.max(ops.d[i],1)/1e3))/perPixel-y,away=dx*dx+dy*dy-BADNESS[ops.o[i]]*.1;away<nearest2&&(best=i,nearest2=
+away)}return best}function scatterPointer(data,plot){let{over}=plot,at=event=>{let box=over.getBoundingClientRect();return scatterAt(data,plot,event.clientX-box.
+left,event.clientY-box.top)},down=null;over.addEventListener("pointermove",event=>{let i=event.buttons?-1:at(event);over.style.cursor=i<0?"":"pointer",showCard(
+i<0?null:describe(i),event.clientX,event.clientY)}),over.addEventListener("pointerdown",event=>{down=event.clientX}),over.addEventListener("pointerup",event=>{let i=down!==
+null&&Math.abs(event.clientX-down)<=3?at(event):-1;down=null,i>=0&&(hideCard(),pin(i),reveal(i))}),over.addEventListener("pointerleave",hideCard)}function drawScatter(data,u,context,ratio){
+let{ops}=data,box=u.bbox,first=lowerBound(ops.t,View.from*1e6),last=lowerBound(ops.t,View.to*1e6),yTop=Math.log10(u.scales.y.max),yBottom=Math.log10(u.scales.y.
+min),across=box.width/((View.to-View.from)*1e6),start2=View.from*1e6,down=box.height/(yTop-yBottom);if(context.beginPath(),context.rect(box.left,box.top,box.width,
+box.height),context.clip(),last-first>2e4){drawDense(ops,context,box,{start:start2,across,yTop,down},first,last,Math.max(2,Math.round(1.5*ratio)));return}let x=i=>box.
+left+(ops.t[i]-start2)*across,y=i=>box.top+(yTop-Math.log10(Math.max(ops.d[i],1)/1e3))*down;for(let outcome of[0,2,1]){context.fillStyle=context.strokeStyle=Ink[OUTCOMES[outcome]+
+(outcome?"-ink":"")],context.globalAlpha=outcome?1:.75,context.lineWidth=ratio;for(let i=first;i<last;i++)ops.o[i]===outcome&&ops.d[i]>=0&&mark(context,data.names.
+f[ops.f[i]],outcome,x(i),y(i),2*ratio)}}function mark(context,kind,outcome,x,y,r){context.beginPath(),kind==="read"?context.arc(x,y,r,0,7):kind==="write"?context.
+rect(x-r,y-r,2*r,2*r):(context.moveTo(x,y-r*1.3),context.lineTo(x+r*1.2,y+r),context.lineTo(x-r*1.2,y+r),context.closePath()),outcome===0?context.fill():context.
+stroke()}function rowTable(yTop,down,cell){let rows=new Int32Array(2048);for(let place=0;place<rows.length;place++){let microseconds=2**(place>>6)*(1+((place&63)+
+.5)/64);rows[place]=Math.floor((yTop-Math.log10(microseconds/1e3))*down/cell)}return rows}function drawDense(ops,context,box,{start:start2,across,yTop,down},first,last,cell){
+let columns=Math.ceil(box.width/cell),rows=Math.ceil(box.height/cell),worst=new Uint8Array(columns*rows),many=new Uint16Array(columns*rows),{t,d,o}=ops,heights=rowTable(
+yTop,down,cell),scale=across/cell;for(let i=first;i<last;i++){let took=d[i];if(took<0)continue;let octave=took<1?0:31-Math.clz32(took),cx=(t[i]-start2)*scale|0,
+cy=heights[took<1?0:(octave<<6)+((octave>=6?took>>octave-6:took<<6-octave)&63)];if(cx<0||cy<0||cx>=columns||cy>=rows)continue;let place=cy*columns+cx,bad=BADNESS[o[i]];
+bad>worst[place]&&(worst[place]=bad),many[place]<65535&&many[place]++}let colours=[null,Ink.ok,Ink["fail-ink"],Ink["info-ink"]];for(let bad=1;bad<=3;bad++){context.
+fillStyle=colours[bad];for(let place=0;place<worst.length;place++)worst[place]===bad&&(context.globalAlpha=bad>1?1:Math.min(1,.35+many[place]/12),context.fillRect(
+box.left+place%columns*cell,box.top+(place/columns|0)*cell,cell,cell))}}var LEVELS=["logged","warned","logged an error","its dispatcher"],ARROWS=["election","lost entries","cut its log"],[ELECTION,LOST]=[0,1],MOST_ARROWS=40,REACH2=5,
 rowOf=(data,place)=>place<0?data.nodes.length:place;function hasHarnessLines(data){return!!data.track?.lines.some(([,place])=>place<0)}function drawTrack(data,area,toX,step2){
 if(!data.track)return;let{context}=area,inks=[Ink.quiet,Ink["info-ink"],Ink.mark,Ink.link];for(let level of[0,3,1,2]){context.fillStyle=inks[level];for(let[seconds,
 place,what]of data.track.lines){let x=toX(seconds);if(what!==level||x<area.left||x>area.right)continue;let tall=level===2?7:4;context.fillRect(x-.5,(rowOf(data,
@@ -450,7 +452,7 @@ role===0){context.fillRect(a,y+3,Math.max(b-a,1.5),step2-6),context.fillStyle=lu
 Math.min(6,b-x),1)}else dots(context,a,b,middle)}}function drawSnapshots(data,area,toX,step2){let{context}=area;for(let kind of[0,1,2])for(let[node,seconds,what]of data.
 snapshots??[]){let x=toX(seconds),y=(node+1.5)*step2;if(!(what!==kind||x<area.left||x>area.right)){if(context.fillStyle=context.strokeStyle=Ink.ink,context.lineWidth=
 1.25,context.beginPath(),what===0){context.moveTo(x,y+3),context.lineTo(x,y+step2/2-1),context.stroke();continue}context.moveTo(x,y-5),context.lineTo(x+5,y),context.
-lineTo(x,y+5),context.lineTo(x-5,y),context.closePath(),what===1&&(context.fillStyle=Ink.paper),context.fill(),context.stroke()}}}var TEXT_STEP=500,TEXT_COLUMNS=["index","process","node","key","operation","outcome","invoked, s","completed, s","error"];function textFold(details,entries){let host=details.
+lineTo(x,y+5),context.lineTo(x-5,y),context.closePath(),what===1&&(context.fillStyle=Ink.paper),context.fill(),context.stroke()}}}var TEXT_STEP=100,TEXT_COLUMNS=["index","process","node","key","operation","outcome","invoked, s","completed, s","error"];function textFold(details,entries){let host=details.
 querySelector(".text-rows"),refill=()=>{details.open&&fillText(host,entries(),TEXT_STEP)};return details.addEventListener("toggle",refill),refill}function fillText(host,entries,most){
 let table=document.createElement("table"),head=table.createTHead().insertRow(),body=table.createTBody();table.className="text-table";for(let name of TEXT_COLUMNS){
 let cell=document.createElement("th");cell.scope="col",cell.textContent=name,head.append(cell)}for(let entry of entries.slice(0,most))body.append(entry.fault?faultRow(
@@ -559,12 +561,15 @@ i=operationAt(event.clientX-box.left,event.clientY-box.top);i>=0?pin(i):select(n
 addEventListener("pointerleave",hideCard)}function redrawAll(){readInk(),resizeCharts(),Timeline.data&&View.changed()}function nothingToDraw(){let waiting=document.getElementById("waiting"),timeline=document.
 getElementById("timeline");waiting&&(waiting.textContent="There is nothing to draw."),timeline&&(timeline.hidden=!0),document.documentElement.dataset.ready="yes"}
 function redrawWhenResized(element){let width=element.clientWidth;new ResizeObserver(()=>{element.clientWidth!==width&&(width=element.clientWidth,redrawAll())}).
-observe(element)}async function start(){wireTheme(redrawAll),wireButtons(),wireNext(),wireFolds(),wireBackLinks(),readInk();let packed=document.getElementById("\
-packed").textContent;if(!packed.trim()){nothingToDraw();return}let data=await unpack(packed);document.getElementById("packed").remove(),View.reset(data.end),document.
-getElementById("waiting").hidden=!0;for(let id of["charts-body","beside"])document.getElementById(id)?.removeAttribute("hidden");initOverview(data),initTimeline(
-data),initCharts(data),initStrips(data),Charts.onMark=(seconds,perPixel)=>{let mark2=markNear(data,seconds,perPixel);mark2&&openEvidence(mark2)},Timeline.data&&
-(fillFilters(data),wireDrawings(),initText(),initRangeTable()),wireKeys(),wireFaults(data),readHash(),addEventListener("hashchange",readHash),View.listeners.push(
-writeHash);for(let id of["progress-kind","by-table"])document.getElementById(id)?.addEventListener("input",writeHash);redrawWhenResized(document.getElementById(
-"charts")),document.documentElement.dataset.ready="yes",performance.mark("usable")}window.page={applyFilters,Charts,chooseRange,drawTimeline,endOf,GUTTER,groupRows,
-groupsIn,isError,lowerBound,MARGIN,placeOfIndex,Selection,search,select,step,Timeline,View};start().catch(error=>{let place=document.getElementById("waiting")??
-document.querySelector(".sentence");place.hidden=!1,place.textContent=`The charts could not be drawn: ${error.message}`,console.error(error)});})();
+observe(element)}async function addOperations(data){document.readyState==="loading"&&await new Promise(done=>document.addEventListener("DOMContentLoaded",done,{
+once:!0})),await new Promise(done=>setTimeout(done));let packed=document.getElementById("packed-operations");Object.assign(data,await unpack(packed.textContent)),
+packed.remove(),initTimeline(data),scatterChart(data),Timeline.data&&(fillFilters(data),wireDrawings(),initText(),initRangeTable())}async function start(){wireTheme(
+redrawAll),wireButtons(),wireNext(),wireFolds(),wireBackLinks(),readInk();let packed=document.getElementById("packed").textContent;if(!packed.trim()){nothingToDraw();
+return}let data=await unpack(packed);document.getElementById("packed").remove(),View.reset(data.end),document.getElementById("waiting").hidden=!0;for(let id of[
+"charts-body","beside"])document.getElementById(id)?.removeAttribute("hidden");initOverview(data),initCharts(data),initStrips(data),Charts.onMark=(seconds,perPixel)=>{
+let mark2=markNear(data,seconds,perPixel);mark2&&openEvidence(mark2)},wireKeys(),wireFaults(data),redrawWhenResized(document.getElementById("charts")),performance.
+mark("usable"),await addOperations(data),readHash(),addEventListener("hashchange",readHash),View.listeners.push(writeHash);for(let id of["progress-kind","by-tab\
+le"])document.getElementById(id)?.addEventListener("input",writeHash);document.documentElement.dataset.ready="yes",performance.mark("complete")}window.page={applyFilters,
+Charts,chooseRange,drawTimeline,endOf,GUTTER,groupRows,groupsIn,isError,lowerBound,MARGIN,placeOfIndex,Selection,search,select,step,Timeline,View};start().catch(
+error=>{let place=document.getElementById("waiting")??document.querySelector(".sentence");place.hidden=!1,place.textContent=`The charts could not be drawn: ${error.
+message}`,console.error(error)});})();

@@ -38,7 +38,7 @@ from reports.load.run import LoadedRun, about_of, commands_of, system_of
 from reports.load.staleness import digest_of
 from reports.load.standstills import still_texts
 from reports.page.links import links_of
-from reports.page.series import data_of
+from reports.page.series import data_of, operations_of
 from reports.page.words import words_of
 from reports.story.aftermath import outages_text
 from reports.story.breaks import Break
@@ -153,6 +153,7 @@ def charts_context(drawn: Drawn) -> dict[str, Any]:
     part: _Part = run.notes.attempt
     return {
         "data": part("data of the charts", lambda: data_of(drawn), ""),
+        "packed_operations": part("operations", lambda: operations_of(drawn), ""),
         "late": part("recovery figures", lambda: late_of(run), {}),
         "calm": part("topology", lambda: _network(topology.network(run.nodes, {}, ()), None), None),
         "counts": part("counts", lambda: figures.counts_of(run.operations), []),

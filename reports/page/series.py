@@ -31,12 +31,16 @@ WITHOUT: Final = len(node_timeline.ROLES)
 
 
 def data_of(drawn: Drawn) -> str:
-    """Pack the columns and figures that the scripts draw."""
-    run, end = drawn.run, drawn.run.end
-    lanes, lane_count = figures.lanes_of(run.operations, end)
+    """Pack the figures that the scripts draw first."""
+    end = drawn.run.end
+    return pack({}, {"end": end / 1e9, **_series(drawn, drawn.run.operations, end)})
+
+
+def operations_of(drawn: Drawn) -> str:
+    """Pack the columns of the operations."""
+    lanes, lane_count = figures.lanes_of(drawn.run.operations, drawn.run.end)
     columns, names, about = _operations(drawn, lanes, lane_count)
-    head = {"names": names, "lanes": lane_count, "end": end / 1e9, **about}
-    return pack(columns, {**head, **_series(drawn, run.operations, end)})
+    return pack(columns, {"names": names, "lanes": lane_count, **about})
 
 
 def _operations(drawn: Drawn, lanes: Ints, lane_count: int) -> tuple[dict[str, Ints], dict[str, Any], dict[str, Any]]:

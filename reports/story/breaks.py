@@ -70,13 +70,18 @@ class Break:
     #: Where the lasting damage shows, if not in ``place``; see :class:`Clue`.
     evidence: Clue | None = None
     clauses: tuple[Clause, ...] = ()
-    #: Whether a check that looks for the planted bug found it; the page then begins with a word that says so.
+    #: Whether a check that looks for the planted bug found it; the page then begins with two words that name the bug.
     intended: bool = False
+    #: The known defect that explains it; empty if none does.
+    defect: str = ""
 
     @property
     def title(self) -> str:
-        """The severity in words, or ``missing on`` and the nodes that lack what others have."""
-        if not self.lost_on:
+        """The severity in words, or ``missing on`` and the nodes that lack what others have.
+
+        These nodes are left out if the break begins with others, because the headline would seem to contradict itself.
+        """
+        if not self.lost_on or not set(self.nodes) <= set(self.lost_on):
             return self.severity
         return f"missing on {', '.join(self.lost_on) if len(self.lost_on) <= _NAMED else f'{len(self.lost_on)} nodes'}"
 
@@ -86,8 +91,13 @@ class Break:
         return self.place.startswith(("counterexample", "violation-"))
 
     @property
+    def label(self) -> str:
+        """The title, with the known defect that explains the break."""
+        return f"{self.title} ({self.defect})" if self.defect else self.title
+
+    @property
     def headline(self) -> str:
-        """The first sentence, which has at most :data:`HEADLINE` words together with the title before it."""
+        """The first sentence, which has at most :data:`HEADLINE` words together with the label before it."""
         return self._fitted[0]
 
     @property
@@ -102,24 +112,37 @@ class Break:
 
     @property
     def _fitted(self) -> tuple[str, str]:
-        return fitted(one_line(self.text, _LONGEST), self.clauses, HEADLINE - len(self.title.split()) - self.intended)
+        room = HEADLINE - len(self.label.split()) - 2 * self.intended
+        return fitted(one_line(self.text, _LONGEST), self.clauses, room)
 
 
 def fitted(text: str, clauses: Sequence[Clause], words: int) -> tuple[str, str]:
-    """Return a sentence of at most ``words`` words with as many clauses as fit, and what had no room in it."""
+    """Return a sentence of at most ``words`` words with as many clauses as fit, and what had no room in it.
+
+    A clause gets a longer form only if no clause that has room has to go for it.
+    """
     said, below = lead(text, words)
     said, left = said.removesuffix("."), [below] if below else []
+    room = 0 if below else words - len(said.split())
     chosen: list[tuple[Clause, str]] = []
     for one in clauses:
-        room = words - len(f"{said}{_joined(chosen)}".split())
-        form = "" if below else next((form for form in one.forms if len(form.strip(",; ").split()) <= room), "")
+        form = one.forms[-1] if _length(one.forms[-1]) <= room else ""
+        room -= _length(form)
         chosen.append((one, form))
         if not form and one.alone:
             left.append(one.alone)
+    for place, (one, form) in enumerate(chosen):
+        longest = next((longer for longer in one.forms if form and _length(longer) <= room + _length(form)), form)
+        room -= _length(longest) - _length(form)
+        chosen[place] = one, longest
     said += _joined(chosen)
     return said if said.endswith("…") else f"{said}.", " ".join(
         f"{capitalized(one).removesuffix('.')}." for one in left
     )
+
+
+def _length(form: str) -> int:
+    return len(form.strip(",; ").split())
 
 
 def _joined(chosen: Sequence[tuple[Clause, str]]) -> str:

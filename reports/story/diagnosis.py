@@ -23,6 +23,7 @@ from history.records.finding import (
     OfNodes,
     Severity,
     ShortLogs,
+    defect_behind,
     findings_in,
     first_of,
 )
@@ -37,7 +38,7 @@ from history.records.violations import (
     losses_of,
     violations_of,
 )
-from reports.analysis.faults import since_fault, when
+from reports.analysis.faults import brief_fault, since_fault, when
 from reports.analysis.findings import (
     Drawn,
     ViolationContext,
@@ -83,7 +84,17 @@ def diagnosis_of(drawn: Drawn) -> Diagnosis | None:
         severity = SEVERITIES.index(one.severity)
         return looking.isdisjoint(one.checks), severity, not known, one.onset or 0.0, wider, one.evidence is None
 
-    found = [replace(one, intended=not looking.isdisjoint(one.checks)) for one in _breaks(drawn)]
+    kinds: dict[str, set[str]] = {}
+    for one in violations_of(drawn.run.results):
+        kinds.setdefault(one.check, set()).add(one.kind)
+    found = [
+        replace(
+            one,
+            intended=not looking.isdisjoint(one.checks),
+            defect=one.defect or defect_behind(drawn.run.results, set().union(*(kinds[name] for name in one.checks))),
+        )
+        for one in _breaks(drawn)
+    ]
     breaks = _with_healthy_nodes(drawn, together(drawn, sorted(found, key=order), looking))
     if not breaks:
         return None
@@ -200,6 +211,7 @@ def _contradiction(drawn: Drawn, check: str, row: Mapping[str, Any]) -> Break:
         lost_on=others.lost_on,
         answers=frozenset(one.invoke_index for one in first.example.operations),
         generic=first.example.kind == WITHOUT_KIND,
+        defect=defect_behind(drawn.run.results, {first.example.kind}),
         clauses=clauses,
         detail=detail if some == "1 violation" else f"{detail} {some[:1].upper()}{some[1:]}, {which}.",
     )
@@ -230,15 +242,15 @@ def _deleted(drawn: Drawn, found: Sequence[tuple[str, ShortLogs]]) -> Break:
     (place, first), checks = moments[0], tuple(about.check for _, about in found)
     struck = sorted({moment.node for _, moment in moments})
     on = "all nodes" if len(struck) == len(drawn.timelines) else and_listed(struck)
-    at, node = first.time / 1e9, first.node
+    at, nodes = first.time / 1e9, sorted({one.node for _, one in moments if _at_once(one.time, first.time)})
     severity = min((about.severity for _, about in found), key=SEVERITIES.index)
     short, highest = short_at_the_end(drawn.timelines)
     known = [about.entries for _, about in found if about.entries]
     entries = min(known, key=lambda one: SEVERITIES.index(one.severity), default=None)
     write = drawn.run.index
-    text = f"committed entries left {node}'s log by {at:.1f} s"
+    text = f"committed entries left {_logs_of(nodes)} by {at:.1f} s"
     clauses = [_since(drawn, at)]
-    if len(struck) > 1:
+    if len(struck) > len(nodes):
         clauses.append(Clause((f"; seen on {on}",), f"It was seen on {on}"))
     loss: list[LogFall] = []
     lost: tuple[int, int, float] | None = None
@@ -250,11 +262,11 @@ def _deleted(drawn: Drawn, found: Sequence[tuple[str, ShortLogs]]) -> Break:
         lowest, last, gone = lost
         loss = lost_for_good(drawn.timelines, lowest, gone)
         if loss:
-            at, node = loss[0].at, loss[0].node
+            at, nodes = loss[0].at, sorted({one.node for one in loss if _at_once(one.at * 1e9, loss[0].at * 1e9)})
             shown = [own for own, moment in moments if _shows(moment, loss[0])]
             place = next((own for own, about in found if about.check == "committed-kept" and own in shown), place)
-        text = f"committed entries {write(lowest)}–{write(last)} left {node}'s log by {at:.1f} s"
-        every = f"{'in the end' if short else 'then'} every other log"
+        text = f"committed entries {write(lowest)}–{write(last)} left {_logs_of(nodes)} by {at:.1f} s"
+        every = f"every log by {(loss[-1].at if loss else gone):.1f} s"
         clauses = [_since(drawn, at), Clause((f", {every}",), f"They left {every}")]
         detail = _course(drawn, loss, gone)
         if first.time / 1e9 < at:
@@ -281,7 +293,7 @@ def _deleted(drawn: Drawn, found: Sequence[tuple[str, ShortLogs]]) -> Break:
         at,
         place,
         checks,
-        (node,),
+        tuple(nodes),
         lost_on=lost_on,
         section=section,
         detail=detail,
@@ -290,9 +302,18 @@ def _deleted(drawn: Drawn, found: Sequence[tuple[str, ShortLogs]]) -> Break:
     )
 
 
+def _at_once(time: float, other: float) -> bool:
+    """Return whether two moments (ns) read the same in a sentence."""
+    return f"{time / 1e9:.1f}" == f"{other / 1e9:.1f}"
+
+
+def _logs_of(nodes: Sequence[str]) -> str:
+    return f"{nodes[0]}'s log" if len(nodes) == 1 else f"the logs of {and_listed(nodes)}"
+
+
 def _since(drawn: Drawn, moment: float) -> Clause:
     """Relate a moment (s) to the last fault."""
-    said = since_fault(moment, drawn.windows)
+    said = (*since_fault(moment, drawn.windows), brief_fault(moment, drawn.windows))
     return Clause(said, f"It was {said[0][2:]}" if said[0] else "", dates=True)
 
 

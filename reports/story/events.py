@@ -23,6 +23,7 @@ _OF_LOGS: Final = frozenset({"leader-complete", "log-order", "committed-kept"})
 def together(drawn: Drawn, breaks: Sequence[Break], looking: AbstractSet[str]) -> list[Break]:
     """Merge breaks that are one event and put each consequence below its cause; otherwise the order is kept.
 
+    Breaks that one known defect explains are one event: the worst stands first, the others below it.
     Findings that reveal the planted bug are never merged with others.
     """
     found = _said_once(breaks, looking)
@@ -33,8 +34,9 @@ def together(drawn: Drawn, breaks: Sequence[Break], looking: AbstractSet[str]) -
                 other
                 for other, earlier in enumerate(found)
                 if other != place
+                and other in causes
                 and looking.isdisjoint(one.checks) == looking.isdisjoint(earlier.checks)
-                and _follows(drawn, one, earlier)
+                and ((other < place and _of_one_defect(one, earlier)) or _follows(drawn, one, earlier))
             ),
             None,
         )
@@ -44,9 +46,12 @@ def together(drawn: Drawn, breaks: Sequence[Break], looking: AbstractSet[str]) -
     return [one for place, below in causes.items() for one in (found[place], *below)]
 
 
+def _of_one_defect(one: Break, other: Break) -> bool:
+    return bool(one.defect) and one.defect == other.defect
+
+
 def _follows(drawn: Drawn, one: Break, cause: Break) -> bool:
     """Return whether the records prove that a break follows from another one.
-
     Alarms follow from missing elements if each alarm was logged by at least one node that lacks some.  If committed
     entries were lost from logs, a leader that lacks them cannot commit anything, and replicas cannot get beyond the end
     of the longest log.
@@ -82,7 +87,7 @@ def _said_once(breaks: Sequence[Break], looking: AbstractSet[str]) -> list[Break
             found.append(one)
             continue
         told, also = found[place], one
-        if told.generic and not also.generic:
+        if told.generic and not also.generic and not told.defect:
             told, also = also, told
         joined = "One of them" if also.lost_on else f"The check {and_listed(also.checks)} found it too"
         detail = f"{told.detail} {joined}: {also.detail}".strip()
@@ -103,9 +108,12 @@ def _same_nodes(one: Break, other: Break) -> bool:
 def _same_answer(one: Break, other: Break) -> bool:
     """Return whether both breaks are drawn and rest on the same answer.
 
-    They do if their answers came at the same moment, or if one counterexample contains all operations of the other.
+    They do if their answers came at the same moment, if one counterexample contains all operations of the other, or if
+    one known defect explains both.
     """
     if not (one.is_drawn and other.is_drawn) or one.lost_on or one.severity != other.severity:
         return False
+    if _of_one_defect(one, other):
+        return True
     shared = one.answers and other.answers and (one.answers <= other.answers or other.answers <= one.answers)
     return bool(shared) or one.onset == other.onset is not None

@@ -7,10 +7,11 @@ from collections.abc import Sequence
 from typing import Final
 
 from history import Operation
+from history.records.finding import defect_behind
 from history.records.text import and_listed
 from history.records.verdicts import WITHOUT_KIND
 from reports.analysis.counterexample import label_of
-from reports.analysis.faults import FaultWindow, fault_of, since_fault
+from reports.analysis.faults import FaultWindow, brief_fault, fault_of, since_fault
 from reports.analysis.findings import Drawn, ViolationContext
 from reports.analysis.responder import missed_write
 from reports.load.check_rows import checks_of
@@ -32,46 +33,60 @@ def headline_of(drawn: Drawn, violation: ViolationContext, onset: float) -> tupl
 
     ``onset`` is when the first violation was answered (s), which may be another one.
     """
-    on = "" if violation.key is None else f" on {one_line(violation.key, 40)}"
     kind, at, windows = violation.example.kind, f"at {violation.since:.1f} s", drawn.windows
-    came = since_fault(violation.since, windows)
-    since = Clause(came, f"the answer came {came[0][2:]}" if came[0] else "", dates=True)
-    first = f"the first violation of any kind was answered at {onset:.1f} s"
-    more = () if violation.since == onset else (Clause((f"; violations began at {onset:.1f} s",), first),)
+    on = "" if violation.key is None else f" on {one_line(violation.key, 40)}"
+    # The label of the break names the known defect, which says more than the kind.
+    what = "" if defect_behind(drawn.run.results, {kind}) else f"{kind}{on}: "
+    there = "" if what else on
+    since, more = _dated(violation.since, onset, windows)
     if violation.cycles and (refuted := violation.example.refutes):
         level = _asked_level(drawn)
         broken = f"it breaks {level}, which the run requested" if level else f"it breaks {and_listed(refuted)}"
-        levels = Clause((f"; {broken}", f"; the run requested {level}") if level else (f"; {broken}",), broken)
+        requested = (f"; the run requested {level}", f", breaking {level}") if level else ()
         calm = Clause((", without any fault",)) if not windows else since
         node = f" on {violation.answered_by}" if violation.answered_by else ""
         cycle = (
             f"{len(violation.cycles[0].cards)} transactions{node} {at} form a cycle ({kind}), so no serial order exists"
         )
-        return cycle, (calm, levels, *more)
+        return cycle, (calm, Clause((f"; {broken}", *requested), broken), *more)
     said = list(dict.fromkeys(_answers(violation)))
     if not said:
         return f"{kind}{on}, answered {at}", (since, *more)
     if kind == WITHOUT_KIND:
         answers = and_listed(f"{node or 'a node'}'s “{label.partition(': ')[0]}”" for node, label in said)
-        return f"no order explains {answers}{on} {at}", (*_in_doubt(violation, windows), since, *more)
+        return f"no order explains {answers}{on} {at}", (since, *more, *_in_doubt(violation, windows))
     told = [_told(node or "a node", label, own=bool(violation.example.roles)) for node, label in said]
     if len(said) > 1:
         clash = ", which contradict each other" if len({label for _, label in said}) > 1 else ""
-        return f"{kind}{on}: {and_listed(told)} {at}{clash}", (since, *more)
-    role = f"{violation.role} " if violation.role in ("leader", "follower") else ""
+        return f"{what}{and_listed(told)}{there} {at}{clash}", (since, *more)
     before = _contradicted(violation)
     ended = 0 if before is None else before.returned or before.invoked
     struck = None if before is None else _standing(ended, ended, windows)
     though = () if before is None else (_though(drawn, before, violation, struck),)
-    order = (*though, since, *more)
-    if struck is None or struck == fault_of(violation.since, windows):
-        order = (since, *more, *though)
+    order = (since, *more, *though)
+    if struck is not None and struck != fault_of(violation.since, windows):
+        # The fault that the contradicted answer came under explains more than the one before this answer.
+        order = (*though, *more, since._replace(forms=since.forms[:1]))
     whole, because, why = told[0].partition(", though ")
     if because:  # the judge says itself what the answer contradicts
-        order = (Clause((f", though {why}",), why), since, *more)
+        order = (since, Clause((f", though {why}",), why), *more)
     if violation.example.roles:  # its words may end with a time, a place or a reason of their own
-        return f"{kind}{on}: {at} {role}{whole}", order
-    return f"{kind}{on}: {role}{whole} {at}", order
+        return f"{what}{f'{there[1:]} ' if there else ''}{at} {whole}", order
+    return f"{what}{whole}{there} {at}", order
+
+
+def _dated(answered: float, onset: float, windows: Sequence[FaultWindow]) -> tuple[Clause, tuple[Clause, ...]]:
+    """Relate an answer (s) to a fault; if it was not the first wrong one, rather relate the ``onset`` (s) to one."""
+    came = since_fault(answered, windows)
+    since = Clause(
+        (*came, brief_fault(answered, windows)), f"the answer came {came[0][2:]}" if came[0] else "", dates=True
+    )
+    if answered == onset:
+        return since, ()
+    began, first = f"; violations began at {onset:.1f} s", since_fault(onset, windows)
+    forms = (f"{began}{one}" for one in (*first, brief_fault(onset, windows)))
+    alone = f"the first violation of any kind was answered at {onset:.1f} s"
+    return (Clause(("",)) if first == came else since._replace(forms=came[:1])), (Clause((*forms, began), alone),)
 
 
 def _asked_level(drawn: Drawn) -> str:
@@ -80,15 +95,15 @@ def _asked_level(drawn: Drawn) -> str:
     return asked.rpartition(" ")[2]
 
 
-def _told(node: str, says: str, *, own: bool, had: str = "") -> str:
+def _told(node: str, says: str, *, own: bool) -> str:
     """Say that a node answered something, in quotation marks if these are its words and not the judge's ``own``."""
     if not own:
-        return f"{node} {had}answered “{says}”"
+        return f"{node} answered “{says}”"
     what, acknowledged, rest = says.partition(" acknowledged ")
     if acknowledged:
-        return f"{node} {had}acknowledged {what} {rest}"
+        return f"{node} acknowledged {what} {rest}"
     verb, _, rest = says.partition(" ")
-    return f"{node} {_PAST[verb]} {rest}".rstrip() if verb in _PAST else f"{node} {had}answered {says}"
+    return f"{node} {_PAST[verb]} {rest}".rstrip() if verb in _PAST else f"{node} answered {says}"
 
 
 def _answers(violation: ViolationContext) -> list[tuple[str | None, str]]:
@@ -101,6 +116,10 @@ def _answers(violation: ViolationContext) -> list[tuple[str | None, str]]:
         for one, whole in found
         for says, *why in ((_role(violation, one) or whole).partition(", though "),)
     ]
+
+
+def _answers_of(violation: ViolationContext) -> list[str]:
+    return [label for _, label in _answers(violation)]
 
 
 def _role(violation: ViolationContext, operation: Operation | None) -> str:
@@ -134,13 +153,18 @@ def _though(drawn: Drawn, before: Operation, violation: ViolationContext, struck
     # Two moments that read the same would hide which came first.
     same = f"{ended:.1f}" == f"{violation.since:.1f}"
     at = f"{violation.since - ended:.3f} s before" if same else f"at {ended:.1f} s"
-    told = _told(node, label, own=bool(_role(violation, before)), had="had ")
+    told = _told(node, label, own=bool(_role(violation, before)))
     if not _role(violation, before) and before.f in ("write", "cas", "add", "append"):
-        told = f"{node} had acknowledged “{label}”"
+        told = f"{node} acknowledged “{label}”"
+    # Where both answers are about one place, it is named once.
+    _, spot, place = told.rpartition(" at ")
     said = f", though {told}"
+    if spot and violation.example.roles and any(f" at {place}" in one for one in _answers_of(violation)):
+        said = f", though {told.removesuffix(f' at {place}')} there"
     during = [f"{said} {at}, during {struck.name}", f"{said} {at}, during #{struck.id}"] if struck else []
     alone = f"{told} {at}{f', during {struck.name}' if struck else ''}"
-    return Clause((*during, f"{said} {at}", said), alone)
+    least = [f", though acknowledged {at}"] if told.startswith(f"{node} acknowledged ") else []
+    return Clause((*during, f"{said} {at}", said, *least), alone)
 
 
 def _in_doubt(violation: ViolationContext, windows: Sequence[FaultWindow]) -> list[Clause]:

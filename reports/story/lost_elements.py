@@ -45,36 +45,45 @@ def lost_elements(drawn: Drawn, losses: Sequence[Loss]) -> Lost:
     onset = first.seen_ns / 1e9
     whole = {name: sum(one.lost for one, of in zip(ordered, names, strict=True) if of == name) for name in names}
     elements = "element" if whole[names[0]] == 1 else "elements"
-    some = f"{number(first.lost)} of them " if first.lost < whole[names[0]] else ""
-    text = f"{names[0]} lacks {number(whole[names[0]])} acknowledged {elements}, {some}seen since {onset:.1f} s"
+    text = f"{names[0]} lacks {number(whole[names[0]])} acknowledged {elements}, first seen at {onset:.1f} s"
     since = since_fault(onset, drawn.windows)
-    more = []
+    others_lack, more = [], []
     for place, one in enumerate(others, 1):
-        dated = f"seen since {one.seen_ns / 1e9:.1f} s"
+        dated = f"since {one.seen_ns / 1e9:.1f} s"
         if names[place] in names[:place]:
-            seen = f"{number(one.lost)} of the {number(whole[names[place]])} that {names[place]} lacks were {dated}"
+            seen = (
+                f"{number(one.lost)} of the {number(whole[names[place]])} that {names[place]} lacks were seen {dated}"
+            )
             more.append(Clause((f"; {seen}",), seen))
             continue
-        lacks, of = f"{names[place]} lacks {number(whole[names[place]])}", whole[names[place]]
-        seen = f"{lacks}, {f'{number(one.lost)} of them ' if one.lost < of else ''}{dated}"
-        more.append(Clause((f"; {seen}", f"; {lacks}"), seen))
-    # Nodes that were not named come before what else a named one lacks.
-    more.sort(key=lambda one: " of the " in one.alone)
-    read = Clause(since, f"{names[0]} first lacked some in a read{since[0]}" if since[0] else "", dates=True)
-    down = drawn.run.notes.attempt_list("missing elements", lambda: _while_down(drawn, losses, first))
+        lacks = f"{names[place]} {number(whole[names[place]])}"
+        others_lack.append(
+            Clause((f", {lacks}, {dated}", f", {lacks}"), f"{lacks.replace(' ', ' lacks ')}, seen {dated}")
+        )
+    alone = f"{names[0]} first lacked some in a read{since[0]}" if since[0] else ""
+    read = Clause((f"; {alone}",), alone) if others and alone else Clause(since, alone, dates=True)
+    down = drawn.run.notes.attempt_list("missing elements", lambda: _while_down(drawn, losses, ordered))
     total = sum(one.lost for one in ordered)
     held = sum(one.elsewhere for one in ordered)
     lost_on = tuple(sorted(set(names))) if held == total else ()
-    return Lost(text, (*down, *more, read) if down else (read, *more), _held(total, held), onset, lost_on, names[0])
+    clauses = (*others_lack, *down, *more, read) if down else (*others_lack, read, *more)
+    return Lost(text, clauses, _held(total, held), onset, lost_on, names[0])
 
 
-def _while_down(drawn: Drawn, losses: Sequence[Loss], loss: Loss) -> list[Clause]:
-    """Say that the elements of a loss were added while its node answered no probe; nothing if that is not proven."""
-    times = _acknowledged(drawn.run.operations, losses, loss)
-    if not len(times) or not (text := _down(drawn, loss.node, float(times.min()) / 1e9, float(times.max()) / 1e9)):
-        return []
-    fault = text.partition(", under ")[2]
-    return [Clause((f", added while {f'{fault} kept it down' if fault else 'it answered no probe'}",))]
+def _while_down(drawn: Drawn, losses: Sequence[Loss], ordered: Sequence[Loss]) -> list[Clause]:
+    """Say that all these elements were added while their nodes answered no probe; nothing if that is not proven."""
+    faults: dict[str, None] = {}
+    for loss in ordered:
+        times = _acknowledged(drawn.run.operations, losses, loss)
+        first, last = (float(times.min()) / 1e9, float(times.max()) / 1e9) if len(times) else (0.0, 0.0)
+        if not len(times) or not (text := _down(drawn, loss.node, first, last)):
+            return []
+        faults[text.partition(", under ")[2]] = None
+    if "" in faults:
+        return [Clause((f"; added while {'it' if len(ordered) == 1 else 'they'} answered no probe",))]
+    names = list(dict.fromkeys(name.partition(" ")[2] for name in faults))
+    kept = next(iter(faults)) if len(faults) == 1 else and_listed(names)
+    return [Clause((f"; added while {kept} kept {'it' if len({one.node for one in ordered}) == 1 else 'them'} down",))]
 
 
 def _acknowledged(operations: Operations, losses: Sequence[Loss], loss: Loss) -> Ints:

@@ -21,7 +21,7 @@ MEANINGS: Final = {
 }
 #: Factor for the time limit of the next run after one that missed a planted bug.
 LONGER: Final = 5
-_INTENDED: Final = "Intended"
+_OTHERS: Final = "Also found, which the planted bug may or may not explain"
 #: At most this many faults that were never active are named.
 _NAMED: Final = 3
 
@@ -75,13 +75,13 @@ def grouped(run: LoadedRun, breaks: Sequence[Break]) -> list[tuple[str, list[Bre
         return [("", list(breaks))] if breaks else []
     intended = [one for one in breaks if looking.intersection(one.checks)]
     others = [one for one in breaks if one not in intended]
-    titled = [(_INTENDED, intended), ("Also found, which the planted bug may or may not explain", others)]
+    titled = [(f"Planted {run.plan['planted_bug']}", intended), (_OTHERS, others)]
     return [(title, ones) for title, ones in titled if ones]
 
 
 def led_by(title: str) -> str:
     """Return the beginning of a headline in a list, given the title of its group on the page."""
-    return "" if not title else BY_PLANTED_BUG if title == _INTENDED else BESIDE_PLANTED_BUG
+    return "" if not title else BESIDE_PLANTED_BUG if title == _OTHERS else BY_PLANTED_BUG
 
 
 def _not_installed(run: LoadedRun) -> str:

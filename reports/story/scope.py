@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 
@@ -11,11 +11,14 @@ from history.codes import OK
 from history.columns.operations import NONE
 from history.records.check_records import check_records
 from history.records.finding import Alarms, findings_in
-from history.records.text import counted
+from history.records.text import and_listed, counted
 from reports.analysis.findings import Drawn
 from reports.load.check_rows import checks_of
 from reports.load.cut_record import is_cut
 from reports.style.format import number
+
+#: At most this many faults are named in the sentence.
+_NAMED: Final = 3
 
 
 class Scope(NamedTuple):
@@ -59,7 +62,9 @@ def _sentence(drawn: Drawn, stood: int, share: float | None) -> str:
         several = f"none of the {tried} faults took effect" if tried > 1 else "the fault did not take effect"
         why = several if tried else "no fault was injected"
         return f"{why[:1].upper()}{why[1:]}: this shows only how the system behaves without faults, in {operations}."
-    which = f"{counted(stood, 'fault')} {'was' if stood == 1 else 'were'} active"
+    names = dict.fromkeys(window.fault for window in drawn.windows if window.installed)
+    named = f" ({and_listed(names)})" if len(names) <= _NAMED else ""
+    which = f"{counted(stood, 'fault')} {'was' if stood == 1 else 'were'} active{named}"
     during = "" if share is None else f", during {share * 100:.0f} % of operations"
     return f"No violation was found in {operations}; {which}{during}."
 

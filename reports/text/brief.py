@@ -67,7 +67,7 @@ def _verdict(drawn: Drawn, columns: int, paint: Paint) -> str:
     lines = [paint(word_of(run).upper(), verdict_shown(run)), *([paint(about, "quiet")] if about else [])]
     planted, broke = run.plan.get("planted_bug"), run.verdict == HARNESS_FAILURE
     cut = run.notes.attempt("counts", lambda: cut_of(run), "")
-    says = [f"{f'{title}: ' if title else ''}{first.title}: {first.headline}"] if first else []
+    says = [f"{f'{title}: ' if title else ''}{first.label}: {first.headline}"] if first else []
     if broke or not first:
         told = planted or (run.verdict == "unknown" and undecided_of(run))  # the checks below say the rest
         says.append(meaning_of(run) if told and not broke else one_line(run.sentence, 420))
@@ -84,7 +84,7 @@ def _breaks(drawn: Drawn, columns: int, each: int) -> str:
     found = diagnosis_of(drawn)
     rest = [one for _, ones in grouped(drawn.run, found.breaks if found else ()) for one in ones][1:]
     lines = [
-        _short(f"{one.title}: {one.headline}", columns, each, "  " if one.below else "") for one in rest[:MAX_BREAKS]
+        _short(f"{one.label}: {one.headline}", columns, each, "  " if one.below else "") for one in rest[:MAX_BREAKS]
     ]
     return "\n".join([*lines, *([f"{len(rest) - MAX_BREAKS} more on the page"] if len(rest) > MAX_BREAKS else [])])
 

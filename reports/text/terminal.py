@@ -101,7 +101,7 @@ def _verdict(drawn: Drawn, columns: int, paint: Paint) -> str:
     broken: list[str] = []
     for title, ones in grouped(run, diagnosis.breaks if diagnosis else ()):
         broken += [f"{title}:"] if title else []
-        broken += [f"{'  ' * one.below}{one.title}: {one.whole} {one.detail}".rstrip() for one in ones]
+        broken += [f"{'  ' * one.below}{one.label}: {one.whole} {one.detail}".rstrip() for one in ones]
     heads = [wrapped(text, columns, hang="  ") for text in broken]
     undecided = [wrapped(f"{name}: {text}", columns, hang="  ") for name, text in undecided_of(run)]
     if undecided and broken:

@@ -112,7 +112,10 @@ def test_lost_data_comes_before_the_outage_that_it_caused(runs: dict[str, Path])
     broken = ("leader-complete", "log-order", "committed-kept")
     moments = [moment for name in broken for moment in raw.finding(name)["moments"]]
     first = min(moments, key=lambda moment: moment["time"])
-    assert f"committed entries left {first['node']}'s log by " in lost.headline
+    assert first["node"] in lost.nodes
+    assert set(lost.nodes) == {
+        one["node"] for one in moments if round(one["time"] / S, 1) == round(first["time"] / S, 1)
+    }
     assert_when(raw, lost.whole, first["time"] / S)
     assert {moment["node"] for moment in moments} == set(raw.nodes)
     assert lost.rest.startswith("It was seen on all nodes. n5 led without some ")
@@ -390,10 +393,10 @@ def test_page_and_terminal_begin_with_it_and_show_its_sections_in_its_order(runs
     reports.write_report(files)
     page = files.report.read_text()
     banner = page.partition('id="verdict"')[2].partition("</section>")[0]
-    assert banner.index("Missing on n3, n4, n5") < banner.index("No commits") < banner.index("Next:")
+    assert banner.index("Missing on nodes") < banner.index("No commits") < banner.index("Next:")
     assert page.index('id="invariant-1"') < page.index('id="recovery"')
     text = " ".join(reports.render_run(files).split())
-    assert text.startswith("INVALID missing on n3, n4, n5: committed entries left n1's log by 8.3 s")
+    assert text.startswith("INVALID missing on nodes: committed entries left the logs of n1, n2 and n3 by 8.3 s")
     next_step = " ".join(text.partition(" Next: ")[2].split())
     assert next_step.startswith("Look in the charts at n5, which led at 28.7 s with a log that ended at 301, though ")
     assert page.count("The run's directory no longer has the nodes' logs, which were read when it was judged.") == 1
@@ -422,7 +425,8 @@ def test_the_next_step_is_the_first_event_of_the_first_finding(name: str, runs: 
     about = next(one for one in found.breaks if one.place.startswith("invariant"))
     (at, node), section = raw.falls()[0], raw.finding(about.section)["moments"]
     (moment,) = [one for one in section if one["time"] / S == about.onset]
-    assert (about.onset, about.nodes) == (at, (node,))
+    assert about.onset == at
+    assert node in about.nodes
     assert found.step == (
         f"{'For “log truncated”, l' if name == 'stale-reads' else 'L'}ook in the charts at {node}, "
         f"whose log ended at {moment['bound']:,} by {at:.1f} s, "
@@ -463,7 +467,7 @@ def test_the_first_sentence_is_short_and_its_evidence_stands_below(tmp_path: Pat
     """RocketMQ's was five lines long; what, since when and under which fault is said before what else could be."""
     files = RunFiles(recorded_run("epoch-granted-twice", tmp_path))
     (one,) = diagnosis(files.root).breaks
-    assert one.whole.startswith("wrong-epoch on broker-0: at 23.1 s leader n3 answered epoch 71")
+    assert one.whole.startswith("wrong-epoch on broker-0: at 23.1 s n3 answered epoch 71")
     assert "#1 pause-majority's healing began" in f"{one.headline} {one.rest}"
     assert "could only be master 2 of epoch 10" in one.detail
     assert " The check linearizable found it too: " in one.detail

@@ -23,7 +23,7 @@ from reports.analysis.counterexample import (
 from reports.analysis.findings import prepare
 from reports.load.run import read_run
 from reports.page.page import environment
-from reports.page.series import data_of
+from reports.page.series import operations_of
 from reports.style.format import text_of
 from reports.style.wording import by_values
 from reports.text import text_diagram
@@ -114,10 +114,10 @@ def test_a_list_of_which_no_two_items_have_room_is_cut_at_its_end() -> None:
 
 def test_the_timeline_holds_what_is_said_of_each_operation(made: Maker) -> None:
     files = made("invalid")
-    names = _names(data_of(prepare(read_run(files, wording))))
+    names = _names(operations_of(prepare(read_run(files, wording))))
     assert names["w"]
     assert all(name.startswith("seen as read of ") for name in names["w"])
-    assert "w" not in _names(data_of(prepare(read_run(files, by_values))))
+    assert "w" not in _names(operations_of(prepare(read_run(files, by_values))))
 
 
 def _names(packed: str) -> dict[str, list[str]]:

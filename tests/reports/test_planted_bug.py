@@ -150,13 +150,16 @@ def test_what_the_planted_bug_was_not_to_break_is_distinguished(fresh: Maker) ->
     files = with_planted_bug(fresh("invalid"))
     results = json.loads(files.results.read_text())
     assert "this says nothing about the system under test" in meaning_of(read_run(files))
-    assert [title for title, _ in grouped(read_run(files), diagnosed(files).breaks)] == ["Intended"]
+    assert [title for title, _ in grouped(read_run(files), diagnosed(files).breaks)] == ["Planted stale-reads"]
     deleted = {"kind": "check", "verdict": "invalid", "asked": "asked", **DELETED}
     results["checks"].insert(0, deleted)
     files.results.write_text(json.dumps(results))
     run = read_run(files)
     reported = grouped(run, diagnosed(files).breaks)
-    assert [title for title, _ in reported] == ["Intended", "Also found, which the planted bug may or may not explain"]
+    assert [title for title, _ in reported] == [
+        "Planted stale-reads",
+        "Also found, which the planted bug may or may not explain",
+    ]
     assert [one.checks for _, ones in reported for one in ones][1:] == [("committed-kept",)]
     assert "this says nothing" not in meaning_of(run)
     assert "also failed, which may be about the system under test" in meaning_of(run)
@@ -164,7 +167,7 @@ def test_what_the_planted_bug_was_not_to_break_is_distinguished(fresh: Maker) ->
     reports.write_report(files)
     banner = files.report.read_text().partition('class="banner')[2].partition("</section>")[0]
     parts = (
-        "Intended:",
+        "Planted stale-reads:",
         "#counterexample",
         "Also found, which the planted bug may or may not explain:",
         "Data lost</a>: committed",
@@ -173,7 +176,7 @@ def test_what_the_planted_bug_was_not_to_break_is_distinguished(fresh: Maker) ->
     assert places == sorted(places)
     text = reports.render_run(files)
     other = "\nAlso found, which the planted bug may or may not explain:\ndata lost: committed"
-    assert text.index("\nIntended:\n") < text.index(other)
+    assert text.index("\nPlanted stale-reads:\n") < text.index(other)
     assert row_of(files).kind != "committed-entries-deleted"
 
 

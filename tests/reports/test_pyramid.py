@@ -20,7 +20,7 @@ from reports.analysis.findings import prepare
 from reports.load.run import read_run
 from reports.page import pyramid
 from reports.page.pyramid import WORST, pyramid_of, taken
-from reports.page.series import data_of
+from reports.page.series import operations_of
 from tests.support.reports.browser import tab
 from tests.support.reports.large_runs import make_large
 from tests.support.reports.made import Maker
@@ -79,9 +79,9 @@ def test_what_shows_most_is_held_and_the_buckets_know_all(drawn: Any, most: int,
 
 def test_a_page_of_few_operations_is_as_it_was(made: Maker, monkeypatch: pytest.MonkeyPatch) -> None:
     drawn = prepare(read_run(made("valid")))
-    whole = data_of(drawn)
+    whole = operations_of(drawn)
     monkeypatch.setattr(pyramid, "BUCKETS", 7)
-    assert data_of(drawn) == whole
+    assert operations_of(drawn) == whole
 
 
 COLOURED = """(() => { const c = document.getElementById('c-timeline'), d = c.getContext('2d')

@@ -78,7 +78,7 @@ def test_the_judge_records_the_headlines_of_a_run_in_which_a_check_failed(
         found = conclude.conclude(Recording(files.root), None).results
         written = json.loads(files.results.read_text())["headlines"]
         assert list(found.headlines) == written
-        assert written[:1] == [one for one in written if one.startswith("missing on n1, n3, n5: ")]
+        assert written[:1] == [one for one in written if one.startswith("missing on n1, n3, n5 (")]
         assert bool(written) == (verdict == "invalid")
         step = "Read the counterexample of n1, whose reads lacked elements first"
         assert found.next_step == (step if written else "")

@@ -46,7 +46,7 @@ def test_every_kind_fits(made: Maker, kind: str, columns: int) -> None:
 def test_a_violation_is_drawn_with_its_leader_and_fault(made: Maker) -> None:
     text = reports.render_run(made("invalid"))
     head = " ".join(text.partition("✕ linearizability")[0].split())
-    assert head.startswith("INVALID inconsistent: stale read on k3: follower n1 answered “read ")
+    assert head.startswith("INVALID inconsistent: stale read on k3: n1 answered “read ")
     for piece in ("✕ linearizability", "asked: every key linearizable", "├", "●", "it holds", "Leader then: n"):
         assert piece in text
     assert "Counterexamples: 1 violation, 1 shown" in text

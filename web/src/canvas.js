@@ -159,3 +159,16 @@ export function rowLabel(area, text, y) {
   context.textBaseline = "middle";
   context.fillText(clip(context, text, GUTTER - 12), area.left - 8, y);
 }
+
+// Replicas often have the same index: what is drawn first is wider and each has a dash of its own, so that lines on top
+// of each other show both.
+const NODE_DASHES = [[], [14, 5], [7, 5], [], [5, 7]];
+
+const NODE_WIDTHS = [5, 4, 3.25, 2.5, 2.5];
+
+export function strokeOf(place) {
+  return {
+    width: NODE_WIDTHS[Math.min(place, NODE_WIDTHS.length - 1)],
+    dash: NODE_DASHES[place % NODE_DASHES.length],
+  };
+}

@@ -1,14 +1,12 @@
 // The charts of a run: rate, latency quantiles, applied and committed index, lag behind the leader.
 
-import { Ink } from "./canvas.js";
+import { Ink, strokeOf } from "./canvas.js";
 import { epochAxis, epochScale, indexOf } from "./epochs.js";
 import { OUTCOMES } from "./operations.js";
 import { indexAxis, indexScale, line, logAxis, logScale, makePlot, shareView } from "./plots.js";
-import { scatterChart } from "./scatter.js";
 
 export function initCharts(data) {
   const { rates, quantiles, progress } = data;
-  scatterChart(data);
   if (rates)
     makePlot(
       data,
@@ -42,19 +40,12 @@ export function initCharts(data) {
   shareView();
 }
 
-// Replicas often have the same index: what is drawn first is wider and each has a dash of its own, so that lines on top
-// of each other show both.
-const NODE_DASHES = [[], [14, 5], [7, 5], [], [5, 7]];
-
-const NODE_WIDTHS = [5, 4, 3.25, 2.5, 2.5];
-
 function progressCharts(data, progress) {
   // What a node said holds until its next probe.
   const series = (more) =>
     data.nodes.map((node, i) =>
       line(node.name, () => node.colour, {
-        width: NODE_WIDTHS[Math.min(i, NODE_WIDTHS.length - 1)],
-        dash: NODE_DASHES[i % NODE_DASHES.length],
+        ...strokeOf(i),
         paths: uPlot.paths.stepped({ align: 1 }),
         ...more,
       }),

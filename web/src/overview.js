@@ -1,6 +1,6 @@
 // The picture below the headline: the whole run on one time axis, whatever window the other charts show.
 
-import { clip, GUTTER, Ink, luminance, MARGIN, prepareCanvas, rowLabel, scaleX } from "./canvas.js";
+import { clip, GUTTER, Ink, luminance, MARGIN, prepareCanvas, rowLabel, scaleX, strokeOf } from "./canvas.js";
 import { hideCard, showCard } from "./details.js";
 import { figure } from "./dom.js";
 import { drawFaultRow, FAULT_ROW, layFaults } from "./fault_rows.js";
@@ -16,6 +16,9 @@ const LACKING = 68;
 const LABEL = 13;
 const AXIS = 22;
 const MOMENT = 22;
+// Room for the piece of line before a node's name; how wide lines are here, as a share of those in the charts.
+const KEY = 24;
+const THIN = 0.7;
 const MOST_FAULT_ROWS = 4;
 // Below this width names stand beside their bars, so that faults need more rows.
 const NARROW = 600;
@@ -100,6 +103,7 @@ function drawOverview(data, host, canvas) {
     width < NARROW ? 2 * MOST_FAULT_ROWS : MOST_FAULT_ROWS,
   );
   const lacking = lackingOf(data);
+  if (lacking) lacking.keys = placeKeys(canvas.getContext("2d"), lacking, data.nodes, GUTTER, width - MARGIN);
   // Moments stand below the faults, so that their lines never cross a fault's name.
   const top = faults.length * FAULT_ROW + 2;
   const panels = top + placeMoments(host, width, toX, top) * MOMENT;
@@ -107,7 +111,7 @@ function drawOverview(data, host, canvas) {
     panels +
     (data.rates ? CAPTION + RATE : 0) +
     (leadersOf(data).length ? CAPTION + LEADERS : 0) +
-    (lacking ? CAPTION + LACKING : 0);
+    (lacking ? CAPTION * (1 + rowsOf(lacking.keys)) + LACKING : 0);
   const area = { ...prepareCanvas(canvas, bottom + AXIS + LABEL + 4), captions: [], leaders: [] };
   const { context } = area;
   faults.forEach((row, place) => {
@@ -252,17 +256,40 @@ function drawLeaders(data, area, toX, y) {
   return y + CAPTION + LEADERS;
 }
 
-// A line for each node, which holds until its next value; those that lack something at the end are named there.
-function drawLacking(data, { names, rows, most }, area, toX, y) {
+// Where the names of the nodes that lack something at the end stand: in the caption's row, or below it if that is full.
+function placeKeys(context, { names, rows }, nodes, left, right) {
+  const keys = [];
+  let x = left + context.measureText(names.at(-1)).width + KEY;
+  let row = 0;
+  rows.forEach(([, values], place) => {
+    const last = values.at(-1);
+    if (!last) return;
+    const text = `${nodes[place].name} ${figure(last, 0)}`;
+    const wide = KEY + context.measureText(text).width;
+    if (x + wide > right) [x, row] = [left, row + 1];
+    keys.push({ place, text, x, row });
+    x += wide + KEY / 2;
+  });
+  return keys;
+}
+
+const rowsOf = (keys) => Math.max(0, ...keys.map(({ row }) => row));
+
+// A line for each node, which holds until its next value.
+function drawLacking(data, { names, rows, most, keys }, area, toX, y) {
   const { context } = area;
-  const top = y + CAPTION;
+  const top = y + CAPTION * (1 + rowsOf(keys));
   const toY = (value) => top + LACKING - (value / Math.max(most, 1)) * (LACKING - 4);
-  caption(area, names, y);
+  caption(area, keys.length ? names.slice(-1) : names, y);
   axisOf(area, most, top, LACKING);
-  const ends = [];
+  const stroke = (place) => {
+    const { width, dash } = strokeOf(place);
+    context.strokeStyle = data.nodes[place].colour;
+    context.lineWidth = width * THIN;
+    context.setLineDash(dash);
+  };
   rows.forEach(([times, values], i) => {
-    context.strokeStyle = context.fillStyle = data.nodes[i].colour;
-    context.lineWidth = 2;
+    stroke(i);
     context.beginPath();
     let last = null;
     times.forEach((time, at) => {
@@ -276,24 +303,18 @@ function drawLacking(data, { names, rows, most }, area, toX, y) {
       }
     });
     context.stroke();
-    if (times.length && last) {
-      context.fillRect(toX(times.at(-1)) - 3, toY(last) - 3, 6, 6);
-      ends.push({ text: `${data.nodes[i].name} ${figure(last, 0)}`, x: toX(times.at(-1)) - 8, y: toY(last) + 8 });
-    }
   });
-  context.lineWidth = 1;
-  context.textAlign = "right";
+  context.textAlign = "left";
   context.textBaseline = "middle";
-  const named = ends.sort((a, b) => a.y - b.y).slice(0, Math.floor(LACKING / LABEL));
-  named.forEach((end, place) => {
-    const lowest = top + LACKING - LABEL / 2 - (named.length - 1 - place) * LABEL;
-    end.y = Math.min(Math.max(end.y, place ? named[place - 1].y + LABEL : top), lowest);
-    const wide = context.measureText(end.text).width + 4;
-    context.fillStyle = Ink.paper;
-    context.fillRect(end.x - wide + 2, end.y - LABEL / 2, wide, LABEL); // hides the lines behind the label
-    context.fillStyle = Ink.ink;
-    context.fillText(end.text, end.x, end.y);
-  });
+  context.fillStyle = Ink.ink;
+  for (const { place, text, x, row } of keys) {
+    const middle = y + CAPTION * row + CAPTION / 2;
+    stroke(place);
+    line(context, x, middle, x + KEY - 4, middle);
+    context.fillText(text, x + KEY, middle);
+  }
+  context.setLineDash([]);
+  context.lineWidth = 1;
   return top + LACKING;
 }
 

@@ -14,6 +14,7 @@ import { initOverview } from "./overview.js";
 import { Charts, resizeCharts } from "./plots.js";
 import { chooseRange, groupsIn, initRangeTable } from "./range_table.js";
 import { groupRows } from "./rows.js";
+import { scatterChart } from "./scatter.js";
 import { search } from "./search.js";
 import { Selection, select } from "./selection.js";
 import { initStrips } from "./strips.js";
@@ -48,6 +49,24 @@ function redrawWhenResized(element) {
   }).observe(element);
 }
 
+// The operations are the largest part of the page by far, and stand behind the script: what fills the first screen and
+// the charts is drawn before they are even parsed.
+async function addOperations(data) {
+  if (document.readyState === "loading")
+    await new Promise((done) => document.addEventListener("DOMContentLoaded", done, { once: true }));
+  await new Promise((done) => setTimeout(done));
+  const packed = document.getElementById("packed-operations");
+  Object.assign(data, await unpack(packed.textContent));
+  packed.remove();
+  initTimeline(data);
+  scatterChart(data);
+  if (!Timeline.data) return;
+  fillFilters(data);
+  wireDrawings();
+  initText();
+  initRangeTable();
+}
+
 async function start() {
   wireTheme(redrawAll);
   wireButtons();
@@ -66,28 +85,23 @@ async function start() {
   document.getElementById("waiting").hidden = true;
   for (const id of ["charts-body", "beside"]) document.getElementById(id)?.removeAttribute("hidden");
   initOverview(data);
-  initTimeline(data);
   initCharts(data);
   initStrips(data);
   Charts.onMark = (seconds, perPixel) => {
     const mark = markNear(data, seconds, perPixel);
     if (mark) openEvidence(mark);
   };
-  if (Timeline.data) {
-    fillFilters(data);
-    wireDrawings();
-    initText();
-    initRangeTable();
-  }
   wireKeys();
   wireFaults(data);
+  redrawWhenResized(document.getElementById("charts"));
+  performance.mark("usable");
+  await addOperations(data);
   readHash();
   addEventListener("hashchange", readHash);
   View.listeners.push(writeHash);
   for (const id of ["progress-kind", "by-table"]) document.getElementById(id)?.addEventListener("input", writeHash);
-  redrawWhenResized(document.getElementById("charts"));
   document.documentElement.dataset.ready = "yes";
-  performance.mark("usable");
+  performance.mark("complete");
 }
 
 // For the browser's console, the tests and bench/, as page.View and so on.

@@ -84,12 +84,13 @@ def unread(key: object, nodes: Iterable[str]) -> str:
 def says(one: Operation) -> str:
     """Return what an operation on the model of a log did, in a few words."""
     if one.f == "append":
-        return f"{one.value} acknowledged at {one.result}" if one.outcome == "ok" else f"sends {one.value}"
-    return f"reads {one.result} at {one.value}"
+        return f"{one.value} acknowledged at offset {one.result}" if one.outcome == "ok" else f"sends {one.value}"
+    return f"reads {one.result} at offset {one.value}"
 
 
 def shows(one: ShownMessage) -> str:
-    return f"{one.payload} acknowledged at {one.place}" if one.by.f == "send" else f"reads {one.payload} at {one.place}"
+    did = f"{one.payload} acknowledged" if one.by.f == "send" else f"reads {one.payload}"
+    return f"{did} at offset {one.place}"
 
 
 def _saw(one: ShownMessage) -> str:
@@ -124,7 +125,7 @@ def hole(node: str, place: int, ended: int) -> tuple[str, str]:
 def misplaced(read: Operation, payload: object, place: int, offset: int) -> tuple[str, str]:
     """Return the sentence, and the part of the read."""
     text = f"{who(read)} read {payload} at {place}, and the message says that its offset is {offset}"
-    return text, f"reads {payload} at {place}, which says {offset}"
+    return text, f"reads {payload} at offset {place}, which says {offset}"
 
 
 def went_back(earlier: Operation, later: Operation) -> str:

@@ -14,7 +14,12 @@ import numpy as np
 
 def unpack(page: str) -> tuple[dict[str, np.ndarray[Any, Any]], dict[str, Any]]:
     """Do in Python what the page's own script does."""
-    packed = re.search(r'<script id="packed" type="text/plain">([^<]*)</script>', page)
+    charts, operations = (_unpacked(page, name) for name in ("packed", "packed-operations"))
+    return charts[0] | operations[0], charts[1] | operations[1]
+
+
+def _unpacked(page: str, name: str) -> tuple[dict[str, np.ndarray[Any, Any]], dict[str, Any]]:
+    packed = re.search(rf'<script id="{name}" type="text/plain">([^<]*)</script>', page)
     assert packed is not None
     body = zlib.decompress(base64.b64decode(packed.group(1)))
     (length,) = struct.unpack_from("<I", body)
