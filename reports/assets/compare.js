@@ -37,11 +37,12 @@ let out=new Int32Array(n),at=plane=>bytes.subarray(offset+plane*n,offset+(plane+
 n;i++)out[i]=a[i]>>>1^-(a[i]&1);else if(width===2)for(let i=0;i<n;i++){let raw=a[i]|b[i]<<8;out[i]=raw>>>1^-(raw&1)}else for(let i=0;i<n;i++){let raw=a[i]|b[i]<<
 8|c[i]<<16|(d?d[i]<<24:0);out[i]=raw>>>1^-(raw&1)}if(delta)for(let i=1,sum=out[0];i<n;i++)out[i]=sum=sum+out[i]|0;return out}function wideColumn({n,width,delta},bytes,offset){
 let out=new Float64Array(n);for(let i=0;i<n;i++){let raw=0,weight=1;for(let plane=0;plane<width;plane++,weight*=256)raw+=bytes[offset+plane*n+i]*weight;out[i]=raw%
-2?-(raw+1)/2:raw/2}if(delta)for(let i=1;i<n;i++)out[i]+=out[i-1];return out}function laterColumn(columns,entry,bytes,offset){Object.defineProperty(columns,entry.
-name,{configurable:!0,enumerable:!0,get(){let value=column(entry,bytes,offset);return Object.defineProperty(columns,entry.name,{value,enumerable:!0}),value}})}async function unpack(text){
+2?-(raw+1)/2:raw/2}if(delta)for(let i=1;i<n;i++)out[i]+=out[i-1];return out}function later(columns,name,make){Object.defineProperty(columns,name,{configurable:!0,
+enumerable:!0,get(){let value=make();return Object.defineProperty(columns,name,{value,enumerable:!0}),value}})}function processes({lane,p1,ps}){let out=new Int32Array(
+lane.length),current=[];for(let i=0,next=0;i<out.length;i++)p1[i]&&(current[lane[i]]=ps[next++]),out[i]=current[lane[i]];return out}async function unpack(text){
 let bytes=await inflate(bytesOfBase64(text.trim())),length=new DataView(bytes.buffer).getUint32(0,!0),head=JSON.parse(new TextDecoder().decode(bytes.subarray(4,
-4+length))),columns={},offset=4+length;for(let entry of head.columns)laterColumn(columns,entry,bytes,offset),offset+=entry.n*entry.width;return{ops:columns,...head.
-data}}function el(name,text,className){let made=document.createElement(name);return text!=null&&(made.textContent=text),className&&(made.className=className),made}function figure(value,digits){
+4+length))),columns={},offset=4+length;for(let entry of head.columns){let from=offset;later(columns,entry.name,()=>column(entry,bytes,from)),offset+=entry.n*entry.
+width}return"lane"in columns&&later(columns,"p",()=>processes(columns)),{ops:columns,...head.data}}function el(name,text,className){let made=document.createElement(name);return text!=null&&(made.textContent=text),className&&(made.className=className),made}function figure(value,digits){
 return value==null||value===""?"–":Number(value).toLocaleString("en",{minimumFractionDigits:digits,maximumFractionDigits:digits})}function option(value,text){
 let made=el("option",text);return made.value=value,made}function svg(name,attributes){let made=document.createElementNS("http://www.w3.org/2000/svg",name);for(let[
 key,value]of Object.entries(attributes))made.setAttribute(key,value);return made}function drawBands(context,data,toX,left,right,top,height){context.save(),context.globalAlpha=Ink.dark?.26:.45;for(let fault of data.faults){if(fault.state==="s\

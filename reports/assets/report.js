@@ -34,13 +34,13 @@ key,value]of Object.entries(attributes))made.setAttribute(key,value);return made
 n",made.addEventListener("click",action),made}var ORDER=new Intl.Collator("en",{numeric:!0});function inOrder(a,b){return ORDER.compare(a,b)}var MAX_ROWS=1500;function groupRows(by){let{data}=Timeline,{ops}=data;
 by==="process"?(Timeline.row=ops.lane,Timeline.rows=processLabels(data)):Object.assign(Timeline,packRows(data,by==="node"?"n":"k")),Timeline.by=by;let count=Math.
 max(Timeline.rows.length,1);Timeline.rowHeight=Math.max(5,Math.min(20,Math.floor(520/count)))}function processLabels(data){let first=new Array(data.lanes).fill(
-null),many=new Array(data.lanes).fill(0),last=new Array(data.lanes).fill(-1);for(let i=0;i<data.ops.t.length;i++){let lane=data.ops.lane[i],process=data.ops.p[i];
-first[lane]??=process,process!==last[lane]&&(many[lane]++,last[lane]=process)}return first.map((process,lane)=>({label:many[lane]>1?`${process} +${many[lane]-1}`:
-String(process)}))}function packRows(data,column2){let{ops,names}=data,row=new Int32Array(ops.t.length),groups=new Map;for(let i=0;i<row.length;i++){let code=ops[column2][i],
-group=groups.get(code);group||(group={code,free:[]},groups.set(code,group));let lane=group.free.findIndex(end=>end<=ops.t[i]);lane<0&&(lane=Math.min(group.free.
-length,63)),group.free[lane]=endOf(data,i),row[i]=lane}let rows=[],title=code=>code<0?"–":plainKey(names[column2][code]),order=[...groups.values()].map(group=>({
-group,name:title(group.code)})).sort((a,b)=>inOrder(a.name,b.name));for(let{group,name}of order){group.start=rows.length;for(let lane of group.free.keys())rows.
-push({label:lane?"":name,first:lane===0})}for(let i=0;i<row.length;i++)row[i]+=groups.get(ops[column2][i]).start;return{row,rows:rows.slice(0,MAX_ROWS)}}var MOST_ROWS=200,HEADS=["","count","ok","info","fail","p50 ms","p95 ms","p99 ms","most ms","most frequent error"],BY={kind:data=>i=>nameOf(data,"f",i),outcome:data=>i=>OUTCOMES[data.
+null),many=new Array(data.lanes).fill(0),{lane,p1,ps}=data.ops;for(let i=p1.indexOf(1),next=0;i>=0;i=p1.indexOf(1,i+1),next++)first[lane[i]]??=ps[next],many[lane[i]]++;
+return first.map((process,lane2)=>({label:many[lane2]>1?`${process} +${many[lane2]-1}`:String(process)}))}function packRows(data,column2){let{ops,names}=data,row=new Int32Array(
+ops.t.length),groups=new Map;for(let i=0;i<row.length;i++){let code=ops[column2][i],group=groups.get(code);group||(group={code,free:[]},groups.set(code,group));
+let lane=group.free.findIndex(end=>end<=ops.t[i]);lane<0&&(lane=Math.min(group.free.length,63)),group.free[lane]=endOf(data,i),row[i]=lane}let rows=[],title=code=>code<
+0?"–":plainKey(names[column2][code]),order=[...groups.values()].map(group=>({group,name:title(group.code)})).sort((a,b)=>inOrder(a.name,b.name));for(let{group,
+name}of order){group.start=rows.length;for(let lane of group.free.keys())rows.push({label:lane?"":name,first:lane===0})}for(let i=0;i<row.length;i++)row[i]+=groups.
+get(ops[column2][i]).start;return{row,rows:rows.slice(0,MAX_ROWS)}}var MOST_ROWS=200,HEADS=["","count","ok","info","fail","p50 ms","p95 ms","p99 ms","most ms","most frequent error"],BY={kind:data=>i=>nameOf(data,"f",i),outcome:data=>i=>OUTCOMES[data.
 ops.o[i]],client:data=>{let labels=processLabels(data);return i=>labels[data.ops.lane[i]].label},node:data=>i=>nameOf(data,"n",i)||"–",key:data=>i=>plainKey(nameOf(
 data,"k",i))||"–",phase:data=>i=>nameOf(data,"ph",i)||"–"};function initRangeTable(){let fold=document.getElementById("as-table"),by=document.getElementById(
 "by-table"),fill=()=>{fold.open&&fillTable(by.value)};for(let[element,name]of[[fold,"toggle"],[by,"input"]])element.addEventListener(name,fill);View.listeners.push(
@@ -287,11 +287,12 @@ let out=new Int32Array(n),at=plane=>bytes.subarray(offset+plane*n,offset+(plane+
 n;i++)out[i]=a[i]>>>1^-(a[i]&1);else if(width===2)for(let i=0;i<n;i++){let raw=a[i]|b[i]<<8;out[i]=raw>>>1^-(raw&1)}else for(let i=0;i<n;i++){let raw=a[i]|b[i]<<
 8|c[i]<<16|(d?d[i]<<24:0);out[i]=raw>>>1^-(raw&1)}if(delta)for(let i=1,sum=out[0];i<n;i++)out[i]=sum=sum+out[i]|0;return out}function wideColumn({n,width,delta},bytes,offset){
 let out=new Float64Array(n);for(let i=0;i<n;i++){let raw=0,weight=1;for(let plane=0;plane<width;plane++,weight*=256)raw+=bytes[offset+plane*n+i]*weight;out[i]=raw%
-2?-(raw+1)/2:raw/2}if(delta)for(let i=1;i<n;i++)out[i]+=out[i-1];return out}function laterColumn(columns,entry,bytes,offset){Object.defineProperty(columns,entry.
-name,{configurable:!0,enumerable:!0,get(){let value=column(entry,bytes,offset);return Object.defineProperty(columns,entry.name,{value,enumerable:!0}),value}})}async function unpack(text){
+2?-(raw+1)/2:raw/2}if(delta)for(let i=1;i<n;i++)out[i]+=out[i-1];return out}function later(columns,name,make){Object.defineProperty(columns,name,{configurable:!0,
+enumerable:!0,get(){let value=make();return Object.defineProperty(columns,name,{value,enumerable:!0}),value}})}function processes({lane,p1,ps}){let out=new Int32Array(
+lane.length),current=[];for(let i=0,next=0;i<out.length;i++)p1[i]&&(current[lane[i]]=ps[next++]),out[i]=current[lane[i]];return out}async function unpack(text){
 let bytes=await inflate(bytesOfBase64(text.trim())),length=new DataView(bytes.buffer).getUint32(0,!0),head=JSON.parse(new TextDecoder().decode(bytes.subarray(4,
-4+length))),columns={},offset=4+length;for(let entry of head.columns)laterColumn(columns,entry,bytes,offset),offset+=entry.n*entry.width;return{ops:columns,...head.
-data}}var REACH=6;function markNear(data,seconds,perPixel){let marks=[...(data.violations??[]).map(({at},violation)=>({at,violation})),...(data.findings??[]).map(finding=>({
+4+length))),columns={},offset=4+length;for(let entry of head.columns){let from=offset;later(columns,entry.name,()=>column(entry,bytes,from)),offset+=entry.n*entry.
+width}return"lane"in columns&&later(columns,"p",()=>processes(columns)),{ops:columns,...head.data}}var REACH=6;function markNear(data,seconds,perPixel){let marks=[...(data.violations??[]).map(({at},violation)=>({at,violation})),...(data.findings??[]).map(finding=>({
 at:finding.at,finding}))],away=mark2=>Math.abs(mark2.at-seconds),best=marks.reduce((a,b)=>a&&away(a)<=away(b)?a:b,void 0);return best&&away(best)<=REACH*perPixel?
 best:marks.findLast(({at,finding})=>finding&&at<=seconds&&seconds<=(finding.until??at))}function openEvidence({violation,finding,at}){if(finding){let section=[...document.
 querySelectorAll(".invariant")].find(({dataset})=>dataset.check===finding.check);show(nearest([...section?.querySelectorAll("tr[data-at]")??[]],at)??section);return}
@@ -330,56 +331,57 @@ getBoundingClientRect();return(event.clientX-box.left-GUTTER)/(box.width-GUTTER-
 event),inside=seconds>=0&&seconds<=data.end;Timeline.data&&showCard(inside?describeMoment(data,seconds):null,event.clientX,event.clientY)}),canvas.addEventListener(
 "pointerleave",hideCard),canvas.addEventListener("click",event=>{hideCard(),View.set(secondsAt(event)-ROOM,secondsAt(event)+ROOM),document.getElementById("timel\
 ine").scrollIntoView()}),View.listeners.push(draw),draw()}var leadersOf=data=>data.nodes.length>1?data.led??[]:[];function lackingOf(data){let kinds=[[["acknowl\
-edged elements that the reads of each node lack","acknowledged elements, lacking"],data.lacking],[["entries committed that each node lacks"],data.progress?.lag.
-map(row=>[data.progress.time,row])]],[names,rows]=kinds.find(([,rows2])=>rows2?.some(([,values])=>values.some(v=>v!==null)))??[];if(!rows)return null;let most=rows.
-reduce((most2,[,values])=>Math.max(most2,highest(values)),0);return most?{names,rows,most}:null}var highest=values=>values.reduce((most,v)=>Math.max(most,v??0),
-0);function valueAt([times,values],seconds){let found=null;for(let i=0;i<times.length&&times[i]<=seconds;i++)values[i]!==null&&(found=values[i]);return found}function describeMoment(data,seconds){
-let{rates}=data,bin=rates?Math.min(Math.floor(seconds/rates.width),rates.time.length-1):-1,led=leaderAt(data,seconds),faults=data.faults.filter(f=>f.state==="in\
-stalled"&&f.start<=seconds&&seconds<=f.end),lacking=lackingOf(data),behind=(lacking?.rows??[]).map((row,i)=>[data.nodes[i].name,valueAt(row,seconds)]).filter(([
-,value])=>value);return[["at",`${seconds.toFixed(1)} s`],...rates?OUTCOMES.map((name,row)=>[`${name}, per second`,figure(rates.rows[row][bin],0)]):[],...data.roles?
-[["leader",led?`${led.node}${termText(led.term)}`:"none"]]:[],...lacking?[["lacking",behind.map(([name,value])=>`${name} ${figure(value,0)}`).join(", ")||"none"]]:
-[],["fault",faults.map(f=>`#${f.id} ${f.fault}`).join(", ")||"none"]]}function drawOverview(data,host,canvas){let width=host.clientWidth,toX=scaleX({left:GUTTER,
-right:width-MARGIN},0,data.end),faults=layFaults(data,canvas.getContext("2d"),width,width<NARROW?2*MOST_FAULT_ROWS:MOST_FAULT_ROWS),lacking=lackingOf(data);lacking&&
-(lacking.keys=placeKeys(canvas.getContext("2d"),lacking,data.nodes,GUTTER,width-MARGIN));let top=faults.length*FAULT_ROW+2,panels=top+placeMoments(host,width,toX,
-top)*MOMENT,bottom=panels+(data.rates?CAPTION+RATE:0)+(leadersOf(data).length?CAPTION+LEADERS:0)+(lacking?CAPTION*(1+rowsOf(lacking.keys))+LACKING:0),area={...prepareCanvas(
-canvas,bottom+AXIS+LABEL+4),captions:[],leaders:[]},{context}=area;faults.forEach((row,place)=>{drawFaultRow(data,area,toX,row,place*FAULT_ROW)}),drawBands(context,
-data,toX,area.left,area.right,panels,bottom-panels),drawPhases(context,data,toX,area.left,area.right,panels,bottom-panels,1);let y=panels;data.rates&&(y=drawRates(
-data,area,toX,y)),leadersOf(data).length&&(y=drawLeaders(data,area,toX,y)),lacking&&(y=drawLacking(data,lacking,area,toX,y)),drawAxis(area,toX,bottom,data.end),
-namePhases2(data,area,toX,bottom+AXIS),context.strokeStyle=Ink.mark;for(let mark2 of host.querySelectorAll(".moment")){let x=Math.round(toX(Number(mark2.dataset.
-at)))+.5;line2(context,x,mark2.offsetTop+mark2.offsetHeight,x,bottom)}writeCaptions(area),writeLeaders(area)}function line2(context,fromX,fromY,toX,toY){context.
-beginPath(),context.moveTo(fromX,fromY),context.lineTo(toX,toY),context.stroke()}function placeMoments(host,width,toX,top){let ends=[],marks=[...host.querySelectorAll(
-".moment")].sort((a,b)=>a.dataset.at-b.dataset.at);for(let mark2 of marks){let wide=mark2.offsetWidth,x=toX(Number(mark2.dataset.at)),left=x+wide<=width?x:Math.
-max(x-wide,0),row=ends.findIndex(end=>end<=left);row<0&&(row=ends.length),ends[row]=left+wide+4,Object.assign(mark2.style,{left:`${left}px`,top:`${top+row*MOMENT}\
-px`})}return ends.length}function caption(area,texts,y){area.captions.push([texts,y+CAPTION/2])}function writeCaptions({context,captions,left,right}){context.textAlign=
-"left",context.textBaseline="middle";for(let[texts,y]of captions){let shown=texts.find(one=>context.measureText(one).width<=right-left)??clip(context,texts.at(-1),
-right-left);context.fillStyle=Ink.paper,context.fillRect(left,y-LABEL/2,context.measureText(shown).width+2,LABEL),context.fillStyle=Ink.quiet,context.fillText(shown,
-left,y)}}function writeLeaders({context,leaders}){context.textAlign="left",context.textBaseline="middle";for(let{text,x,y,colour}of leaders)context.fillStyle=colour??
-Ink.paper,context.fillRect(x-1,y-LABEL/2,context.measureText(text).width+2,LABEL),context.fillStyle=colour===null?Ink.ink:luminance(colour)>.5?"#000":"#fff",context.
-fillText(text,x,y)}function namePhases2({phases},{context,right},toX,y){context.fillStyle=Ink.quiet,context.textBaseline="top",context.textAlign="left";let end=0;
-for(let{name,start:start2}of phases){let wide=context.measureText(`┊ ${name}`).width,beside=toX(start2)-2+wide<=right,x=beside?toX(start2)-2:toX(start2)+2-wide;
-x<end||(context.fillText(beside?`┊ ${name}`:`${name} ┊`,x,y),end=x+wide+8)}}function axisOf(area,most,y,height){let{context}=area;rowLabel(area,figure(most,
-0),y+5),rowLabel(area,"0",y+height-5),context.strokeStyle=Ink.rule,line2(context,area.left,y+height+.5,area.right,y+height+.5)}function drawRates({rates},area,toX,y){
-let{context}=area,from=rates.time.map(time=>toX(time-rates.width/2)),sums=rates.time.map((_,i)=>rates.rows.reduce((sum,row)=>sum+row[i],0)),most=Math.max(highest(
-sums),1),wide=Math.max(toX(rates.width)-toX(0),1),seen=OUTCOMES.filter((_,row)=>rates.rows[row].some(v=>v>0));caption(area,[`completions a second: ${seen.join("\
-, ")}`,"completions a second"],y);let base=y+CAPTION+RATE,below=sums.map(()=>0);return OUTCOMES.forEach((name,row)=>{context.fillStyle=name==="ok"?Ink.ok:Ink[`${name}\
--ink`],rates.rows[row].forEach((value,i)=>{let height=value/most*RATE;height>0&&context.fillRect(from[i],base-below[i]-height,Math.min(wide,area.right-from[i]),
-height),below[i]+=height})}),axisOf(area,most,y+CAPTION,RATE),base}function drawLeaders(data,area,toX,y){let{context}=area;caption(area,[data.led.some(([,term])=>term>=
-0)?"leader and term":"leader"],y);for(let[place,term,from,to]of data.led){let{name,colour}=data.nodes[place],a=toX(from),b=Math.min(Math.max(toX(to),a+1.5),area.
-right),next=Math.min(...data.led.filter(([,,start2])=>start2>from).map(([,,start2])=>toX(start2)),area.right);context.fillStyle=colour,context.fillRect(a,y+CAPTION,
-b-a,LEADERS-4);let middle=y+CAPTION+LEADERS/2-2,fits=room=>[`${name}${termText(term)}`,name].find(one=>context.measureText(one).width<=room),[inside,after]=[fits(
-b-a-8),fits(next-b-8)];inside?area.leaders.push({text:inside,x:a+4,y:middle,colour}):after&&area.leaders.push({text:after,x:b+4,y:middle,colour:null})}return y+
-CAPTION+LEADERS}function placeKeys(context,{names,rows},nodes,left,right){let keys=[],x=left+context.measureText(names.at(-1)).width+KEY,row=0;return rows.forEach(
-([,values],place)=>{let last=values.at(-1);if(!last)return;let text=`${nodes[place].name} ${figure(last,0)}`,wide=KEY+context.measureText(text).width;x+wide>right&&
-([x,row]=[left,row+1]),keys.push({place,text,x,row}),x+=wide+KEY/2}),keys}var rowsOf=keys=>Math.max(0,...keys.map(({row})=>row));function drawLacking(data,{names,
-rows,most,keys},area,toX,y){let{context}=area,top=y+CAPTION*(1+rowsOf(keys)),toY=value=>top+LACKING-value/Math.max(most,1)*(LACKING-4);caption(area,keys.length?
-names.slice(-1):names,y),axisOf(area,most,top,LACKING);let stroke=place=>{let{width,dash}=strokeOf(place);context.strokeStyle=data.nodes[place].colour,context.lineWidth=
-width*THIN,context.setLineDash(dash)};rows.forEach(([times,values],i)=>{stroke(i),context.beginPath();let last=null;times.forEach((time,at)=>{let[x,value]=[toX(
-time),values[at]];last!==null&&context.lineTo(x,toY(last)),value===null?last=null:(last===null?context.moveTo(x,toY(value)):context.lineTo(x,toY(value)),last=value)}),
-context.stroke()}),context.textAlign="left",context.textBaseline="middle",context.fillStyle=Ink.ink;for(let{place,text,x,row}of keys){let middle=y+CAPTION*row+CAPTION/
-2;stroke(place),line2(context,x,middle,x+KEY-4,middle),context.fillText(text,x+KEY,middle)}return context.setLineDash([]),context.lineWidth=1,top+LACKING}function drawAxis(area,toX,y,end){
-let{context}=area,rough=end/Math.max(2,(area.right-area.left)/90),power=10**Math.floor(Math.log10(rough)),step2=[1,2,2.5,5,10].map(factor=>factor*power).find(one=>one>=
-rough);context.fillStyle=Ink.quiet,context.textAlign="center",context.textBaseline="top";for(let tick=0;tick<=end*1.000001;tick+=step2)context.fillText(`${Number(
-tick.toFixed(3))}${tick===0?" s":""}`,toX(tick),y+6)}function scatterChart(data){let{ops}=data,count=ops.t.length;if(!count){document.getElementById("c-scatter").parentElement.hidden=!0;return}let top=1,bottom=1/0;
+edged elements that the reads of each node lack","acknowledged elements, lacking"],data.lacking],[["committed entries that each node has not applied","entries n\
+ot applied"],data.progress?.lag.map(row=>[data.progress.time,row])]],[names,rows]=kinds.find(([,rows2])=>rows2?.some(([,values])=>values.some(v=>v!==null)))??[];
+if(!rows)return null;let most=rows.reduce((most2,[,values])=>Math.max(most2,highest(values)),0);return most?{names,rows,most}:null}var highest=values=>values.reduce(
+(most,v)=>Math.max(most,v??0),0);function valueAt([times,values],seconds){let found=null;for(let i=0;i<times.length&&times[i]<=seconds;i++)values[i]!==null&&(found=
+values[i]);return found}function describeMoment(data,seconds){let{rates}=data,bin=rates?Math.min(Math.floor(seconds/rates.width),rates.time.length-1):-1,led=leaderAt(
+data,seconds),faults=data.faults.filter(f=>f.state==="installed"&&f.start<=seconds&&seconds<=f.end),lacking=lackingOf(data),behind=(lacking?.rows??[]).map((row,i)=>[
+data.nodes[i].name,valueAt(row,seconds)]).filter(([,value])=>value);return[["at",`${seconds.toFixed(1)} s`],...rates?OUTCOMES.map((name,row)=>[`${name}, per sec\
+ond`,figure(rates.rows[row][bin],0)]):[],...data.roles?[["leader",led?`${led.node}${termText(led.term)}`:"none"]]:[],...lacking?[[lacking.names.at(-1),behind.map(
+([name,value])=>`${name} ${figure(value,0)}`).join(", ")||"none"]]:[],["fault",faults.map(f=>`#${f.id} ${f.fault}`).join(", ")||"none"]]}function drawOverview(data,host,canvas){
+let width=host.clientWidth,toX=scaleX({left:GUTTER,right:width-MARGIN},0,data.end),faults=layFaults(data,canvas.getContext("2d"),width,width<NARROW?2*MOST_FAULT_ROWS:
+MOST_FAULT_ROWS),lacking=lackingOf(data);lacking&&Object.assign(lacking,placeKeys(canvas.getContext("2d"),lacking,data.nodes,GUTTER,width-MARGIN));let top=faults.
+length*FAULT_ROW+2,panels=top+placeMoments(host,width,toX,top)*MOMENT,bottom=panels+(data.rates?CAPTION+RATE:0)+(leadersOf(data).length?CAPTION+LEADERS:0)+(lacking?
+CAPTION*(1+rowsOf(lacking.keys))+LACKING:0),area={...prepareCanvas(canvas,bottom+AXIS+LABEL+4),captions:[],leaders:[]},{context}=area;faults.forEach((row,place)=>{
+drawFaultRow(data,area,toX,row,place*FAULT_ROW)}),drawBands(context,data,toX,area.left,area.right,panels,bottom-panels),drawPhases(context,data,toX,area.left,area.
+right,panels,bottom-panels,1);let y=panels;data.rates&&(y=drawRates(data,area,toX,y)),leadersOf(data).length&&(y=drawLeaders(data,area,toX,y)),lacking&&(y=drawLacking(
+data,lacking,area,toX,y)),drawAxis(area,toX,bottom,data.end),namePhases2(data,area,toX,bottom+AXIS),context.strokeStyle=Ink.mark;for(let mark2 of host.querySelectorAll(
+".moment")){let x=Math.round(toX(Number(mark2.dataset.at)))+.5;line2(context,x,mark2.offsetTop+mark2.offsetHeight,x,bottom)}writeCaptions(area),writeLeaders(area)}
+function line2(context,fromX,fromY,toX,toY){context.beginPath(),context.moveTo(fromX,fromY),context.lineTo(toX,toY),context.stroke()}function placeMoments(host,width,toX,top){
+let ends=[],marks=[...host.querySelectorAll(".moment")].sort((a,b)=>a.dataset.at-b.dataset.at);for(let mark2 of marks){let wide=mark2.offsetWidth,x=toX(Number(mark2.
+dataset.at)),left=x+wide<=width?x:Math.max(x-wide,0),row=ends.findIndex(end=>end<=left);row<0&&(row=ends.length),ends[row]=left+wide+4,Object.assign(mark2.style,
+{left:`${left}px`,top:`${top+row*MOMENT}px`})}return ends.length}function caption(area,texts,y){area.captions.push([texts,y+CAPTION/2])}function writeCaptions({
+context,captions,left,right}){context.textAlign="left",context.textBaseline="middle";for(let[texts,y]of captions){let shown=texts.find(one=>context.measureText(
+one).width<=right-left)??clip(context,texts.at(-1),right-left);context.fillStyle=Ink.paper,context.fillRect(left,y-LABEL/2,context.measureText(shown).width+2,LABEL),
+context.fillStyle=Ink.quiet,context.fillText(shown,left,y)}}function writeLeaders({context,leaders}){context.textAlign="left",context.textBaseline="middle";for(let{
+text,x,y,colour}of leaders)context.fillStyle=colour??Ink.paper,context.fillRect(x-1,y-LABEL/2,context.measureText(text).width+2,LABEL),context.fillStyle=colour===
+null?Ink.ink:luminance(colour)>.5?"#000":"#fff",context.fillText(text,x,y)}function namePhases2({phases},{context,right},toX,y){context.fillStyle=Ink.quiet,context.
+textBaseline="top",context.textAlign="left";let end=0;for(let{name,start:start2}of phases){let wide=context.measureText(`┊ ${name}`).width,beside=toX(start2)-
+2+wide<=right,x=beside?toX(start2)-2:toX(start2)+2-wide;x<end||(context.fillText(beside?`┊ ${name}`:`${name} ┊`,x,y),end=x+wide+8)}}function axisOf(area,most,y,height){
+let{context}=area;rowLabel(area,figure(most,0),y+5),rowLabel(area,"0",y+height-5),context.strokeStyle=Ink.rule,line2(context,area.left,y+height+.5,area.right,y+
+height+.5)}function drawRates({rates},area,toX,y){let{context}=area,from=rates.time.map(time=>toX(time-rates.width/2)),sums=rates.time.map((_,i)=>rates.rows.reduce(
+(sum,row)=>sum+row[i],0)),most=Math.max(highest(sums),1),wide=Math.max(toX(rates.width)-toX(0),1),seen=OUTCOMES.filter((_,row)=>rates.rows[row].some(v=>v>0));caption(
+area,[`completions a second: ${seen.join(", ")}`,"completions a second"],y);let base=y+CAPTION+RATE,below=sums.map(()=>0);return OUTCOMES.forEach((name,row)=>{context.
+fillStyle=name==="ok"?Ink.ok:Ink[`${name}-ink`],rates.rows[row].forEach((value,i)=>{let height=value/most*RATE;height>0&&context.fillRect(from[i],base-below[i]-
+height,Math.min(wide,area.right-from[i]),height),below[i]+=height})}),axisOf(area,most,y+CAPTION,RATE),base}function drawLeaders(data,area,toX,y){let{context}=area;
+caption(area,[data.led.some(([,term])=>term>=0)?"leader and term":"leader"],y);for(let[place,term,from,to]of data.led){let{name,colour}=data.nodes[place],a=toX(
+from),b=Math.min(Math.max(toX(to),a+1.5),area.right),next=Math.min(...data.led.filter(([,,start2])=>start2>from).map(([,,start2])=>toX(start2)),area.right);context.
+fillStyle=colour,context.fillRect(a,y+CAPTION,b-a,LEADERS-4);let middle=y+CAPTION+LEADERS/2-2,fits=room=>[`${name}${termText(term)}`,name].find(one=>context.measureText(
+one).width<=room),[inside,after]=[fits(b-a-8),fits(next-b-8)];inside?area.leaders.push({text:inside,x:a+4,y:middle,colour}):after&&area.leaders.push({text:after,
+x:b+4,y:middle,colour:null})}return y+CAPTION+LEADERS}function placeKeys(context,lacking,nodes,left,right){for(let name of lacking.names){let keys=keysAfter(context,
+name,lacking.rows,nodes,left,right);if(!rowsOf(keys)||name===lacking.names.at(-1))return{caption:name,keys}}}function keysAfter(context,name,rows,nodes,left,right){
+let keys=[],x=left+context.measureText(name).width+KEY,row=0;return rows.forEach(([,values],place)=>{let last=values.at(-1);if(!last)return;let text=`${nodes[place].
+name} ${figure(last,0)}`,wide=KEY+context.measureText(text).width;x+wide>right&&([x,row]=[left,row+1]),keys.push({place,text,x,row}),x+=wide+KEY/2}),keys}var rowsOf=keys=>Math.
+max(0,...keys.map(({row})=>row));function drawLacking(data,{caption:said,rows,most,keys},area,toX,y){let{context}=area,top=y+CAPTION*(1+rowsOf(keys)),toY=value=>top+
+LACKING-value/Math.max(most,1)*(LACKING-4);caption(area,[said],y),axisOf(area,most,top,LACKING);let stroke=place=>{let{width,dash}=strokeOf(place);context.strokeStyle=
+data.nodes[place].colour,context.lineWidth=width*THIN,context.setLineDash(dash)};rows.forEach(([times,values],i)=>{stroke(i),context.beginPath();let last=null;times.
+forEach((time,at)=>{let[x,value]=[toX(time),values[at]];last!==null&&context.lineTo(x,toY(last)),value===null?last=null:(last===null?context.moveTo(x,toY(value)):
+context.lineTo(x,toY(value)),last=value)}),context.stroke()}),context.textAlign="left",context.textBaseline="middle",context.fillStyle=Ink.ink;for(let{place,text,
+x,row}of keys){let middle=y+CAPTION*row+CAPTION/2;stroke(place),line2(context,x,middle,x+KEY-4,middle),context.fillText(text,x+KEY,middle)}return context.setLineDash(
+[]),context.lineWidth=1,top+LACKING}function drawAxis(area,toX,y,end){let{context}=area,rough=end/Math.max(2,(area.right-area.left)/90),power=10**Math.floor(Math.
+log10(rough)),step2=[1,2,2.5,5,10].map(factor=>factor*power).find(one=>one>=rough);context.fillStyle=Ink.quiet,context.textAlign="center",context.textBaseline="\
+top";for(let tick=0;tick<=end*1.000001;tick+=step2)context.fillText(`${Number(tick.toFixed(3))}${tick===0?" s":""}`,toX(tick),y+6)}function scatterChart(data){let{ops}=data,count=ops.t.length;if(!count){document.getElementById("c-scatter").parentElement.hidden=!0;return}let top=1,bottom=1/0;
 for(let i=0;i<count;i++)ops.d[i]>0&&(top=Math.max(top,ops.d[i]),bottom=Math.min(bottom,ops.d[i]));let scale={distr:3,range:()=>[10**Math.floor(Math.log10(Math.max(
 bottom/1e3,.01))),10**Math.ceil(Math.log10(Math.max(top/1e3,1.01)))]},plot=makePlot(data,"c-scatter",240,[{label:"latency",show:!0,points:{show:!1},paths:()=>null}],
 [[0,View.end],[Math.max(bottom,10)/1e3,top/1e3]],{scale,axis:logAxis,scatter:(u,context,ratio)=>drawScatter(data,u,context,ratio)});scatterPointer(data,plot)}function scatterAt(data,u,x,y){

@@ -85,6 +85,8 @@ def operation_columns(
 ) -> tuple[dict[str, Ints], dict[str, Any]]:
     """Return the columns of all operations, with times in microseconds, and the names for their codes.
 
+    A row of the timeline seldom changes its process: ``p1`` marks the operations where it does, and ``ps`` has the new
+    processes in that order.
     The ``w`` column holds the model's words for each operation; it is missing if the model has none.
     """
     done = operations.returned != NONE
@@ -94,8 +96,8 @@ def operation_columns(
         "d": np.where(done, np.maximum(operations.returned // 1000 - started, 0), -1),
         "i": operations.invoke_index,
         "r": np.where(done, operations.return_index - operations.invoke_index, -1),
-        "p": operations.process,
         "lane": lanes,
+        **_processes(operations.process, lanes),
         "o": operations.outcome,
     }
     coded: dict[str, Coded] = {
@@ -116,6 +118,14 @@ def operation_columns(
     if wording is not by_values:
         columns["w"], names["w"] = _wordings(operations, wording)
     return columns, {**names, "texts": texts}
+
+
+def _processes(processes: Ints, lanes: Ints) -> dict[str, Ints]:
+    order = np.argsort(lanes, kind="stable")
+    new = np.ones(len(lanes), dtype=np.int64)
+    same = (lanes[order][1:] == lanes[order][:-1]) & (processes[order][1:] == processes[order][:-1])
+    new[order[1:][same]] = 0
+    return {"p1": new, "ps": processes[new == 1]}
 
 
 def _wordings(operations: Operations, wording: Wording) -> tuple[Ints, list[str]]:

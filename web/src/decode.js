@@ -48,16 +48,27 @@ function wideColumn({ n, width, delta }, bytes, offset) {
 }
 
 // A column is unpacked when it is first read: the first drawing needs only half of them.
-function laterColumn(columns, entry, bytes, offset) {
-  Object.defineProperty(columns, entry.name, {
+function later(columns, name, make) {
+  Object.defineProperty(columns, name, {
     configurable: true,
     enumerable: true,
     get() {
-      const value = column(entry, bytes, offset);
-      Object.defineProperty(columns, entry.name, { value, enumerable: true });
+      const value = make();
+      Object.defineProperty(columns, name, { value, enumerable: true });
       return value;
     },
   });
+}
+
+// The process of each operation: of each row of the timeline only its changes are stored.
+function processes({ lane, p1, ps }) {
+  const out = new Int32Array(lane.length);
+  const current = [];
+  for (let i = 0, next = 0; i < out.length; i++) {
+    if (p1[i]) current[lane[i]] = ps[next++];
+    out[i] = current[lane[i]];
+  }
+  return out;
 }
 
 export async function unpack(text) {
@@ -67,8 +78,10 @@ export async function unpack(text) {
   const columns = {};
   let offset = 4 + length;
   for (const entry of head.columns) {
-    laterColumn(columns, entry, bytes, offset);
+    const from = offset;
+    later(columns, entry.name, () => column(entry, bytes, from));
     offset += entry.n * entry.width;
   }
+  if ("lane" in columns) later(columns, "p", () => processes(columns));
   return { ops: columns, ...head.data };
 }

@@ -52,11 +52,15 @@ export function initOverview(data) {
 // Who led says nothing where there is one node.
 const leadersOf = (data) => (data.nodes.length > 1 ? (data.led ?? []) : []);
 
-// What each node lacked: entries, by its probes, or elements of a set, by its reads; null where neither is known.
+// What each node lacked: elements of a set, by its reads, or entries that it had not applied, by its probes; null where
+// neither is known.
 function lackingOf(data) {
   const kinds = [
     [["acknowledged elements that the reads of each node lack", "acknowledged elements, lacking"], data.lacking],
-    [["entries committed that each node lacks"], data.progress?.lag.map((row) => [data.progress.time, row])],
+    [
+      ["committed entries that each node has not applied", "entries not applied"],
+      data.progress?.lag.map((row) => [data.progress.time, row]),
+    ],
   ];
   const [names, rows] = kinds.find(([, rows]) => rows?.some(([, values]) => values.some((v) => v !== null))) ?? [];
   if (!rows) return null;
@@ -87,7 +91,7 @@ function describeMoment(data, seconds) {
     ...(rates ? OUTCOMES.map((name, row) => [`${name}, per second`, figure(rates.rows[row][bin], 0)]) : []),
     ...(data.roles ? [["leader", led ? `${led.node}${termText(led.term)}` : "none"]] : []),
     ...(lacking
-      ? [["lacking", behind.map(([name, value]) => `${name} ${figure(value, 0)}`).join(", ") || "none"]]
+      ? [[lacking.names.at(-1), behind.map(([name, value]) => `${name} ${figure(value, 0)}`).join(", ") || "none"]]
       : []),
     ["fault", faults.map((f) => `#${f.id} ${f.fault}`).join(", ") || "none"],
   ];
@@ -103,7 +107,7 @@ function drawOverview(data, host, canvas) {
     width < NARROW ? 2 * MOST_FAULT_ROWS : MOST_FAULT_ROWS,
   );
   const lacking = lackingOf(data);
-  if (lacking) lacking.keys = placeKeys(canvas.getContext("2d"), lacking, data.nodes, GUTTER, width - MARGIN);
+  if (lacking) Object.assign(lacking, placeKeys(canvas.getContext("2d"), lacking, data.nodes, GUTTER, width - MARGIN));
   // Moments stand below the faults, so that their lines never cross a fault's name.
   const top = faults.length * FAULT_ROW + 2;
   const panels = top + placeMoments(host, width, toX, top) * MOMENT;
@@ -257,9 +261,16 @@ function drawLeaders(data, area, toX, y) {
 }
 
 // Where the names of the nodes that lack something at the end stand: in the caption's row, or below it if that is full.
-function placeKeys(context, { names, rows }, nodes, left, right) {
+function placeKeys(context, lacking, nodes, left, right) {
+  for (const name of lacking.names) {
+    const keys = keysAfter(context, name, lacking.rows, nodes, left, right);
+    if (!rowsOf(keys) || name === lacking.names.at(-1)) return { caption: name, keys };
+  }
+}
+
+function keysAfter(context, name, rows, nodes, left, right) {
   const keys = [];
-  let x = left + context.measureText(names.at(-1)).width + KEY;
+  let x = left + context.measureText(name).width + KEY;
   let row = 0;
   rows.forEach(([, values], place) => {
     const last = values.at(-1);
@@ -276,11 +287,11 @@ function placeKeys(context, { names, rows }, nodes, left, right) {
 const rowsOf = (keys) => Math.max(0, ...keys.map(({ row }) => row));
 
 // A line for each node, which holds until its next value.
-function drawLacking(data, { names, rows, most, keys }, area, toX, y) {
+function drawLacking(data, { caption: said, rows, most, keys }, area, toX, y) {
   const { context } = area;
   const top = y + CAPTION * (1 + rowsOf(keys));
   const toY = (value) => top + LACKING - (value / Math.max(most, 1)) * (LACKING - 4);
-  caption(area, keys.length ? names.slice(-1) : names, y);
+  caption(area, [said], y);
   axisOf(area, most, top, LACKING);
   const stroke = (place) => {
     const { width, dash } = strokeOf(place);

@@ -26,15 +26,10 @@ export function groupRows(by) {
 export function processLabels(data) {
   const first = new Array(data.lanes).fill(null);
   const many = new Array(data.lanes).fill(0);
-  const last = new Array(data.lanes).fill(-1);
-  for (let i = 0; i < data.ops.t.length; i++) {
-    const lane = data.ops.lane[i];
-    const process = data.ops.p[i];
-    first[lane] ??= process;
-    if (process !== last[lane]) {
-      many[lane]++;
-      last[lane] = process;
-    }
+  const { lane, p1, ps } = data.ops;
+  for (let i = p1.indexOf(1), next = 0; i >= 0; i = p1.indexOf(1, i + 1), next++) {
+    first[lane[i]] ??= ps[next];
+    many[lane[i]]++;
   }
   return first.map((process, lane) => ({ label: many[lane] > 1 ? `${process} +${many[lane] - 1}` : String(process) }));
 }

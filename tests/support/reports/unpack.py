@@ -15,7 +15,14 @@ import numpy as np
 def unpack(page: str) -> tuple[dict[str, np.ndarray[Any, Any]], dict[str, Any]]:
     """Do in Python what the page's own script does."""
     charts, operations = (_unpacked(page, name) for name in ("packed", "packed-operations"))
-    return charts[0] | operations[0], charts[1] | operations[1]
+    columns = operations[0]
+    current, changes, processes = dict[int, int](), iter(columns["ps"].tolist()), []
+    for lane, new in zip(columns["lane"].tolist(), columns["p1"].tolist(), strict=True):
+        if new:
+            current[lane] = next(changes)
+        processes.append(current[lane])
+    columns["p"] = np.array(processes)
+    return charts[0] | columns, charts[1] | operations[1]
 
 
 def _unpacked(page: str, name: str) -> tuple[dict[str, np.ndarray[Any, Any]], dict[str, Any]]:
