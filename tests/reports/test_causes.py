@@ -200,6 +200,24 @@ def test_another_number_than_the_check_counted_is_not_dated(tmp_path: Path) -> N
     assert "was acknowledged from" not in missing.detail
 
 
+def test_elements_were_added_while_nodes_were_down_only_if_the_probes_show_it_of_all(tmp_path: Path) -> None:
+    root = recorded_run("three-losses", tmp_path)
+    (whole,) = [one for one in breaks(root) if one.lost_on]
+    assert "added while rolling-kill kept them down" in whole.headline
+
+    answer = next(probe for probe in Raw(root).of("n3"))
+    rewrite(
+        root / "probes.jsonl",
+        lambda probe: (
+            answer | {"time": probe["time"], "pid": 0}
+            if probe["node"] == "n3" and 45 * S < probe["time"] < 46 * S
+            else probe
+        ),
+    )
+    (partly,) = [one for one in breaks(root) if one.lost_on]
+    assert "kept" not in f"{partly.headline} {partly.rest}"
+
+
 def test_a_headline_gives_the_total_that_a_node_lacks_and_then_what_was_seen_when(tmp_path: Path) -> None:
     """Its first loss alone would contradict the totals of charts and checks; with one loss both are the same."""
     root = recorded_run("element-lost", tmp_path)

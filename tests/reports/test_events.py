@@ -11,6 +11,7 @@ import pytest
 
 import reports
 from history import RunFiles
+from history.records.finding import defect_behind
 from reports.analysis.findings import Drawn, prepare
 from reports.analysis.invariant_violations import invariant_violations
 from reports.load.run import read_run
@@ -51,6 +52,33 @@ def test_two_checks_that_show_the_same_operations_found_one_event() -> None:
 )
 def test_what_shares_no_whole_counterexample_is_another_event(other: Break) -> None:
     assert [one.text for one in together(NOTHING, [GRANTED, other], frozenset())] == ["granted", "read"]
+
+
+APART = replace(READ, answers=frozenset(), defect="two-on-one")
+BEHIND = Break("replica behind", "behind", 2.0, "recovery", ("recovery",), defect="two-on-one")
+
+
+def test_what_one_known_defect_explains_is_one_event() -> None:
+    caused = replace(GRANTED, defect="two-on-one")
+    assert [one.checks for one in together(NOTHING, [caused, APART], frozenset())] == [("epochs", "linearizable")]
+    assert shown(together(NOTHING, [caused, BEHIND], frozenset())) == [
+        ("inconsistent", False),
+        ("replica behind", True),
+    ]
+    other = replace(APART, defect="another")
+    assert [one.text for one in together(NOTHING, [caused, other], frozenset())] == ["granted", "read"]
+
+
+def test_only_a_defect_that_alone_explains_all_kinds_is_behind_them() -> None:
+    def behind(*known: tuple[str, ...]) -> str:
+        records = [{"name": f"d{place}", "kinds": kinds, "why": ""} for place, kinds in enumerate(known)]
+        return defect_behind({"known_defects": records}, {"lost-write", "no-recovery"})
+
+    assert behind(("no-recovery", "lost-write", "stale-read")) == "d0"
+    assert behind(("no-recovery",), ("lost-write", "no-recovery")) == "d1"
+    assert behind(("no-recovery",), ("lost-write",)) == ""
+    assert behind(("no-recovery", "lost-write"), ("no-recovery", "lost-write")) == ""
+    assert defect_behind({"known_defects": [{"name": "d", "kinds": ["a"], "why": ""}]}, ()) == ""
 
 
 def test_a_planted_bug_is_no_event_of_what_was_found_beside_it() -> None:
