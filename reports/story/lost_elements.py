@@ -45,21 +45,18 @@ def lost_elements(drawn: Drawn, losses: Sequence[Loss]) -> Lost:
     onset = first.seen_ns / 1e9
     whole = {name: sum(one.lost for one, of in zip(ordered, names, strict=True) if of == name) for name in names}
     elements = "element" if whole[names[0]] == 1 else "elements"
-    text = f"{names[0]} lacks {number(whole[names[0]])} acknowledged {elements}, first seen at {onset:.1f} s"
+    text = f"{names[0]} lacks {number(whole[names[0]])} acknowledged {elements}, seen from {onset:.1f} s"
     since = since_fault(onset, drawn.windows)
     others_lack, more = [], []
     for place, one in enumerate(others, 1):
-        dated = f"since {one.seen_ns / 1e9:.1f} s"
+        dated = f"from {one.seen_ns / 1e9:.1f} s"
         if names[place] in names[:place]:
-            seen = (
-                f"{number(one.lost)} of the {number(whole[names[place]])} that {names[place]} lacks were seen {dated}"
-            )
+            seen = f"{number(one.lost)} of the {number(whole[names[place]])} that {names[place]} lacks were seen {dated} on"
             more.append(Clause((f"; {seen}",), seen))
             continue
-        lacks = f"{names[place]} {number(whole[names[place]])}"
-        others_lack.append(
-            Clause((f", {lacks}, {dated}", f", {lacks}"), f"{lacks.replace(' ', ' lacks ')}, seen {dated}")
-        )
+        name, many = names[place], number(whole[names[place]])
+        forms = (f", {name} {many}, {dated}", f", {name} {many}")
+        others_lack.append(Clause(forms, f"{name} lacks {many}, seen {dated} on"))
     alone = f"{names[0]} first lacked some in a read{since[0]}" if since[0] else ""
     read = Clause((f"; {alone}",), alone) if others and alone else Clause(since, alone, dates=True)
     down = drawn.run.notes.attempt_list("missing elements", lambda: _while_down(drawn, losses, ordered))
