@@ -51,7 +51,8 @@ def lost_elements(drawn: Drawn, losses: Sequence[Loss]) -> Lost:
     for place, one in enumerate(others, 1):
         dated = f"from {one.seen_ns / 1e9:.1f} s"
         if names[place] in names[:place]:
-            seen = f"{number(one.lost)} of the {number(whole[names[place]])} that {names[place]} lacks were seen {dated} on"
+            of = number(whole[names[place]])
+            seen = f"{number(one.lost)} of the {of} that {names[place]} lacks were seen {dated} on"
             more.append(Clause((f"; {seen}",), seen))
             continue
         name, many = names[place], number(whole[names[place]])
