@@ -343,12 +343,12 @@ ond`,figure(rates.rows[row][bin],0)]):[],...data.roles?[["leader",led?`${led.nod
 let width=host.clientWidth,toX=scaleX({left:GUTTER,right:width-MARGIN},0,data.end),faults=layFaults(data,canvas.getContext("2d"),width,width<NARROW?2*MOST_FAULT_ROWS:
 MOST_FAULT_ROWS),lacking=lackingOf(data);lacking&&Object.assign(lacking,placeKeys(canvas.getContext("2d"),lacking,data.nodes,GUTTER,width-MARGIN));let top=faults.
 length*FAULT_ROW+2,panels=top+placeMoments(host,width,toX,top)*MOMENT,bottom=panels+(data.rates?CAPTION+RATE:0)+(leadersOf(data).length?CAPTION+LEADERS:0)+(lacking?
-CAPTION*(1+rowsOf(lacking.keys))+LACKING:0),area={...prepareCanvas(canvas,bottom+AXIS+LABEL+4),captions:[],leaders:[]},{context}=area;faults.forEach((row,place)=>{
+CAPTION*(1+rowsOf(lacking.keys))+LACKING:0),area={...prepareCanvas(canvas,bottom+AXIS+LABEL+4),captions:[],keys:[],leaders:[]},{context}=area;faults.forEach((row,place)=>{
 drawFaultRow(data,area,toX,row,place*FAULT_ROW)}),drawBands(context,data,toX,area.left,area.right,panels,bottom-panels),drawPhases(context,data,toX,area.left,area.
 right,panels,bottom-panels,1);let y=panels;data.rates&&(y=drawRates(data,area,toX,y)),leadersOf(data).length&&(y=drawLeaders(data,area,toX,y)),lacking&&(y=drawLacking(
 data,lacking,area,toX,y)),drawAxis(area,toX,bottom,data.end),namePhases2(data,area,toX,bottom+AXIS),context.strokeStyle=Ink.mark;for(let mark2 of host.querySelectorAll(
-".moment")){let x=Math.round(toX(Number(mark2.dataset.at)))+.5;line2(context,x,mark2.offsetTop+mark2.offsetHeight,x,bottom)}writeCaptions(area),writeLeaders(area)}
-function line2(context,fromX,fromY,toX,toY){context.beginPath(),context.moveTo(fromX,fromY),context.lineTo(toX,toY),context.stroke()}function placeMoments(host,width,toX,top){
+".moment")){let x=Math.round(toX(Number(mark2.dataset.at)))+.5;line2(context,x,mark2.offsetTop+mark2.offsetHeight,x,bottom)}writeCaptions(area),writeKeys(data,area),
+writeLeaders(area)}function line2(context,fromX,fromY,toX,toY){context.beginPath(),context.moveTo(fromX,fromY),context.lineTo(toX,toY),context.stroke()}function placeMoments(host,width,toX,top){
 let ends=[],marks=[...host.querySelectorAll(".moment")].sort((a,b)=>a.dataset.at-b.dataset.at);for(let mark2 of marks){let wide=mark2.offsetWidth,x=toX(Number(mark2.
 dataset.at)),left=x+wide<=width?x:Math.max(x-wide,0),row=ends.findIndex(end=>end<=left);row<0&&(row=ends.length),ends[row]=left+wide+4,Object.assign(mark2.style,
 {left:`${left}px`,top:`${top+row*MOMENT}px`})}return ends.length}function caption(area,texts,y){area.captions.push([texts,y+CAPTION/2])}function writeCaptions({
@@ -374,14 +374,16 @@ name,lacking.rows,nodes,left,right);if(!rowsOf(keys)||name===lacking.names.at(-1
 let keys=[],x=left+context.measureText(name).width+KEY,row=0;return rows.forEach(([,values],place)=>{let last=values.at(-1);if(!last)return;let text=`${nodes[place].
 name} ${figure(last,0)}`,wide=KEY+context.measureText(text).width;x+wide>right&&([x,row]=[left,row+1]),keys.push({place,text,x,row}),x+=wide+KEY/2}),keys}var rowsOf=keys=>Math.
 max(0,...keys.map(({row})=>row));function drawLacking(data,{caption:said,rows,most,keys},area,toX,y){let{context}=area,top=y+CAPTION*(1+rowsOf(keys)),toY=value=>top+
-LACKING-value/Math.max(most,1)*(LACKING-4);caption(area,[said],y),axisOf(area,most,top,LACKING);let stroke=place=>{let{width,dash}=strokeOf(place);context.strokeStyle=
-data.nodes[place].colour,context.lineWidth=width*THIN,context.setLineDash(dash)};rows.forEach(([times,values],i)=>{stroke(i),context.beginPath();let last=null;times.
-forEach((time,at)=>{let[x,value]=[toX(time),values[at]];last!==null&&context.lineTo(x,toY(last)),value===null?last=null:(last===null?context.moveTo(x,toY(value)):
-context.lineTo(x,toY(value)),last=value)}),context.stroke()}),context.textAlign="left",context.textBaseline="middle",context.fillStyle=Ink.ink;for(let{place,text,
-x,row}of keys){let middle=y+CAPTION*row+CAPTION/2;stroke(place),line2(context,x,middle,x+KEY-4,middle),context.fillText(text,x+KEY,middle)}return context.setLineDash(
-[]),context.lineWidth=1,top+LACKING}function drawAxis(area,toX,y,end){let{context}=area,rough=end/Math.max(2,(area.right-area.left)/90),power=10**Math.floor(Math.
-log10(rough)),step2=[1,2,2.5,5,10].map(factor=>factor*power).find(one=>one>=rough);context.fillStyle=Ink.quiet,context.textAlign="center",context.textBaseline="\
-top";for(let tick=0;tick<=end*1.000001;tick+=step2)context.fillText(`${Number(tick.toFixed(3))}${tick===0?" s":""}`,toX(tick),y+6)}function scatterChart(data){let{ops}=data,count=ops.t.length;if(!count){document.getElementById("c-scatter").parentElement.hidden=!0;return}let top=1,bottom=1/0;
+LACKING-value/Math.max(most,1)*(LACKING-4);return caption(area,[said],y),axisOf(area,most,top,LACKING),rows.forEach(([times,values],i)=>{strokeAs(context,data,i),
+context.beginPath();let last=null;times.forEach((time,at)=>{let[x,value]=[toX(time),values[at]];last!==null&&context.lineTo(x,toY(last)),value===null?last=null:
+(last===null?context.moveTo(x,toY(value)):context.lineTo(x,toY(value)),last=value)}),context.stroke()}),context.setLineDash([]),context.lineWidth=1,area.keys=keys.
+map(key=>({...key,y:y+CAPTION*key.row+CAPTION/2})),top+LACKING}function strokeAs(context,data,place){let{width,dash}=strokeOf(place);context.strokeStyle=data.nodes[place].
+colour,context.lineWidth=width*THIN,context.setLineDash(dash)}function writeKeys(data,{context,keys}){context.textAlign="left",context.textBaseline="middle";for(let{
+place,text,x,y}of keys)context.fillStyle=Ink.paper,context.fillRect(x-2,y-LABEL/2,KEY+context.measureText(text).width+4,LABEL),strokeAs(context,data,place),line2(
+context,x,y,x+KEY-4,y),context.fillStyle=Ink.ink,context.fillText(text,x+KEY,y);context.setLineDash([]),context.lineWidth=1}function drawAxis(area,toX,y,end){let{
+context}=area,rough=end/Math.max(2,(area.right-area.left)/90),power=10**Math.floor(Math.log10(rough)),step2=[1,2,2.5,5,10].map(factor=>factor*power).find(one=>one>=
+rough);context.fillStyle=Ink.quiet,context.textAlign="center",context.textBaseline="top";for(let tick=0;tick<=end*1.000001;tick+=step2)context.fillText(`${Number(
+tick.toFixed(3))}${tick===0?" s":""}`,toX(tick),y+6)}function scatterChart(data){let{ops}=data,count=ops.t.length;if(!count){document.getElementById("c-scatter").parentElement.hidden=!0;return}let top=1,bottom=1/0;
 for(let i=0;i<count;i++)ops.d[i]>0&&(top=Math.max(top,ops.d[i]),bottom=Math.min(bottom,ops.d[i]));let scale={distr:3,range:()=>[10**Math.floor(Math.log10(Math.max(
 bottom/1e3,.01))),10**Math.ceil(Math.log10(Math.max(top/1e3,1.01)))]},plot=makePlot(data,"c-scatter",240,[{label:"latency",show:!0,points:{show:!1},paths:()=>null}],
 [[0,View.end],[Math.max(bottom,10)/1e3,top/1e3]],{scale,axis:logAxis,scatter:(u,context,ratio)=>drawScatter(data,u,context,ratio)});scatterPointer(data,plot)}function scatterAt(data,u,x,y){

@@ -116,7 +116,7 @@ function drawOverview(data, host, canvas) {
     (data.rates ? CAPTION + RATE : 0) +
     (leadersOf(data).length ? CAPTION + LEADERS : 0) +
     (lacking ? CAPTION * (1 + rowsOf(lacking.keys)) + LACKING : 0);
-  const area = { ...prepareCanvas(canvas, bottom + AXIS + LABEL + 4), captions: [], leaders: [] };
+  const area = { ...prepareCanvas(canvas, bottom + AXIS + LABEL + 4), captions: [], keys: [], leaders: [] };
   const { context } = area;
   faults.forEach((row, place) => {
     drawFaultRow(data, area, toX, row, place * FAULT_ROW);
@@ -135,6 +135,7 @@ function drawOverview(data, host, canvas) {
     line(context, x, mark.offsetTop + mark.offsetHeight, x, bottom);
   }
   writeCaptions(area);
+  writeKeys(data, area);
   writeLeaders(area);
 }
 
@@ -293,14 +294,8 @@ function drawLacking(data, { caption: said, rows, most, keys }, area, toX, y) {
   const toY = (value) => top + LACKING - (value / Math.max(most, 1)) * (LACKING - 4);
   caption(area, [said], y);
   axisOf(area, most, top, LACKING);
-  const stroke = (place) => {
-    const { width, dash } = strokeOf(place);
-    context.strokeStyle = data.nodes[place].colour;
-    context.lineWidth = width * THIN;
-    context.setLineDash(dash);
-  };
   rows.forEach(([times, values], i) => {
-    stroke(i);
+    strokeAs(context, data, i);
     context.beginPath();
     let last = null;
     times.forEach((time, at) => {
@@ -315,18 +310,33 @@ function drawLacking(data, { caption: said, rows, most, keys }, area, toX, y) {
     });
     context.stroke();
   });
+  context.setLineDash([]);
+  context.lineWidth = 1;
+  area.keys = keys.map((key) => ({ ...key, y: y + CAPTION * key.row + CAPTION / 2 }));
+  return top + LACKING;
+}
+
+function strokeAs(context, data, place) {
+  const { width, dash } = strokeOf(place);
+  context.strokeStyle = data.nodes[place].colour;
+  context.lineWidth = width * THIN;
+  context.setLineDash(dash);
+}
+
+// Like captions, keys hide the lines of moments behind them.
+function writeKeys(data, { context, keys }) {
   context.textAlign = "left";
   context.textBaseline = "middle";
-  context.fillStyle = Ink.ink;
-  for (const { place, text, x, row } of keys) {
-    const middle = y + CAPTION * row + CAPTION / 2;
-    stroke(place);
-    line(context, x, middle, x + KEY - 4, middle);
-    context.fillText(text, x + KEY, middle);
+  for (const { place, text, x, y } of keys) {
+    context.fillStyle = Ink.paper;
+    context.fillRect(x - 2, y - LABEL / 2, KEY + context.measureText(text).width + 4, LABEL);
+    strokeAs(context, data, place);
+    line(context, x, y, x + KEY - 4, y);
+    context.fillStyle = Ink.ink;
+    context.fillText(text, x + KEY, y);
   }
   context.setLineDash([]);
   context.lineWidth = 1;
-  return top + LACKING;
 }
 
 function drawAxis(area, toX, y, end) {
