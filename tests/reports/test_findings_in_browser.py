@@ -122,7 +122,8 @@ def test_escape_works_from_a_field_too(shown: Tab) -> None:
 
 
 #: Where the mark of some operation is among the latencies, and which one it is.
-POINT = """(() => { const { plot } = page.Charts.plots[0], { ops } = page.Timeline.data;
+POINT = """(() => { const { plot } = page.Charts.plots.find(({ host }) => host.id === 'c-scatter');
+    const { ops } = page.Timeline.data;
     const box = plot.over.getBoundingClientRect();
     let i = page.lowerBound(ops.t, (page.View.from + page.View.to) / 2 * 1e6);
     while (ops.o[i] !== 0 || ops.d[i] < 1000) i++;

@@ -220,7 +220,8 @@ def test_a_stretch_of_time_is_a_table_of_counts_quantiles_and_errors(page: Tab) 
 
 def test_a_mark_in_a_chart_opens_its_evidence(page: Tab) -> None:
     at, left, width = page.js(
-        "(() => { const { plot } = page.Charts.plots[1], box = plot.over.getBoundingClientRect();"
+        "(() => { const { plot } = page.Charts.plots.find(({ host }) => host.id === 'c-rate');"
+        " const box = plot.over.getBoundingClientRect();"
         " const at = page.Timeline.data.violations[1].at; page.View.set(at - 0.2, at + 0.2);"
         " return [at, box.left, box.width]; })()"
     )
