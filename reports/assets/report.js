@@ -456,28 +456,31 @@ role===0){context.fillRect(a,y+3,Math.max(b-a,1.5),step2-6),context.fillStyle=lu
 Math.min(6,b-x),1)}else dots(context,a,b,middle)}}function drawSnapshots(data,area,toX,step2){let{context}=area;for(let kind of[0,1,2])for(let[node,seconds,what]of data.
 snapshots??[]){let x=toX(seconds),y=(node+1.5)*step2;if(!(what!==kind||x<area.left||x>area.right)){if(context.fillStyle=context.strokeStyle=Ink.ink,context.lineWidth=
 1.25,context.beginPath(),what===0){context.moveTo(x,y+3),context.lineTo(x,y+step2/2-1),context.stroke();continue}context.moveTo(x,y-5),context.lineTo(x+5,y),context.
-lineTo(x,y+5),context.lineTo(x-5,y),context.closePath(),what===1&&(context.fillStyle=Ink.paper),context.fill(),context.stroke()}}}var TEXT_STEP=100,TEXT_COLUMNS=["index","process","node","key","operation","outcome","invoked, s","completed, s","error"];function textFold(details,entries){let host=details.
-querySelector(".text-rows"),refill=()=>{details.open&&fillText(host,entries(),TEXT_STEP)};return details.addEventListener("toggle",refill),refill}function fillText(host,entries,most){
-let table=document.createElement("table"),head=table.createTHead().insertRow(),body=table.createTBody();table.className="text-table";for(let name of TEXT_COLUMNS){
-let cell=document.createElement("th");cell.scope="col",cell.textContent=name,head.append(cell)}for(let entry of entries.slice(0,most))body.append(entry.fault?faultRow(
-entry):operationRow(entry.i));let said=document.createElement("p");said.className="quiet small",said.textContent=entries.length>most?`The first ${most.toLocaleString(
-"en")} of ${entries.length.toLocaleString("en")} rows. `:`${entries.length.toLocaleString("en")} row${entries.length===1?"":"s"}.`,entries.length>most&&said.append(
-button(`${TEXT_STEP} more`,()=>fillText(host,entries,most+TEXT_STEP))),host.replaceChildren(table,said)}function operationRow(i){let{data}=Timeline,{ops}=data,row=document.
-createElement("tr"),key=plainKey(nameOf(data,"k",i)),index=button(String(ops.i[i]),()=>reveal(i));index.className="link",row.className=memberClass(data,ops.i[i]),
-row.insertCell().append(index);for(let text of[String(ops.p[i]),nameOf(data,"n",i),key,boxLabel(i,!1),OUTCOMES[ops.o[i]],(ops.t[i]/1e6).toFixed(6),ops.d[i]<0?"n\
-ever":((ops.t[i]+ops.d[i])/1e6).toFixed(6),nameOf(data,"e",i)])row.insertCell().textContent=text;return row}function memberClass(data,index){let mine=data.violations.
-filter(({ops})=>ops.includes(index));return mine.some(({suspects})=>suspects.includes(index))?"member culprit":mine.length?"member":""}function faultRow({fault,
-at,what}){let row=document.createElement("tr");row.className="nemesis";for(let text of["","nemesis",fault.nodes.length===Timeline.data.nodes.length?"all":fault.
-nodes.join(" "),"",`#${fault.id} ${fault.fault}`,what,at.toFixed(6),"",""])row.insertCell().textContent=text;return row}function entriesBetween(from,to,wanted){
-let{data,reach}=Timeline,{ops}=data,found=[];for(let i=lowerBound(reach,from*1e6),last=lowerBound(ops.t,to*1e6+1);i<last;i++)endOf(data,i)>=from*1e6&&wanted(i)&&
-found.push({at:ops.t[i]/1e6,i});for(let fault of data.faults)for(let[at,what]of fault.state==="installed"?[[fault.start,"begun"],[fault.end,fault.end<data.end?"\
-healed":"not healed"]]:[[fault.start,fault.state]])at>=from&&at<=to&&found.push({at,fault,what});return found.sort((a,b)=>a.at-b.at||(a.i??-1)-(b.i??-1))}function violationEntries(place,scope){
-let{data}=Timeline,{ops}=data,violation=data.violations[place],code=data.names.k.indexOf(violation.key??""),culprit=placeOfIndex(violation.culprit??-1),members=(scope===
-"culprit"&&culprit>=0?[culprit]:violation.ops.map(placeOfIndex)).filter(i=>i>=0),ofKey=i=>ops.k[i]===code;return scope==="all"||!members.length?entriesBetween(0,
-data.end,ofKey):entriesBetween(Math.min(...members.map(i=>ops.t[i]))/1e6,Math.max(...members.map(i=>endOf(data,i)))/1e6,ofKey)}function initText(){for(let details of document.
-querySelectorAll("details.key-history")){let scope=details.querySelector("select");scope.addEventListener("input",textFold(details,()=>violationEntries(Number(details.
-dataset.violation),scope.value)))}let inView=document.getElementById("as-text");inView&&View.listeners.push(textFold(inView,()=>entriesBetween(View.from,View.to,
-i=>Timeline.mask[i])))}var ON_PAPER="#coverage details, details.excerpt, details.further, #words details, #faults details.costs, .checks td > details:not(.elements)";function wirePrint(redraw){
+lineTo(x,y+5),context.lineTo(x-5,y),context.closePath(),what===1&&(context.fillStyle=Ink.paper),context.fill(),context.stroke()}}}var TEXT_STEP=100,TEXT_COLUMNS=["index","process","node","key","operation","outcome","invoked, s","completed, s","error"];function textFold(details,entries,member=()=>!1){
+let host=details.querySelector(".text-rows"),refill=()=>{details.open&&fillText(host,entries(),TEXT_STEP,member)};return details.addEventListener("toggle",refill),
+refill}function rowsAround(entries,most,member){let members=entries.filter(member),others=entries.filter(entry=>!member(entry)),room=Math.max(most-members.length,
+0),first=Math.max(others.filter(({at})=>at<=members.at(-1)?.at).length-room,0),kept=new Set(others.slice(first,first+room));return entries.filter(entry=>member(
+entry)||kept.has(entry))}function fillText(host,entries,most,member){let table=document.createElement("table"),head=table.createTHead().insertRow(),body=table.createTBody();
+table.className="text-table";for(let name of TEXT_COLUMNS){let cell=document.createElement("th");cell.scope="col",cell.textContent=name,head.append(cell)}for(let entry of rowsAround(
+entries,most,member))body.append(entry.fault?faultRow(entry):operationRow(entry.i));let said=document.createElement("p");said.className="quiet small",said.textContent=
+entries.length>most?`${most.toLocaleString("en")} of ${entries.length.toLocaleString("en")} rows, `+(entries.some(member)?"those of the violation and those that\
+ lead up to its last. ":"the first. "):`${entries.length.toLocaleString("en")} row${entries.length===1?"":"s"}.`,entries.length>most&&said.append(button(`${TEXT_STEP}\
+ more`,()=>fillText(host,entries,most+TEXT_STEP,member))),host.replaceChildren(table,said)}function operationRow(i){let{data}=Timeline,{ops}=data,row=document.createElement(
+"tr"),key=plainKey(nameOf(data,"k",i)),index=button(String(ops.i[i]),()=>reveal(i));index.className="link",row.className=memberClass(data,ops.i[i]),row.insertCell().
+append(index);for(let text of[String(ops.p[i]),nameOf(data,"n",i),key,boxLabel(i,!1),OUTCOMES[ops.o[i]],(ops.t[i]/1e6).toFixed(6),ops.d[i]<0?"never":((ops.t[i]+
+ops.d[i])/1e6).toFixed(6),nameOf(data,"e",i)])row.insertCell().textContent=text;return row}function memberClass(data,index){let mine=data.violations.filter(({ops})=>ops.
+includes(index));return mine.some(({suspects})=>suspects.includes(index))?"member culprit":mine.length?"member":""}function faultRow({fault,at,what}){let row=document.
+createElement("tr");row.className="nemesis";for(let text of["","nemesis",fault.nodes.length===Timeline.data.nodes.length?"all":fault.nodes.join(" "),"",`#${fault.
+id} ${fault.fault}`,what,at.toFixed(6),"",""])row.insertCell().textContent=text;return row}function entriesBetween(from,to,wanted){let{data,reach}=Timeline,{ops}=data,
+found=[];for(let i=lowerBound(reach,from*1e6),last=lowerBound(ops.t,to*1e6+1);i<last;i++)endOf(data,i)>=from*1e6&&wanted(i)&&found.push({at:ops.t[i]/1e6,i});for(let fault of data.
+faults)for(let[at,what]of fault.state==="installed"?[[fault.start,"begun"],[fault.end,fault.end<data.end?"healed":"not healed"]]:[[fault.start,fault.state]])at>=
+from&&at<=to&&found.push({at,fault,what});return found.sort((a,b)=>a.at-b.at||(a.i??-1)-(b.i??-1))}function violationEntries(place,scope){let{data}=Timeline,{ops}=data,
+violation=data.violations[place],code=data.names.k.indexOf(violation.key??""),culprit=placeOfIndex(violation.culprit??-1),members=(scope==="culprit"&&culprit>=0?
+[culprit]:violation.ops.map(placeOfIndex)).filter(i=>i>=0),ofKey=i=>ops.k[i]===code;return scope==="all"||!members.length?entriesBetween(0,data.end,ofKey):entriesBetween(
+Math.min(...members.map(i=>ops.t[i]))/1e6,Math.max(...members.map(i=>endOf(data,i)))/1e6,ofKey)}function ofViolation(place,i){let{data}=Timeline;return data.violations[place].
+ops.includes(data.ops.i[i])}function initText(){for(let details of document.querySelectorAll("details.key-history")){let scope=details.querySelector("select");scope.
+addEventListener("input",textFold(details,()=>violationEntries(Number(details.dataset.violation),scope.value),({i})=>i!==void 0&&ofViolation(details.dataset.violation,
+i)))}let inView=document.getElementById("as-text");inView&&View.listeners.push(textFold(inView,()=>entriesBetween(View.from,View.to,i=>Timeline.mask[i])))}var ON_PAPER="#coverage details, details.excerpt, details.further, #words details, #faults details.costs, .checks td > details:not(.elements)";function wirePrint(redraw){
 let root=document.documentElement,theme=null,opened=[],begin=()=>{if(theme===null){theme=root.dataset.theme??"",root.dataset.theme="light",root.classList.add("p\
 aper"),opened=[...document.querySelectorAll(ON_PAPER)].filter(fold=>!fold.open);for(let fold of opened)fold.open=!0;drawNow(redraw)}},end=()=>{if(theme!==null){
 theme?root.dataset.theme=theme:delete root.dataset.theme,theme=null,root.classList.remove("paper");for(let fold of opened)fold.open=!1;drawNow(redraw)}};addEventListener(

@@ -11,16 +11,26 @@ const TEXT_STEP = 100;
 const TEXT_COLUMNS = ["index", "process", "node", "key", "operation", "outcome", "invoked, s", "completed, s", "error"];
 
 // Fills a fold when it is opened; returns a function that fills it again.
-function textFold(details, entries) {
+function textFold(details, entries, member = () => false) {
   const host = details.querySelector(".text-rows");
   const refill = () => {
-    if (details.open) fillText(host, entries(), TEXT_STEP);
+    if (details.open) fillText(host, entries(), TEXT_STEP, member);
   };
   details.addEventListener("toggle", refill);
   return refill;
 }
 
-function fillText(host, entries, most) {
+// The first rows; where there are members of a violation, these and the rows that lead up to the last of them.
+function rowsAround(entries, most, member) {
+  const members = entries.filter(member);
+  const others = entries.filter((entry) => !member(entry));
+  const room = Math.max(most - members.length, 0);
+  const first = Math.max(others.filter(({ at }) => at <= members.at(-1)?.at).length - room, 0);
+  const kept = new Set(others.slice(first, first + room));
+  return entries.filter((entry) => member(entry) || kept.has(entry));
+}
+
+function fillText(host, entries, most, member) {
   const table = document.createElement("table");
   const head = table.createTHead().insertRow();
   const body = table.createTBody();
@@ -31,14 +41,17 @@ function fillText(host, entries, most) {
     cell.textContent = name;
     head.append(cell);
   }
-  for (const entry of entries.slice(0, most)) body.append(entry.fault ? faultRow(entry) : operationRow(entry.i));
+  for (const entry of rowsAround(entries, most, member))
+    body.append(entry.fault ? faultRow(entry) : operationRow(entry.i));
   const said = document.createElement("p");
   said.className = "quiet small";
   said.textContent =
     entries.length > most
-      ? `The first ${most.toLocaleString("en")} of ${entries.length.toLocaleString("en")} rows. `
+      ? `${most.toLocaleString("en")} of ${entries.length.toLocaleString("en")} rows, ` +
+        (entries.some(member) ? "those of the violation and those that lead up to its last. " : "the first. ")
       : `${entries.length.toLocaleString("en")} row${entries.length === 1 ? "" : "s"}.`;
-  if (entries.length > most) said.append(button(`${TEXT_STEP} more`, () => fillText(host, entries, most + TEXT_STEP)));
+  if (entries.length > most)
+    said.append(button(`${TEXT_STEP} more`, () => fillText(host, entries, most + TEXT_STEP, member)));
   host.replaceChildren(table, said);
 }
 
@@ -125,12 +138,21 @@ function violationEntries(place, scope) {
   );
 }
 
+function ofViolation(place, i) {
+  const { data } = Timeline;
+  return data.violations[place].ops.includes(data.ops.i[i]);
+}
+
 export function initText() {
   for (const details of document.querySelectorAll("details.key-history")) {
     const scope = details.querySelector("select");
     scope.addEventListener(
       "input",
-      textFold(details, () => violationEntries(Number(details.dataset.violation), scope.value)),
+      textFold(
+        details,
+        () => violationEntries(Number(details.dataset.violation), scope.value),
+        ({ i }) => i !== undefined && ofViolation(details.dataset.violation, i),
+      ),
     );
   }
   const inView = document.getElementById("as-text");
