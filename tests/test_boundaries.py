@@ -7,7 +7,6 @@ import re
 import subprocess
 import sys
 from functools import cache
-from itertools import pairwise
 from pathlib import Path
 
 import networkx
@@ -251,20 +250,6 @@ def test_no_module_sets_up_logging_when_it_is_imported() -> None:
 def test_every_module_says_what_it_is_about() -> None:
     silent = [path for path in MODULES if tree(path).body and not ast.get_docstring(tree(path))]
     assert [str(path.relative_to(ROOT)) for path in silent] == []
-
-
-def test_constants_are_documented_in_one_way() -> None:
-    """By a comment ``#:`` above, not by a string below."""
-    found = {
-        f"{module(path)}:{text.lineno}"
-        for path in MODULES
-        for node in statements(path)
-        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef)
-        for named, text in pairwise(node.body)
-        if isinstance(named, ast.Assign | ast.AnnAssign)
-        if isinstance(text, ast.Expr) and isinstance(text.value, ast.Constant) and isinstance(text.value.value, str)
-    }
-    assert found == set()
 
 
 #: Found in the text, for to parse all tests takes seconds: the module, and in brackets or without what is taken of it.

@@ -72,9 +72,8 @@ def test_links_out_of_the_root_lead_somewhere(page: Path) -> None:
         assert (ROOT / target).exists(), target
 
 
-def test_the_readme_is_short() -> None:
+def test_the_readme_says_how_to_begin() -> None:
     text = (ROOT / "README.md").read_text()
-    assert len(text.splitlines()) < 150
     assert "./scripts/run --nemesis partition-majorities-ring" in text
     assert "./scripts/test" in text
 

@@ -130,44 +130,11 @@ def _operations(shape: Shape, faults: list[Fault], rng: random.Random) -> list[O
     state: dict[str, int] = {}
     found: list[Operation] = []
     for value, (process, f, key, outcome, start, stop, _, node, error, phase, happened) in enumerate(drafts, start=1):
-        if f == "write":
-            if outcome == "ok" or (outcome == "info" and happened):
-                state[key] = value
-            found.append(
-                Operation(
-                    process,
-                    f,
-                    key,
-                    value,
-                    value if outcome == "ok" else None,
-                    outcome,
-                    start,
-                    stop,
-                    0,
-                    0,
-                    node,
-                    error,
-                    phase,
-                )
-            )
-        else:
-            found.append(
-                Operation(
-                    process,
-                    f,
-                    key,
-                    None,
-                    state.get(key) if outcome == "ok" else None,
-                    outcome,
-                    start,
-                    stop,
-                    0,
-                    0,
-                    node,
-                    error,
-                    phase,
-                )
-            )
+        written = value if f == "write" else None
+        if written is not None and (outcome == "ok" or (outcome == "info" and happened)):
+            state[key] = written
+        result = (written if f == "write" else state.get(key)) if outcome == "ok" else None
+        found.append(Operation(process, f, key, written, result, outcome, start, stop, 0, 0, node, error, phase))
     return _numbered(found, faults)
 
 
