@@ -29,7 +29,7 @@ from harness.systems.promise import Promise
 from history import Check, KeyVerdict, Results, worst
 from history.codes import FAIL, OUTCOMES
 from history.columns.operations import NONE, Operations
-from history.records.finding import Elements, Finding, ViolationTimes, contradictions_of_keys
+from history.records.finding import Elements, Finding, IsolationLevel, ViolationTimes, contradictions_of_keys
 from reports.words.of_clients import (
     INEXACT,
     ONE_ORDER,
@@ -172,7 +172,9 @@ def isolation(
     number = len(operations), int(np.count_nonzero(operations.which(FAIL)))
     unseen = unread_text(unread) + ("" if transactions.exact else INEXACT)
     seen = isolation_text(keys, number, when, unseen if keys else "")
-    return Check("isolation", "check", verdict, level_text(transactions.level), seen, _of_keys("isolation", keys, when))
+    level = [IsolationLevel(level=transactions.level)] if verdict == "invalid" else []
+    findings = (*_of_keys("isolation", keys, when), *level)
+    return Check("isolation", "check", verdict, level_text(transactions.level), seen, findings)
 
 
 def _of_keys(check: str, keys: Sequence[KeyVerdict], when: ViolationTimes | None) -> tuple[Finding, ...]:

@@ -380,6 +380,15 @@ class ViolationTimes(Finding, frozen=True, kw_only=True):
     calm: int
 
 
+class IsolationLevel(Finding, frozen=True, kw_only=True):
+    """The isolation ``level`` that the run requested and its transactions violate."""
+
+    check: str = "isolation"
+    kind: str = "isolation-level"
+    verdict: Verdict = "valid"
+    level: str
+
+
 class Skipped(Finding, frozen=True, kw_only=True):
     """The check had nothing to judge, for the reason ``why``."""
 

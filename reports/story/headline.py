@@ -7,14 +7,14 @@ from collections.abc import Sequence
 from typing import Final
 
 from history import Operation
-from history.records.finding import defect_behind
+from history.records.finding import IsolationLevel, defect_behind
 from history.records.text import and_listed
 from history.records.verdicts import WITHOUT_KIND
+from history.records.violations import found_in
 from reports.analysis.counterexample import label_of
 from reports.analysis.faults import FaultWindow, brief_fault, fault_of, since_fault
 from reports.analysis.findings import Drawn, ViolationContext
 from reports.analysis.responder import missed_write
-from reports.load.check_rows import checks_of
 from reports.story.breaks import Clause
 from reports.style.format import one_line
 
@@ -91,8 +91,8 @@ def _dated(answered: float, onset: float, windows: Sequence[FaultWindow]) -> tup
 
 def _asked_level(drawn: Drawn) -> str:
     """Return the isolation level that the run requested; empty if the check does not name one."""
-    asked = next((row["asked"] for row in checks_of(drawn.run) if row["name"] == "isolation"), "")
-    return asked.rpartition(" ")[2]
+    requested = found_in(drawn.run.results, IsolationLevel)
+    return requested.level if requested else ""
 
 
 def _told(node: str, says: str, *, own: bool) -> str:

@@ -12,7 +12,7 @@ from history.codes import OK
 from history.columns.operations import Ints, Operations
 from history.records.finding import Loss
 from history.records.text import and_listed
-from reports.analysis.faults import since_fault, when
+from reports.analysis.faults import FaultWindow, since_fault, when
 from reports.analysis.findings import Drawn
 from reports.analysis.node_timeline import SILENT
 from reports.story.breaks import Clause
@@ -70,16 +70,16 @@ def lost_elements(drawn: Drawn, losses: Sequence[Loss]) -> Lost:
 
 def _while_down(drawn: Drawn, losses: Sequence[Loss], ordered: Sequence[Loss]) -> list[Clause]:
     """Say that all these elements were added while their nodes answered no probe; nothing if that is not proven."""
-    faults: dict[str, None] = {}
+    faults: dict[str, str] = {}
     for loss in ordered:
         times = _acknowledged(drawn.run.operations, losses, loss)
-        first, last = (float(times.min()) / 1e9, float(times.max()) / 1e9) if len(times) else (0.0, 0.0)
-        if not len(times) or not (text := _down(drawn, loss.node, first, last)):
+        under = _down(drawn, loss.node, float(times.min()) / 1e9, float(times.max()) / 1e9) if len(times) else None
+        if under is None:
             return []
-        faults[text.partition(", under ")[2]] = None
+        faults |= {window.name: window.fault for window in under[-1:]} or {"": ""}
     if "" in faults:
         return [Clause((f"; added while {'it' if len(ordered) == 1 else 'they'} answered no probe",))]
-    names = list(dict.fromkeys(name.partition(" ")[2] for name in faults))
+    names = list(dict.fromkeys(faults.values()))
     kept = next(iter(faults)) if len(faults) == 1 else and_listed(names)
     return [Clause((f"; added while {kept} kept {'it' if len({one.node for one in ordered}) == 1 else 'them'} down",))]
 
@@ -146,7 +146,11 @@ def when_added(drawn: Drawn, losses: Sequence[Loss]) -> str:
         lack = f"what {and_listed(nodes)} {'lacks' if len(nodes) == 1 else 'lack'}"
         until = "" if f"{first:.1f}" == f"{last:.1f}" else f"{',' if others else ''} to {last:.1f} s"
         text = f"{lack}{'' if parts else ' was acknowledged'} {'from' if until else 'at'} {since}{until}"
-        parts.append(f"{text} by {and_listed(by)}{''.join(_down(drawn, node, first, last) for node in nodes)}")
+        down = ((node, under) for node in nodes if (under := _down(drawn, node, first, last)) is not None)
+        silent = "".join(
+            f", when {node} answered no probe{f', under {under[-1].name}' if under else ''}" for node, under in down
+        )
+        parts.append(f"{text} by {and_listed(by)}{silent}")
     whole = "; ".join(parts)
     return f"{whole[:1].upper()}{whole[1:]}." if whole else ""
 
@@ -200,17 +204,15 @@ def _lacking(operations: Operations, node: str) -> Ints:
     return np.array(lacking, dtype=np.int64)
 
 
-def _down(drawn: Drawn, node: str, first: float, last: float) -> str:
-    """Say that a node answered no probe from one moment to another (s), and under which fault; else empty."""
+def _down(drawn: Drawn, node: str, first: float, last: float) -> list[FaultWindow] | None:
+    """Return the faults under which a node answered no probe between two moments (s); None if it answered one."""
     timeline = next((one for one in drawn.timelines if one.node == node), None)
     if timeline is None:
-        return ""
+        return None
     within = timeline.role[(timeline.time >= first) & (timeline.time <= last)]
     if not len(within) or not bool(np.all(within == SILENT)):
-        return ""
-    over = [one for one in drawn.windows if node in one.nodes and one.stands(first, first) and one.stands(last, last)]
-    struck = f", under {over[-1].name}" if over else ""
-    return f", when {node} answered no probe{struck}"
+        return None
+    return [one for one in drawn.windows if node in one.nodes and one.stands(first, first) and one.stands(last, last)]
 
 
 def alarm_before(drawn: Drawn, lost: Lost) -> str:

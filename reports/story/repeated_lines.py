@@ -8,7 +8,7 @@ from typing import Final
 
 from history.node_logs import OFTEN, LogLine
 from history.records.text import and_listed
-from reports.analysis.faults import when
+from reports.analysis.faults import since_fault
 from reports.analysis.findings import Drawn
 from reports.analysis.lagging_nodes import REPEATED
 from reports.style.format import number, one_line, undated
@@ -78,8 +78,8 @@ def _often(drawn: Drawn, line: LogLine) -> str:
     first, last, lasted = f"{line.seconds:.1f}", f"{line.last:.1f}", line.last - line.seconds
     span = f"at {first} s" if first == last else f"from {first} s to {last} s"
     if lasted > LASTING_S:
-        began, _, under = when(line.seconds, drawn.windows).partition(", ")
-        span = f"from {began}{f' ({under})' if under else ''} to {last} s"
+        under = since_fault(line.seconds, drawn.windows)[-1].removeprefix(", ")
+        span = f"from {first} s{f' ({under})' if under else ''} to {last} s"
     return f"{line.node} logged {number(line.times)} times {span}"
 
 

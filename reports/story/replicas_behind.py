@@ -131,20 +131,19 @@ def _never_moved(drawn: Drawn, nodes: Sequence[Behind]) -> list[str]:
 def _stopped(drawn: Drawn, nodes: Sequence[Behind]) -> list[str]:
     moments = sorted((one.since, one.node) for one in nodes if one.since is not None)
     cut = any(one.cut for one in nodes)
-    stood, word = ("stalled from", "from") if cut else ("stopped applying at", "at")
+    did, word = ("stalled", "from") if cut else ("stopped applying", "at")
     first, last = moments[0][0], moments[-1][0]
     if f"{first:.1f}" == f"{last:.1f}":
-        stopped = f"{_named(drawn, nodes)} {stood} {when(first, drawn.windows)}"
+        stopped = f"{_named(drawn, nodes)} {did} {word} {when(first, drawn.windows)}"
     elif len(nodes) <= _FEW:
         dated: dict[str, list[str]] = {}
         for since, node in moments:
             dated.setdefault(f"{since:.1f} s", []).append(node)
         (_, leading), *others = dated.items()
         later = "".join(f", {and_listed(names)} {word} {since}" for since, names in others)
-        stopped = f"{and_listed(leading)} {stood} {when(first, drawn.windows)}{later}"
+        stopped = f"{and_listed(leading)} {did} {word} {when(first, drawn.windows)}{later}"
     else:
-        stood = stood.rpartition(" ")[0]
-        stopped = f"{_named(drawn, nodes)} {stood} from {when(first, drawn.windows)}, to {last:.1f} s"
+        stopped = f"{_named(drawn, nodes)} {did} from {when(first, drawn.windows)}, to {last:.1f} s"
     return [stopped, f"{_stand(drawn, nodes, since=True)}, {_of_all(drawn)}"]
 
 

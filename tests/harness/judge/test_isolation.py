@@ -40,7 +40,8 @@ def judged(transactions: list[Transaction], model: str) -> Check:
 def test_the_level_decides(transactions: list[Transaction], model: str, verdict: str) -> None:
     found = judged(transactions, model)
     assert (found.name in LINEARIZABLE, found.verdict) == (True, verdict)
-    assert [finding.kind for finding in found.findings] == (["G2-item"] if verdict == "invalid" else [])
+    kinds = ["G2-item", "isolation-level"] if verdict == "invalid" else []
+    assert [finding.kind for finding in found.findings] == kinds
 
 
 def test_a_broken_level_is_said_with_the_strongest_that_holds() -> None:
