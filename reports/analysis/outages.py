@@ -6,6 +6,7 @@ health.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -124,13 +125,18 @@ def _service(
     oks = np.sort(waited[served])
     edges = np.concatenate(([begun.min()], oks, [waited.max()]))
     gaps = np.diff(edges)
-    stretches = [
-        outage
-        for place in np.argsort(-gaps, kind="stable")[:EXAMINED]
-        for outage in _outages(
-            kind, begun, waited, (int(edges[place]), int(edges[place + 1])), clock, ended=bool(place < len(oks))
-        )
-    ]
+    # The longest gaps first, and the earlier of two that are as long.
+    rank = max(gaps.size - EXAMINED, 0)
+    places = np.flatnonzero(gaps >= np.partition(gaps, rank)[rank])
+    stretches: list[Outage] = []
+    most = -math.inf
+    for place in places[np.argsort(-gaps[places], kind="stable")][:EXAMINED]:
+        # No outage is longer than its gap, apart from rounding.
+        if gaps[place] / 1e9 < min(LONG_S, most - 0.001):
+            break
+        between = int(edges[place]), int(edges[place + 1])
+        stretches += _outages(kind, begun, waited, between, clock, ended=bool(place < len(oks)))
+        most = max(outage.length for outage in stretches)
     longest = max(stretches, key=lambda outage: outage.length)
     long = sorted((one for one in stretches if one.length >= LONG_S), key=lambda outage: outage.start)
     return ServiceOutages(kind, longest, tuple(long))
