@@ -456,16 +456,16 @@ role===0){context.fillRect(a,y+3,Math.max(b-a,1.5),step2-6),context.fillStyle=lu
 Math.min(6,b-x),1)}else dots(context,a,b,middle)}}function drawSnapshots(data,area,toX,step2){let{context}=area;for(let kind of[0,1,2])for(let[node,seconds,what]of data.
 snapshots??[]){let x=toX(seconds),y=(node+1.5)*step2;if(!(what!==kind||x<area.left||x>area.right)){if(context.fillStyle=context.strokeStyle=Ink.ink,context.lineWidth=
 1.25,context.beginPath(),what===0){context.moveTo(x,y+3),context.lineTo(x,y+step2/2-1),context.stroke();continue}context.moveTo(x,y-5),context.lineTo(x+5,y),context.
-lineTo(x,y+5),context.lineTo(x-5,y),context.closePath(),what===1&&(context.fillStyle=Ink.paper),context.fill(),context.stroke()}}}var TEXT_STEP=100,TEXT_COLUMNS=["index","process","node","key","operation","outcome","invoked, s","completed, s","error"];function textFold(details,entries,member=()=>!1){
-let host=details.querySelector(".text-rows"),refill=()=>{details.open&&fillText(host,entries(),TEXT_STEP,member)};return details.addEventListener("toggle",refill),
+lineTo(x,y+5),context.lineTo(x-5,y),context.closePath(),what===1&&(context.fillStyle=Ink.paper),context.fill(),context.stroke()}}}var FIRST_ROWS=30,MORE_ROWS=500,TEXT_COLUMNS=["index","process","node","key","operation","outcome","invoked, s","completed, s","error"];function textFold(details,entries,member=()=>!1){
+let host=details.querySelector(".text-rows"),refill=()=>{details.open&&fillText(host,entries(),FIRST_ROWS,member)};return details.addEventListener("toggle",refill),
 refill}function rowsAround(entries,most,member){let members=entries.filter(member),others=entries.filter(entry=>!member(entry)),room=Math.max(most-members.length,
 0),first=Math.max(others.filter(({at})=>at<=members.at(-1)?.at).length-room,0),kept=new Set(others.slice(first,first+room));return entries.filter(entry=>member(
 entry)||kept.has(entry))}function fillText(host,entries,most,member){let table=document.createElement("table"),head=table.createTHead().insertRow(),body=table.createTBody();
 table.className="text-table";for(let name of TEXT_COLUMNS){let cell=document.createElement("th");cell.scope="col",cell.textContent=name,head.append(cell)}for(let entry of rowsAround(
 entries,most,member))body.append(entry.fault?faultRow(entry):operationRow(entry.i));let said=document.createElement("p");said.className="quiet small",said.textContent=
 entries.length>most?`${most.toLocaleString("en")} of ${entries.length.toLocaleString("en")} rows, `+(entries.some(member)?"those of the violation and those that\
- lead up to its last. ":"the first. "):`${entries.length.toLocaleString("en")} row${entries.length===1?"":"s"}.`,entries.length>most&&said.append(button(`${TEXT_STEP}\
- more`,()=>fillText(host,entries,most+TEXT_STEP,member))),host.replaceChildren(table,said)}function operationRow(i){let{data}=Timeline,{ops}=data,row=document.createElement(
+ lead up to its last. ":"the first. "):`${entries.length.toLocaleString("en")} row${entries.length===1?"":"s"}.`,entries.length>most&&said.append(button(`${MORE_ROWS}\
+ more`,()=>fillText(host,entries,most+MORE_ROWS,member))),host.replaceChildren(table,said)}function operationRow(i){let{data}=Timeline,{ops}=data,row=document.createElement(
 "tr"),key=plainKey(nameOf(data,"k",i)),index=button(String(ops.i[i]),()=>reveal(i));index.className="link",row.className=memberClass(data,ops.i[i]),row.insertCell().
 append(index);for(let text of[String(ops.p[i]),nameOf(data,"n",i),key,boxLabel(i,!1),OUTCOMES[ops.o[i]],(ops.t[i]/1e6).toFixed(6),ops.d[i]<0?"never":((ops.t[i]+
 ops.d[i])/1e6).toFixed(6),nameOf(data,"e",i)])row.insertCell().textContent=text;return row}function memberClass(data,index){let mine=data.violations.filter(({ops})=>ops.

@@ -5,8 +5,9 @@ import { boxLabel, endOf, lowerBound, nameOf, OUTCOMES, placeOfIndex, plainKey, 
 import { reveal } from "./selection.js";
 import { View } from "./view.js";
 
-// So few that a fold can be opened in passing; the browser's search finds what is shown.
-const TEXT_STEP = 100;
+// At first about a screen of rows, so that a fold can be opened in passing; then as many as one may want to search.
+const FIRST_ROWS = 30;
+const MORE_ROWS = 500;
 
 const TEXT_COLUMNS = ["index", "process", "node", "key", "operation", "outcome", "invoked, s", "completed, s", "error"];
 
@@ -14,7 +15,7 @@ const TEXT_COLUMNS = ["index", "process", "node", "key", "operation", "outcome",
 function textFold(details, entries, member = () => false) {
   const host = details.querySelector(".text-rows");
   const refill = () => {
-    if (details.open) fillText(host, entries(), TEXT_STEP, member);
+    if (details.open) fillText(host, entries(), FIRST_ROWS, member);
   };
   details.addEventListener("toggle", refill);
   return refill;
@@ -51,7 +52,7 @@ function fillText(host, entries, most, member) {
         (entries.some(member) ? "those of the violation and those that lead up to its last. " : "the first. ")
       : `${entries.length.toLocaleString("en")} row${entries.length === 1 ? "" : "s"}.`;
   if (entries.length > most)
-    said.append(button(`${TEXT_STEP} more`, () => fillText(host, entries, most + TEXT_STEP, member)));
+    said.append(button(`${MORE_ROWS} more`, () => fillText(host, entries, most + MORE_ROWS, member)));
   host.replaceChildren(table, said);
 }
 
