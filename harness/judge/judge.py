@@ -82,7 +82,7 @@ def judge(
     # A gate is valid or unknown, never invalid, so it can neither cause a violation nor hide one.
     verdict = worst(check.verdict for check in checks)
     detailed = with_details(
-        windows, recorded.receipts, recorded.operations, recorded.probes, recorded.nodes, recorded.clock
+        windows, recorded.receipts, recorded.operations, recorded.of_members, recorded.members, recorded.clock
     )
     failures = [*recorded.state.failures, *setup_failures(recorded)]
     failures += [failure] if (failure := checker_failure_text(keys)) else []

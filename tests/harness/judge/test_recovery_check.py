@@ -714,12 +714,15 @@ def test_a_metadata_server_has_a_log_and_terms_of_its_own(term: int, blamed: str
     run = recorded(tuple(sorted([*members, *own], key=lambda one: one.time)))
     run = replace(run, nodes=(*NODES, "n4"), log_hits={node: {} for node in (*NODES, "n4")})
 
-    def wrong(members: tuple[str, ...]) -> set[str]:
-        results = judge(replace(run, members=members), (KeyVerdict("k0", "valid", "zones", 5, 0.1),), [], {})
-        return {check.name for check in results.checks if check.verdict == "invalid"}
+    def wrong(members: tuple[str, ...]) -> tuple[set[str], list[str]]:
+        keys = (KeyVerdict("k0", "valid", "zones", 5, 0.1),)
+        results = judge(replace(run, members=members), keys, [{"id": run.receipts[0].id}], {})
+        return {check.name for check in results.checks if check.verdict == "invalid"}, results.windows[0]["behind"]
 
-    assert wrong(NODES) == set()
-    assert blamed in wrong((*NODES, "n4"))
+    assert wrong(NODES) == (set(), [])
+    checks, behind = wrong((*NODES, "n4"))
+    assert blamed in checks
+    assert behind == list(NODES)
 
 
 def test_a_node_whose_answers_cannot_be_read_is_not_silent() -> None:
