@@ -225,7 +225,10 @@ class Starve:
         ctx.run_checked({node: self.limits.enter(ctx, node, devices[node]) for node in targets.nodes})
 
     def witness(self, ctx: Context, targets: Targets) -> Witness:
-        """Wait until all processes have reached their limits.  Raises FaultError that names the other nodes."""
+        """Wait until all processes have reached their limits.
+
+        Raises FaultError that names the nodes on which they did not.
+        """
         before, now = targets.detail["before"], dict[str, Figures]()
 
         def all_felt() -> bool | None:

@@ -107,7 +107,7 @@ def lacks(payload: object) -> str:
 
 
 def lost(one: ShownMessage, number: int) -> str:
-    """Describe the first of a ``number`` of lost messages."""
+    """Describe the first of ``number`` lost messages."""
     return f"{_saw(one)}, and at the end no replica holds it" + (f" (and {number - 1} more)" if number > 1 else "")
 
 
