@@ -164,8 +164,10 @@ class _Check:
         titles, left = [engine.title for engine in _OF_KEYS], np.ones(keys, np.bool_)
         verdicts = _Verdicts(self.columns.keys, np.zeros(keys, np.int64), 0.0, titles, np.zeros(keys, np.int8))
         for number, engine in enumerate(_OF_KEYS if self.model.initial is None else ()):
+            if not left.any():
+                break
             if engine.by_keys is not None and name in (None, engine.name) and engine.applies(self.model, ()):
-                judged = engine.by_keys(self.columns, left, self.limits)
+                judged = engine.by_keys(self.columns, left, self.model, self.limits)
                 if judged is not None:
                     left &= ~self._record(judged, number, left, verdicts)
         return verdicts, np.flatnonzero(left)
@@ -256,7 +258,8 @@ class _Check:
     def _by_first(self, found: Any, rows: IntArray, engines: Sequence[Engine]) -> EngineResult | None:
         """Return the result of the first engine that decides, with the cores of all violations if it knows them."""
         for engine in engines:
-            result = engine.by_register(found, self.limits) if engine.by_register is not None else None
+            limits = self.limits.of_verdict()
+            result = engine.by_register(found, limits) if engine.by_register is not None else None
             if result is None:
                 continue
             if result.verdict != "invalid":

@@ -13,7 +13,7 @@ from importlib import import_module
 from typing import Final
 
 from checker.core.calls import Call
-from checker.core.engine import PLAIN_SEARCH_CALLS, Engine
+from checker.core.engine import NODE_BYTES, PLAIN_SEARCH_CALLS, Engine
 from checker.core.model import NOWHERE, Model, ModelError, Register
 from checker.core.result import EngineResult, Limits, OutOfTimeError
 from checker.models.multisets import TotalQueue, UniqueIds, UnorderedQueue
@@ -76,6 +76,7 @@ def decide(
 
     Raises ModelError if the forced one does not apply.
     """
+    limits = limits.of_verdict()
     try:
         if model.one_value and (wrong := [call for call in calls if call.result is NOWHERE]):
             from checker.engines.values import each_alone
@@ -123,12 +124,13 @@ def _quick(calls: Sequence[Call], model: Model, limits: Limits) -> EngineResult 
     """
     if len(calls) > PLAIN_SEARCH_CALLS:
         return None
-    from checker.search.jit import NODE_BYTES, search
+    from checker.search.jit import search
     from checker.search.wgl import wgl
 
-    result = search(calls, model, replace(limits, memory=_MAX_PLAIN_NODES * NODE_BYTES))
+    result = search(calls, model, replace(limits, memory=min(limits.memory, _MAX_PLAIN_NODES * NODE_BYTES)))
     if result.verdict == "unknown" and not limits.over() and not model.one_value:
-        result = wgl(calls, model, replace(limits, memory=_MAX_PLAIN_NODES * 10 * (len(calls) // 8 + 180)))
+        most = _MAX_PLAIN_NODES * 10 * (len(calls) // 8 + 180)
+        result = wgl(calls, model, replace(limits, memory=min(limits.memory, most)))
     return result if result.verdict != "unknown" or limits.over() else None
 
 

@@ -21,13 +21,15 @@ from checker.core.result import CertificateError, Limits, Report
 from checker.core.scene import Scene
 from checker.core.wording import who
 from checker.dispatch import decide, first_for
-from checker.engines.register_lists import RegisterList, certificates, columns_of_list, only_key
+from checker.engines.register_lists import RegisterList, columns_of_list, only_key, order_of_zones, verified
 from checker.engines.registers import ZONES, judge_keys
+from checker.engines.short_keys import search_short_keys
 from checker.engines.zones_columns import takes_part
 from checker.explain.explanation import key_verdict, unexplained
 from checker.models.registry import model_named
 from checker.models.transactions import Transactions
 from checker.models.weak_register import SEQUENTIAL, STALENESS, WeakRegister
+from checker.search.jit import ENGINE as SEARCH
 from checker.turns import in_turns
 from checker.weak_levels import as_stale, begun_earlier, check_weak, plain_register
 from history import Counterexample, KeyVerdict, Operation, worst
@@ -76,7 +78,8 @@ def _check(
     key = next(iter(keys), None)
     first = first_for(model, len(operations))
     if first.by_columns is not None and engine in (None, first.name) and len(operations) > MAX_BY_CALLS:
-        found = first.by_columns(operations, model, limits, proofs and len(operations) <= MAX_PROVEN_OPERATIONS)
+        proven = proofs and len(operations) <= MAX_PROVEN_OPERATIONS
+        found = first.by_columns(operations, model, limits.of_verdict(), proven)
         scene = Scene(recorded, model, key)
         if found is not None and (verdict := _decided(found, operations, scene, limits, proofs=proofs)) is not None:
             return verdict
@@ -164,24 +167,12 @@ def _check_registers(
     if not options.proofs:
         return _check_columns(found.columns, model, options)
     columns, started = found.columns, options.clock()
-    keys = len(columns.keys)
-    judged = judge_keys(columns, np.ones(keys, np.bool_), options.limits())
-    counts = np.bincount(columns.key[takes_part(columns)], minlength=keys)
+    counts = np.bincount(columns.key[takes_part(columns)], minlength=len(columns.keys))
     short = counts <= MAX_PROVEN_OPERATIONS
     if found.faithful and not short.any():
         return _check_columns(columns, model, options)
-    lengths = certificates(columns, judged.valid & short)
-    if (lengths[judged.valid & short] < 0).any():
-        raise CertificateError(f"the engine {ZONES.title} gave an order that is not a linearization")
-    seconds = (options.clock() - started) / keys
-    verdicts: dict[int, KeyVerdict] = {}
-    for number in np.flatnonzero(judged.valid).tolist():
-        certificate = int(lengths[number]) if short[number] else None
-        count = int(counts[number])
-        verdicts[number] = KeyVerdict(
-            columns.keys[number], "valid", ZONES.title, count, seconds, certificate=certificate
-        )
-    left = np.flatnonzero(~judged.valid).tolist()
+    verdicts = valid_keys(columns, model, options)
+    left = [number for number in range(len(columns.keys)) if number not in verdicts]
     objects = by_key(operations) if left else {}
 
     def attempt(number: int, mine: CheckOptions) -> KeyVerdict:
@@ -190,8 +181,33 @@ def _check_registers(
         return check_object(objects[columns.keys[number]], model, mine)
 
     verdicts.update(in_turns(left, options, attempt, size=lambda number: int(counts[number]), started=started))
-    ordered = tuple(verdicts[number] for number in range(keys))
+    ordered = tuple(verdicts[number] for number in range(len(columns.keys)))
     return Report(worst(verdict.verdict for verdict in ordered), ordered)
+
+
+def valid_keys(columns: OperationColumns, model: Register, options: CheckOptions) -> dict[int, KeyVerdict]:
+    """Return the verdicts on the keys that one pass of the zones, and one of the search over short keys, find valid.
+
+    Their linearizations are verified.  The work grows with the number of operations alone, whatever the deadline.
+    Raises CertificateError.
+    """
+    started, keys, verdicts = options.clock(), len(columns.keys), dict[int, KeyVerdict]()
+    judged = judge_keys(columns, np.ones(keys, np.bool_), model, options.limits())
+    counts = np.bincount(columns.key[takes_part(columns)], minlength=keys)
+    proven = judged.valid & (counts <= MAX_PROVEN_OPERATIONS)
+    passes = [(ZONES.title, judged.valid, proven, order_of_zones(columns, proven))]
+    if (searched := search_short_keys(columns, ~(judged.valid | judged.invalid), model)) is not None:
+        passes.append((SEARCH, searched.valid, searched.valid, searched.order))
+    for title, valid, proven, order in passes:
+        lengths = verified(columns, order, proven)
+        if (lengths[proven] < 0).any():
+            raise CertificateError(f"the engine {title} gave an order that is not a linearization")
+        seconds = (options.clock() - started) / keys
+        for number in np.flatnonzero(valid).tolist():
+            certificate, count = int(lengths[number]) if proven[number] else None, int(counts[number])
+            name = columns.keys[number]
+            verdicts[number] = KeyVerdict(name, "valid", title, count, seconds, certificate=certificate)
+    return verdicts
 
 
 def _check_columns(columns: OperationColumns, model: Register, options: CheckOptions) -> Report:

@@ -29,6 +29,8 @@ def warm() -> None:
     from checker.kernels.cas_chains import judge_chains
     from checker.kernels.encode import gather
     from checker.kernels.many_keys import arrange_keys, judge_all, judge_keys
+    from checker.kernels.multi_register import NO_ROWS
+    from checker.kernels.short_keys import search_keys
     from checker.kernels.zones import judge
     from checker.search.compiled import RegisterColumns, compiled_search, search_numbers
 
@@ -41,6 +43,7 @@ def warm() -> None:
     )
     judge_keys(arrange_keys(read, read, first, first, first, first + 1, read == 0), 0, 1, read)
     judge_all(read, read, first, first, first, first + 1, 1, 1)
+    search_keys(np.array([0, 1]), read, first, first, first, first + 1, NO_ROWS, 1)
     judge_chains(read, first, first, first, first + 1, 1)
     search_numbers(RegisterColumns(read, first, first, first, first + 1, ("absent",)), limits)
     timeline(columns, np.zeros(1, np.int64), limits)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from checker.core.calls import Call
 from checker.core.intervals import IntArray
-from checker.core.model import Model
+from checker.core.model import Model, Register
 from checker.core.result import EngineResult, Limits
 from checker.core.scene import Scene
 from history import Counterexample, Operation
@@ -22,8 +22,8 @@ from history.readers.columns import OperationColumns
 Decide: TypeAlias = Callable[[Sequence[Call], Model, Limits, bool], EngineResult | None]
 #: Operations on one object, model, limits, and whether a valid verdict is to have its linearization verified.
 DecideOperations: TypeAlias = "Callable[[Sequence[Operation], Model, Limits, bool], ByColumns | None]"
-#: Columns of registers that are absent at first, by key whether it is still to be decided, and limits.
-DecideKeys: TypeAlias = "Callable[[OperationColumns, NDArray[np.bool_], Limits], JudgedKeys | None]"
+#: Columns of registers that are absent at first, by key whether it is still to be decided, model, and limits.
+DecideKeys: TypeAlias = "Callable[[OperationColumns, NDArray[np.bool_], Register, Limits], JudgedKeys | None]"
 #: The calls on one such register (``kernels.encode.Gathered``), and limits.
 DecideRegister: TypeAlias = Callable[[Any, Limits], EngineResult | None]
 #: A core of an invalid result, all operations on the object, and that result.
@@ -36,6 +36,8 @@ ANY_SIZE: Final = range(sys.maxsize)
 BY_NAME_ONLY: Final = range(0)
 #: Up to this many calls the plain search has a chance to be done in milliseconds, before compiled code is loaded.
 PLAIN_SEARCH_CALLS: Final = 400
+#: Bytes that one step of the plain search takes.
+NODE_BYTES: Final = 260
 
 
 @dataclass(frozen=True, slots=True)

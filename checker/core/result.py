@@ -64,17 +64,27 @@ class OutOfTimeError(Exception):
         self.result = EngineResult("unknown", engine, reason=reason)
 
 
+def _standing_still() -> float:
+    return 0.0
+
+
 @dataclass(frozen=True, slots=True)
 class Limits:
     """Limits of an engine: a deadline on ``clock`` (s; None: no deadline) and a memory limit.
 
-    ``memory`` is in bytes; engines convert it to a number of entries by the size of one.
+    ``memory`` is in bytes; engines convert it to a number of entries by the size of one.  ``by_steps``: no engine looks
+    at the clock, so the verdict does not depend on time.
     """
 
     clock: Callable[[], float]
     deadline: float | None = None
     memory: int = 2 << 30
     started: float = field(default=0.0)
+    by_steps: bool = False
+
+    def of_verdict(self) -> Limits:
+        """Return the limits of an engine, as opposed to those of a counterexample."""
+        return Limits(_standing_still, memory=self.memory) if self.by_steps else self
 
     def over(self) -> bool:
         return self.deadline is not None and self.clock() >= self.deadline

@@ -15,7 +15,7 @@ Each module ends with its ``Engine``.
 ``kv``            strings with put, append and get, made of ``kv_pieces``; ``kv_partial``: a model for their cores
 ``counter_sums``  counters with an answer out of its bounds
 ``transactions``  transactions on several registers whose values are written once
-``searches``      any model
+``searches``      any model; ``short_keys``: the search on many short registers at once
 ``sentences``     explains violations of logs, sets and queues
 ================  ====================================================================================================
 """

@@ -258,7 +258,9 @@ def decide_register(calls: Any, limits: Limits) -> EngineResult | None:
     return result_of(timeline(columns, np.zeros(1, np.int64), limits), columns, ValueNames(calls.names))
 
 
-def judge_keys(columns: OperationColumns, wanted: NDArray[np.bool_], limits: Limits) -> JudgedKeys | None:
+def judge_keys(
+    columns: OperationColumns, wanted: NDArray[np.bool_], _model: Model, limits: Limits
+) -> JudgedKeys | None:
     """Decide many keys in one compiled pass.
 
     Returns None for a single key, and for histories so small that plain Python decides them at once.

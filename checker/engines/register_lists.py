@@ -175,24 +175,19 @@ def only_key(columns: OperationColumns, key: int) -> OperationColumns:
     return replace(found, key=np.zeros_like(found.key), keys=(columns.keys[key],))
 
 
-def certificates(columns: OperationColumns, wanted: NDArray[np.bool_]) -> IntArray:
-    """Return for each key the length of its verified linearization; -1 if there is none or it was not requested.
-
-    The ``wanted`` keys are those that the zones found valid; the linearizations come from the zones as well.
-    """
+def order_of_zones(columns: OperationColumns, wanted: NDArray[np.bool_]) -> IntArray:
+    """Return the linearizations of ``wanted`` keys that the zones found valid, key by key, as rows."""
     prepared = prepare(columns)
     order = linearization(prepared.clusters, zones(prepared.clusters))
-    rows, key = prepared.rows[order], prepared.key[order]
-    chosen = wanted[key]
-    return _verified(columns, rows[chosen], wanted)
+    return prepared.rows[order][wanted[prepared.key[order]]]
 
 
-def _verified(columns: OperationColumns, order: IntArray, wanted: NDArray[np.bool_]) -> IntArray:
+def verified(columns: OperationColumns, order: IntArray, wanted: NDArray[np.bool_]) -> IntArray:
     """Return for each key the length of its part of the order; -1 if that is not a linearization of the key.
 
     The rows of a key must be adjacent.  The rules are those of the definition: each operation occurs once, unless
-    it is pending; a read returns the value written last; and no operation comes after one that was invoked after it
-    had returned.
+    it is pending; a read returns the value that was set last, and a cas replaces that one; and no operation comes after
+    one that was invoked after it had returned.
     """
     keys = len(columns.keys)
     lengths = np.bincount(columns.key[order], minlength=keys)
@@ -200,16 +195,17 @@ def _verified(columns: OperationColumns, order: IntArray, wanted: NDArray[np.boo
     times = np.bincount(order, minlength=columns.kind.size)
     part = takes_part(columns)
     wrong[columns.key[(times > part) | (part & (columns.outcome == OK) & (times == 0))]] = True
-    key, value, write = columns.key[order], columns.value[order], columns.kind[order] == WRITE
+    key, value, kind = columns.key[order], columns.value[order], columns.kind[order]
     begins = np.concatenate([[True], key[1:] != key[:-1]]) if key.size else np.zeros(0, np.bool_)
     block = np.cumsum(begins)
     # A key in two blocks would be judged in two parts.
     wrong[np.bincount(key[begins], minlength=keys) > 1] = True
     place = np.arange(key.size)
     first = np.maximum.accumulate(np.where(begins, place, 0))
-    last = np.maximum.accumulate(np.where(write, place, -1))
+    last = np.concatenate([[-1], np.maximum.accumulate(np.where(kind != READ, place, -1))])[:-1]
     current = np.where(last >= first, value[last], ABSENT)
-    wrong[key[~write & (value != current)]] = True
+    wrong[key[(kind == READ) & (value != current)]] = True
+    wrong[key[(kind == CAS) & (columns.old[order] != current)]] = True
     span = np.int64(columns.invoke.max(initial=0) + 1)
     ret = np.where(columns.outcome[order] == OK, columns.ret[order], NEVER)
     latest = np.maximum.accumulate(columns.invoke[order] + block * span) - block * span

@@ -207,7 +207,7 @@ def zones_kernel(size: int) -> Any:
     return kernel
 
 
-def judge_keys(columns: OperationColumns, _wanted: NDArray[np.bool_], _limits: Limits) -> JudgedKeys:
+def judge_keys(columns: OperationColumns, _wanted: NDArray[np.bool_], _model: Model, _limits: Limits) -> JudgedKeys:
     """Decide all keys whose values are written once each in one pass, compiled or by numpy."""
     keys = len(columns.keys)
     kernel = zones_kernel(columns.kind.size)

@@ -9,13 +9,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
+import numpy as np
+from numpy.typing import NDArray
+
 from checker.core.calls import Call, freeze, freeze_all
 from checker.core.compiled_code import COMPILED
-from checker.core.engine import BY_NAME_ONLY, PLAIN_SEARCH_CALLS, ByColumns, Engine
+from checker.core.engine import BY_NAME_ONLY, PLAIN_SEARCH_CALLS, ByColumns, Engine, JudgedKeys
 from checker.core.intervals import intervals_of
-from checker.core.model import UNKNOWN, Model, ModelError
+from checker.core.model import UNKNOWN, Model, ModelError, Register
 from checker.core.result import EngineResult, Limits, not_begun
 from checker.engines.multisets import is_bag, takes_over_time
+from checker.engines.short_keys import search_short_keys
 from checker.engines.zones_columns import ValueNames
 from checker.search.compiled import RegisterColumns, compiled_search, decide_columns, search_numbers
 from checker.search.encoding import Numbers, numbers_of, numbers_of_lists
@@ -24,6 +28,15 @@ from checker.search.transition_table import TransitionTable
 from checker.search.wgl import ENGINE as WGL_TITLE
 from checker.search.wgl import wgl
 from history import Operation
+from history.readers.columns import OperationColumns
+
+
+def judge_keys(
+    columns: OperationColumns, wanted: NDArray[np.bool_], model: Register, _limits: Limits
+) -> JudgedKeys | None:
+    """Decide many short keys in one compiled pass, whatever time that takes: it grows with their length alone."""
+    found = search_short_keys(columns, wanted, model)
+    return None if found is None else JudgedKeys(found.valid, found.invalid, found.counts)
 
 
 def decide_register(calls: Any, limits: Limits) -> EngineResult | None:
@@ -107,7 +120,7 @@ SEARCH: Final = Engine(
     lambda calls, model, limits, proof: (
         compiled_search(calls, model, limits, proof=proof) or search(calls, model, limits)
     ),
-    by_columns=decide_operations, by_register=decide_register, compiled=True,
+    by_columns=decide_operations, by_keys=judge_keys, by_register=decide_register, compiled=True,
 )  # fmt: skip
 PYTHON_SEARCH: Final = Engine(
     "python-search", ENGINE, "the same models, in plain Python; takes over when the compiled search runs out of room",

@@ -73,7 +73,7 @@ def prepare(columns: OperationColumns) -> Prepared:
     rows = np.flatnonzero(takes_part(columns))
     key, keys = columns.key[rows], len(columns.keys)
     invoke, ret = columns.invoke[rows], np.where(columns.outcome[rows] == OK, columns.ret[rows], NEVER)
-    invoke, ret, starts, events = _ranked(key, keys, invoke, ret)
+    invoke, ret, starts, events = ranked_by_key(key, keys, invoke, ret)
     cluster, clusters = _clustered(columns.value[rows], key, keys)
     write = columns.kind[rows] == WRITE
     writes = np.bincount(cluster[write], minlength=clusters)
@@ -87,7 +87,9 @@ def prepare(columns: OperationColumns) -> Prepared:
     return Prepared(ClusterColumns(cluster, write, invoke, ret, clusters, starts, events), rows, key, simple)
 
 
-def _ranked(key: IntArray, keys: int, invoke: IntArray, ret: IntArray) -> tuple[IntArray, IntArray, IntArray, int]:
+def ranked_by_key(
+    key: IntArray, keys: int, invoke: IntArray, ret: IntArray
+) -> tuple[IntArray, IntArray, IntArray, int]:
     """Return (invocations, returns, the initial values' ranks, number of ranks)."""
     done = ret != NEVER
     if keys <= 1:

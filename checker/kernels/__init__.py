@@ -5,6 +5,7 @@
 ``zones``              the zones of many registers
 ``automaton``          the value-timeline automaton, with ``slots`` for open calls and ``pending_writes``
 ``many_keys``          the automaton, or zones and automaton, on one key after the other
+``short_keys``         the search on one short key after the other
 ``cas_chains``         chains of CAS operations
 ``search``             just-in-time linearization, on ``search_state``, and on ``multi_register``
 ``multi_register``     states of several registers as rows

@@ -19,11 +19,11 @@ from itertools import count
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from checker.core.calls import Call
+from checker.core.engine import NODE_BYTES
 from checker.core.model import ILLEGAL, Model
-from checker.core.result import EngineResult, Limits, OutOfTimeError
+from checker.core.result import LATE, EngineResult, Limits, OutOfTimeError
 
 ENGINE: Final = "just-in-time search"
-NODE_BYTES: Final = 260
 _LOOK_EVERY: Final = 512
 
 #: What was linearized on the way to a node, newest first.
@@ -196,14 +196,14 @@ def search(calls: Sequence[Call], model: Model, limits: Limits, *, narrowed: boo
     it.  These are all states of the object, unless the model is ``narrowed``.
     """
     work = _Search(calls, model, limits, narrowed=narrowed)
-    nodes, most = 0, max(1000, limits.memory // NODE_BYTES)
+    nodes, most = 0, limits.memory // NODE_BYTES
     while work.stack:
         goal = work.expand()
         if goal is not None:
             return EngineResult("valid", ENGINE, order=work.order(goal[0]))
         nodes += 1
-        if nodes % _LOOK_EVERY == 0 and (limits.over() or len(work.seen) > most):
-            why = "the deadline passed" if limits.over() else f"the memory cap of {limits.memory >> 20} MB was reached"
+        if len(work.seen) > most or (nodes % _LOOK_EVERY == 0 and limits.over()):
+            why = f"the memory cap of {limits.memory >> 20} MB was reached" if len(work.seen) > most else LATE
             far = f"{work.deepest} of {len(work.plan.returns)} completions explained, {len(work.seen)} configurations"
             return EngineResult("unknown", ENGINE, reason=f"{why}: {far}")
     due = calls[work.plan.returns[work.deepest]]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import count
 from random import Random
 from typing import Any
 
@@ -16,8 +17,10 @@ from checker import CasRegister, ModelError, Register, check, per_key, warm
 from checker.core.calls import calls_of
 from checker.core.definition import is_linearization
 from checker.core.options import CheckOptions
-from checker.engines import register_lists
-from checker.engines.register_lists import certificates, columns_of_list
+from checker.core.result import CertificateError
+from checker.engines import register_lists, short_keys
+from checker.engines.register_lists import columns_of_list, order_of_zones, verified
+from checker.engines.short_keys import search_short_keys
 from checker.per_key import by_key, check_object
 from history import Operation
 from tests.support.checker.oracle import Sampler, is_linearizable
@@ -101,11 +104,15 @@ def test_a_list_is_judged_as_by_the_definition_and_as_by_calls(history: Any, pro
 @given(st.integers(0, 2**32))
 def test_an_order_is_verified_as_by_the_definition(seed: int) -> None:
     random = Random(seed)
+    cas = random.random() < 0.5
     objects = [
-        Sampler(random, values=random.choice([None, 2]), truth=0.97).history(random.randint(1, 5), 2) for _ in range(2)
-    ]
+        Sampler(random, values=2 if cas else random.choice([None, 2]), cas=cas, truth=0.97)
+        .history(random.randint(1, 5), 2)
+        for _ in range(2)
+    ]  # fmt: skip
     operations = joined(objects, random, names="small", apart=1)
-    found = columns_of_list(operations, Register())
+    model = CasRegister() if cas else Register()
+    found = columns_of_list(operations, model)
     assert found is not None
     columns = found.columns
     orders: list[list[int]] = []
@@ -119,14 +126,70 @@ def test_an_order_is_verified_as_by_the_definition(seed: int) -> None:
         orders.append([row for row in order if random.random() < 0.9])
     random.shuffle(orders)
     wanted = np.ones(len(columns.keys), np.bool_)
-    lengths = register_lists._verified(columns, np.array([row for order in orders for row in order], np.int64), wanted)
+    lengths = verified(columns, np.array([row for order in orders for row in order], np.int64), wanted)
     for key in range(len(columns.keys)):
         mine = next((order for order in orders if order and columns.key[order[0]] == key), [])
         rows = np.flatnonzero(columns.key == key)
-        made = calls_of([columns.operation(row) for row in rows.tolist()], Register())
+        made = calls_of([columns.operation(row) for row in rows.tolist()], model)
         by_row = {int(rows[call.source]): call for call in made}
-        right = all(row in by_row for row in mine) and is_linearization([by_row[row] for row in mine], made, Register())
+        right = all(row in by_row for row in mine) and is_linearization([by_row[row] for row in mine], made, model)
         assert lengths[key] == (len(mine) if right else -1)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_short_keys_are_decided_as_by_the_definition(seed: int) -> None:
+    random = Random(seed)
+    objects = [
+        Sampler(random, values=random.choice([1, 2, 3]), cas=random.random() < 0.7, truth=random.choice([0.7, 0.97]))
+        .history(random.randint(0, 8), random.randint(1, 4))
+        for _ in range(60)
+    ]  # fmt: skip
+    found = columns_of_list(joined(objects, random, names="small", apart=1), CasRegister())
+    assert found is not None
+    columns, keys = found.columns, len(found.columns.keys)
+    wanted = np.array([random.random() < 0.9 for _ in range(keys)])
+    short = search_short_keys(columns, wanted, CasRegister())
+    assert short is not None
+    assert ((short.valid | short.invalid) == wanted).all()
+    truth = [is_linearizable(objects[int(str(key)[1:])]) for key in columns.keys]
+    assert (short.valid == (wanted & truth)).all()
+    assert (verified(columns, short.order, short.valid)[short.valid] >= 0).all()
+
+
+def test_a_short_key_is_left_to_others_after_its_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With one step by call most are left, and what is decided is the same."""
+    random = Random(1)
+    objects = [Sampler(random, values=2, cas=True, truth=0.9).history(8, 4) for _ in range(200)]
+    found = columns_of_list(joined(objects, random, names="small", apart=1), CasRegister())
+    assert found is not None
+    everything = np.ones(len(found.columns.keys), np.bool_)
+    whole = search_short_keys(found.columns, everything, CasRegister())
+    monkeypatch.setattr(short_keys, "STEPS", 1)
+    few = search_short_keys(found.columns, everything, CasRegister())
+    assert whole is not None
+    assert few is not None
+    assert (whole.valid | whole.invalid).all()
+    assert 0 < np.count_nonzero(few.valid | few.invalid) < everything.size
+    assert not (few.valid & ~whole.valid).any()
+    assert not (few.invalid & ~whole.invalid).any()
+
+
+@pytest.mark.parametrize("model", ["cas-register", "register", "counter"])
+def test_no_tiny_key_depends_on_the_clock(model: str) -> None:
+    """On a clock by which the deadline passes before the first key, and on one that stands still."""
+    random = Random(2)
+    objects = [Sampler(random, values=2, cas=model == "cas-register", truth=1).history(8, 3) for _ in range(300)]
+    operations = joined(objects, random, names="small", apart=1)
+    if model == "counter":
+        operations = [
+            replace(one, f="add", value=1 if one.value is None else one.value, result=None) for one in operations
+        ]  # fmt: skip
+    hasty = count(step=1000)
+    late, still = (
+        check(operations, model, deadline_s=2, clock=clock) for clock in (lambda: float(next(hasty)), lambda: 0.0)
+    )
+    assert [key.verdict for key in late.keys] == [key.verdict for key in still.keys] == ["valid"] * len(still.keys)
+    assert [key.certificate for key in late.keys] == [key.certificate for key in still.keys]
 
 
 def test_what_columns_cannot_say_is_left_to_calls() -> None:
@@ -161,6 +224,10 @@ def test_an_order_that_is_none_is_no_certificate(monkeypatch: pytest.MonkeyPatch
     ]
     found = columns_of_list(operations, Register())
     assert found is not None
-    assert certificates(found.columns, np.ones(1, np.bool_)).tolist() == [3]
+    alone = np.ones(1, np.bool_)
+    assert verified(found.columns, order_of_zones(found.columns, alone), alone).tolist() == [3]
+    assert per_key.valid_keys(found.columns, Register(), CheckOptions())[0].certificate == 3
     monkeypatch.setattr(register_lists, "linearization", lambda *_: np.array([1, 0, 2]))
-    assert certificates(found.columns, np.ones(1, np.bool_)).tolist() == [-1]
+    assert verified(found.columns, order_of_zones(found.columns, alone), alone).tolist() == [-1]
+    with pytest.raises(CertificateError, match="zones"):
+        per_key.valid_keys(found.columns, Register(), CheckOptions())

@@ -7,15 +7,18 @@ from random import Random
 import pytest
 
 from checker import check
-from checker.core.engine import PLAIN_SEARCH_CALLS
+from checker.core.engine import NODE_BYTES, PLAIN_SEARCH_CALLS
 from checker.core.options import CheckOptions
 from checker.search import compiled
-from checker.turns import FIRST_MEMORY, LATE_MEMORY, in_turns
+from checker.turns import FIRST_MEMORY, LEAST_S, in_turns
 from history import KeyVerdict, Operation
 
 
 class World:
-    """Keys that cost so many seconds each, on a clock of their own; hard ones need more memory, too."""
+    """Keys that cost so many seconds each, on a clock of their own; hard ones need more memory, too.
+
+    Small keys have ``size`` operations; by steps, their verdict takes its time.
+    """
 
     def __init__(
         self,
@@ -23,16 +26,19 @@ class World:
         hard: frozenset[int] = frozenset(),
         wrong: int | None = None,
         size: int = PLAIN_SEARCH_CALLS + 1,
-        least: int = FIRST_MEMORY,
     ) -> None:
-        self.now, self.costs, self.hard, self.wrong, self.size, self.least = 0.0, costs, hard, wrong, size, least
+        self.now, self.costs, self.hard, self.wrong, self.size = 0.0, costs, hard, wrong, size
         self.tried: list[int] = []
+        self.explained: list[float] = []
 
     def attempt(self, key: int, options: CheckOptions) -> KeyVerdict:
         self.tried.append(key)
         assert options.deadline_s is not None
-        enough = options.deadline_s >= self.costs[key] and (key not in self.hard or options.memory_cap > self.least)
-        self.now += min(self.costs[key], options.deadline_s)
+        enough = options.by_steps or options.deadline_s >= self.costs[key]
+        enough = enough and (key not in self.hard or options.memory_cap > FIRST_MEMORY)
+        self.now += self.costs[key] if options.by_steps else min(self.costs[key], options.deadline_s)
+        if key == self.wrong:
+            self.explained.append(options.deadline_s)
         verdict = "unknown" if not enough else "invalid" if key == self.wrong else "valid"
         return KeyVerdict(key, verdict, "none", 1, 0.0)  # type: ignore[arg-type]
 
@@ -55,20 +61,54 @@ def test_small_keys_get_their_steps_after_the_deadline_and_large_ones_do_not() -
     assert World(costs).decide(60.0).count("valid") == 6_000
 
 
-def test_hard_small_keys_get_no_more_than_their_steps_after_the_deadline() -> None:
-    world = World([0.9] * 4, hard=frozenset({0, 1, 3}), size=PLAIN_SEARCH_CALLS, least=LATE_MEMORY)
-    assert world.decide(1.0) == ["valid", "valid", "valid", "unknown"]
+@pytest.mark.parametrize("second", [1e-6, 1.0, 1000.0])
+def test_what_small_keys_end_with_does_not_depend_on_how_fast_the_machine_is(second: float) -> None:
+    """All but the hard ones are decided, and those get what is left of the deadline: nothing, or all they need."""
+    world = World([second] * 50, hard=frozenset({3, 40}), size=20)
+    hard = "valid" if second == 1e-6 else "unknown"
+    assert world.decide(2.0) == [hard if key in (3, 40) else "valid" for key in range(50)]
+
+
+@pytest.mark.parametrize(
+    ("keys", "size", "deadline", "steps"),
+    [(50_000, 8, 2.0, 64), (50_000, 20, 2.0, 160), (1000, 8, 2.0, 100), (1000, 8, 4.0, 200), (2, 8, 60.0, 32263)],
+)
+def test_a_small_key_gets_steps_for_its_operations_or_an_even_share(
+    keys: int, size: int, deadline: float, steps: int
+) -> None:
+    got = set[tuple[bool, int]]()
+
+    def attempt(key: int, options: CheckOptions) -> KeyVerdict:
+        got.add((options.by_steps, options.memory_cap // NODE_BYTES))
+        return KeyVerdict(key, "valid", "none", 1, 0.0)
+
+    in_turns(range(keys), CheckOptions(deadline_s=deadline), attempt, size=lambda _: size, started=0.0)
+    assert got == {(True, steps)}
 
 
 def test_steps_that_take_very_long_end_at_last(monkeypatch: pytest.MonkeyPatch) -> None:
-    world = World([0.9] * 20, size=PLAIN_SEARCH_CALLS)
+    """Each takes 2 ms an operation: one beyond those that they may take, and the deadline's second is spent."""
+    world = World([0.2] * 100, size=100)
     monkeypatch.setattr("checker.turns.thread_time", lambda: world.now)
-    assert world.decide(1.0).count("valid") == 3
+    assert world.decide(1.0).count("valid") == 11
 
 
 def test_a_busy_machine_does_not_end_them() -> None:
     """By a clock that runs fast; the processor has hardly been used."""
     assert set(World([0.9] * 2000, size=PLAIN_SEARCH_CALLS).decide(60.0)) == {"valid"}
+
+
+def test_counterexamples_take_no_steps_from_later_keys(monkeypatch: pytest.MonkeyPatch) -> None:
+    world = World([1e-4] * 100, size=8, wrong=0)
+    world.costs[0] = 1000.0
+    monkeypatch.setattr("checker.turns.thread_time", lambda: world.now)
+    assert world.decide(1.0, every=True) == ["invalid", *["valid"] * 99]
+
+
+def test_the_first_violation_is_explained_however_late_it_is_found() -> None:
+    world = World([0.6] * 4, wrong=2, size=PLAIN_SEARCH_CALLS)
+    assert world.decide(1.0, every=True) == ["valid", "valid", "invalid", "valid"]
+    assert world.explained == [LEAST_S]
 
 
 def test_after_the_deadline_small_keys_end_with_the_first_invalid_one() -> None:
