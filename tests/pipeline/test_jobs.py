@@ -26,11 +26,11 @@ def rows(run: RunFiles) -> dict[str, list[dict[str, Any]]]:
     return found
 
 
-def both(spark, run: RunFiles, model: str = "register") -> Tables:
+def both(spark, run: RunFiles, model: str = "register", deadline_s: float = 10) -> Tables:
     """Both ways' answer, after comparing them value by value and row by row."""
-    local = local_tables(run, model=model, deadline_s=10)
+    local = local_tables(run, model=model, deadline_s=deadline_s)
     here = rows(run)
-    there = run_tables(spark, run, model=model, deadline_s=10)
+    there = run_tables(spark, run, model=model, deadline_s=deadline_s)
     assert timeless(there.key_verdicts) == timeless(local.key_verdicts)
     assert there.faults == local.faults
     assert rows(run) == here
@@ -51,6 +51,17 @@ def test_compare_and_set(spark, recorder) -> None:
     recorder.call(0, "write", 1, key="k").at(3).call(1, "cas", [1, 2], key="k").at(4).call(0, "read", None, 2, key="k")
     tables = both(spark, recorder.close(), "cas-register")
     assert [verdict.verdict for verdict in tables.key_verdicts] == ["valid"]
+
+
+@pytest.mark.parametrize("model", ["cas-register", "counter"])
+def test_tiny_keys_are_decided_however_late_it_is(spark, recorder, model: str) -> None:
+    for key in range(200):
+        if model == "counter":
+            recorder.call(0, "add", 1, key=key).call(0, "read", None, 1, key=key)
+        else:
+            recorder.call(0, "write", 1, key=key).call(1, "cas", [1, 1], key=key).call(0, "read", None, 1, key=key)
+    tables = both(spark, recorder.close(), model, deadline_s=1e-6)
+    assert [verdict.verdict for verdict in tables.key_verdicts] == ["valid"] * 200
 
 
 def test_nothing_at_all(spark, recorder) -> None:

@@ -2,26 +2,39 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
+from random import Random
+from typing import Any
 
 import pyarrow as pa
 import pytest
 
+from checker.core.engine import NODE_BYTES
 from checker.core.model import Model
 from checker.core.options import CheckOptions
+from checker.core.result import Limits
+from checker.models.registry import model_named
 from checker.per_key import check_object
-from checker.turns import FIRST_MEMORY, LATE_MEMORY, LEAST_S
+from checker.turns import FIRST_MEMORY, STEPS
 from history import KeyVerdict, Operation, pair, read_history
 from history.columns.pairing import CODED_OPERATIONS
 from history.tables.operations import operations_table
 from pipeline.tables import judging
 from pipeline.tables.judging import Budget, OneKey, each_key, judge, verdict_table, verdicts_of
+from tests.support.checker.oracle import Sampler, is_linearizable
 
 
 def whole(table: pa.Table) -> OneKey:
     (one,) = each_key(table)
     return one
+
+
+def renamed(value: Any, name: Callable[[int], Any]) -> Any:
+    if isinstance(value, list):
+        return [renamed(item, name) for item in value]
+    return None if value is None else name(value)
 
 
 def verdict_on(table: pa.Table, rows: int) -> tuple[list[str], list[str]]:
@@ -43,14 +56,13 @@ def test_small_keys_get_their_steps_after_the_deadline(monkeypatch: pytest.Monke
     tried = []
 
     def check(operations: list[Operation], model: Model, options: CheckOptions) -> KeyVerdict:
-        tried.append((operations[0].key, options.deadline_s, options.memory_cap))
+        tried.append((operations[0].key, options.by_steps, options.memory_cap // NODE_BYTES))
         return check_object(operations, model, options)
 
     monkeypatch.setattr(judging, "check_object", check)
-    monkeypatch.setattr("checker.turns.GRACE", 10**9)
     adds = (Operation(0, "add", f"k{n}", 1, None, "ok", n, n + 9, 10 * n, 10 * n + 5) for n in range(9))
     found, _ = judge(each_key(operations_table([*adds])), "counter", Budget.of(1e-6, 9, lambda: 0.0))
-    assert tried == [(f"k{n}", LEAST_S, LATE_MEMORY) for n in range(9)]
+    assert tried == [(f"k{n}", True, STEPS) for n in range(9)]
     assert found["verdict"].to_pylist() == ["valid"] * 9
 
 
@@ -71,13 +83,51 @@ def test_a_violation_of_one_key_hides_none_of_another(monkeypatch: pytest.Monkey
     assert found["verdict"].to_pylist() == ["invalid", "invalid"]
 
 
+@pytest.mark.parametrize("name", [lambda number: number, lambda number: f"v{number}"], ids=["numbers", "texts"])
+@pytest.mark.parametrize("model", ["register", "cas-register"])
+def test_keys_that_are_judged_together_are_judged_as_each_alone(model: str, name: Callable[[int], Any]) -> None:
+    random, objects = Random(3), dict[str, list[Operation]]()
+    for key in range(120):
+        sampler = Sampler(random, values=random.choice([None, 2]), cas=model != "register", truth=0.9)
+        objects[f"k{key}"] = [
+            replace(
+                one, key=f"k{key}", invoke_index=1000 * key + one.invoke_index,
+                return_index=None if one.return_index is None else 1000 * key + one.return_index,
+                value=renamed(one.value, name), result=renamed(one.result, name),
+            )
+            for one in sampler.history(random.randint(1, 9), 3)
+        ]  # fmt: skip
+    table = operations_table([one for mine in objects.values() for one in mine])
+    found = {verdict.key: verdict for verdict in verdicts_of(judge(each_key(table), model, Budget.of(60, 120))[0])}
+    assert {verdict.verdict for verdict in found.values()} == {"valid", "invalid"}
+    for name_of_key, mine in objects.items():
+        assert (found[name_of_key].verdict == "valid") == is_linearizable(mine)
+        alone = check_object(mine, model_named(model), CheckOptions())
+        assert replace(found[name_of_key], seconds=0.0) == replace(alone, seconds=0.0)
+
+
+@pytest.mark.parametrize("model", ["register", "counter"])
+def test_a_malformed_key_leaves_the_others_to_their_verdicts(model: str) -> None:
+    f = "write" if model == "register" else "add"
+    table = operations_table([Operation(0, f, f"k{n}", 1, None, "ok", n, n + 9, 10 * n, 10 * n + 5) for n in range(9)])
+    values = pa.array([*["1"] * 4, "{", *["1"] * 4])
+    table = table.set_column(table.schema.get_field_index("value"), "value", values)
+    found = verdicts_of(judge(each_key(table), model, Budget.of(60, 9))[0])
+    assert [verdict.verdict for verdict in found] == [*["valid"] * 4, "unknown", *["valid"] * 4]
+    assert [bool(verdict.failure) for verdict in found] == [number == 4 for number in range(9)]
+
+
 def test_no_keys() -> None:
     assert Budget.of(20, 0, lambda: 0.0).share == 20
 
 
 @pytest.mark.parametrize("apart", [1, 1000], ids=["alone", "among many others"])
 @pytest.mark.parametrize("seed", range(6))
-def test_by_columns_the_verdict_is_the_same(make_random, seed: int, apart: int) -> None:
+def test_by_columns_the_verdict_is_the_same(
+    make_random, seed: int, apart: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # How small a counterexample becomes would be a matter of time.
+    monkeypatch.setattr(Limits, "extended", lambda limits, _at_least_s=1.0: limits)
     run = make_random(seed, operations=120, keys=("a",))
     operations = [
         replace(
