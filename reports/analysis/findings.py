@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, Final
 
 import numpy as np
@@ -21,13 +22,14 @@ from reports.analysis.failed_starts import FailedStart, failed_starts
 from reports.analysis.faults import FaultWindow
 from reports.analysis.lagging_nodes import Stopped, last_heal, stopped_at
 from reports.analysis.node_timeline import NodeTimeline
-from reports.analysis.outages import unserved
+from reports.analysis.outages import Outage, ServiceOutages, services_of, total_outages, unserved
 from reports.analysis.responder import Response, missed_write, response_of
 from reports.analysis.rows import in_doubt, unapplied_text
 from reports.analysis.sketch import sketch_of
 from reports.analysis.snapshots import Snapshot, snapshots_of
 from reports.load.alarm_lines import AlarmLine, alarm_lines
 from reports.load.check_rows import checks_of
+from reports.load.cut_record import is_cut
 from reports.load.nearby_operations import nearby_operations, set_bounds
 from reports.load.run import LoadedRun
 from reports.style.format import text_of
@@ -124,7 +126,7 @@ def _either(answers: Sequence[str]) -> str:
     return " or ".join(answers[:MAX_ANSWERS]) + more
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Drawn:
     """A run with everything that more than one part of the page or plots needs."""
 
@@ -137,6 +139,17 @@ class Drawn:
     alarm_lines: list[AlarmLine]
     #: Set if the cluster did not recover.
     stopped: Stopped | None
+
+    @cached_property
+    def services(self) -> list[ServiceOutages]:
+        """The outages of each kind of operation; empty if the history was cut."""
+        run = self.run
+        return [] if is_cut(run) else services_of(run.operations, run.end, run.clock)
+
+    @cached_property
+    def total_outages(self) -> list[Outage]:
+        """The times when no operation of any kind succeeded."""
+        return total_outages(self.run.operations, self.run.end, self.run.clock)
 
 
 def prepare(run: LoadedRun) -> Drawn:

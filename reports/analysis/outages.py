@@ -87,9 +87,9 @@ def total_outages(operations: Operations, end_ns: int, clock: AwakeClock) -> lis
     return list(every.outages) if every else []
 
 
-def outages_of(operations: Operations, end_ns: int, clock: AwakeClock) -> list[Outage]:
+def outages_of(services: Sequence[ServiceOutages]) -> list[Outage]:
     """Return the outages of all kinds, earliest first."""
-    found = (outage for service in services_of(operations, end_ns, clock) for outage in service.outages)
+    found = (outage for service in services for outage in service.outages)
     return sorted(found, key=lambda outage: (outage.start, outage.kind))
 
 
@@ -132,7 +132,7 @@ def _service(
     most = -math.inf
     for place in places[np.argsort(-gaps[places], kind="stable")][:EXAMINED]:
         # No outage is longer than its gap, apart from rounding.
-        if gaps[place] / 1e9 < min(LONG_S, most - 0.001):
+        if gaps[place] / 1e9 < min(LONG_S, most - 1e-6):
             break
         between = int(edges[place]), int(edges[place + 1])
         stretches += _outages(kind, begun, waited, between, clock, ended=bool(place < len(oks)))

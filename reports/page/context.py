@@ -168,9 +168,7 @@ def charts_context(drawn: Drawn) -> dict[str, Any]:
         "stood_still": bool(run.clock.spans),
         "transactions": TXN in run.operations.f.names,
         "is_cut": part("counts", lambda: is_cut(run), False),  # noqa: FBT003
-        "services": part(
-            "outages", lambda: [] if is_cut(run) else outages.services_of(run.operations, run.end, run.clock), []
-        ),
+        "services": part("outages", lambda: drawn.services, []),
         "lasting": part("outages", lambda: lasting_of(drawn), {}),
         "unapplied": part("counts", lambda: run.operations.unapplied, 0),
         "slower": part("outages", lambda: slower_of(drawn), {}),
@@ -277,11 +275,7 @@ def marked_text(drawn: Drawn) -> str:
 
 def lasting_of(drawn: Drawn) -> dict[int, list[outages.Outage]]:
     """Map each fault's id to the outages that its row lists."""
-    if is_cut(drawn.run):
-        return {}
-    run = drawn.run
-    found = outages.outages_of(run.operations, run.end, run.clock)
-    return outages.by_fault(found, drawn.windows, run.end / 1e9)
+    return outages.by_fault(outages.outages_of(drawn.services), drawn.windows, drawn.run.end / 1e9)
 
 
 def slower_of(drawn: Drawn) -> dict[int, list[tuple[str, tuple[str, str]]]]:

@@ -15,7 +15,7 @@ from reports.analysis.elections import leaderships_of
 from reports.analysis.faults import when
 from reports.analysis.findings import Drawn
 from reports.analysis.node_timeline import ROLES, NodeTimeline, leader_at
-from reports.analysis.outages import Outage, total_outages
+from reports.analysis.outages import Outage
 from reports.load.cut_record import is_cut
 from reports.load.run import LoadedRun
 from reports.style.format import number
@@ -84,7 +84,7 @@ def outages_text(drawn: Drawn) -> str:
     run = drawn.run
     if not len(run.operations) or is_cut(run):
         return ""
-    found = total_outages(run.operations, run.end, run.clock)
+    found = drawn.total_outages
     ended = sorted((one for one in found if one.ended and one.length >= OUTAGE_S), key=lambda one: -one.length)
     parts = []
     if ended:

@@ -12,7 +12,6 @@ from reports.analysis.faults import FaultWindow, unreached
 from reports.analysis.findings import Drawn
 from reports.analysis.lagging_nodes import stand_of
 from reports.analysis.node_timeline import ROLES, NodeTimeline, leader_at
-from reports.analysis.outages import total_outages
 
 #: Seconds after a fault stood in which requests in flight may still have been committed.
 _SETTLED_S: Final = 1.0
@@ -52,7 +51,7 @@ def at_snapshots(drawn: Drawn, behind: Sequence[NodeTimeline]) -> list[tuple[str
 
 def _without_quorum(drawn: Drawn, behind: Sequence[NodeTimeline]) -> str:
     """Name the faults under which the leader reached a majority only by counting stopped replicas."""
-    outages, parts = total_outages(drawn.run.operations, drawn.run.end, drawn.run.clock), []
+    outages, parts = drawn.total_outages, []
     stands = {one.node: stand_of(one, drawn.timelines) for one in behind}
     stopped = {node: one.since for node, one in stands.items() if one.since is not None and not one.fell_back}
     for window in drawn.windows:

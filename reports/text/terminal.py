@@ -15,13 +15,13 @@ import numpy as np
 
 from history.records.caveats import violations_counted
 from history.records.violations import MISSED
-from reports.analysis import figures, node_timeline, outages
+from reports.analysis import figures, node_timeline
 from reports.analysis.faults import FaultWindow, late_of
 from reports.analysis.findings import Drawn, ViolationContext, recovery_of
 from reports.analysis.invariant_violations import Moment, invariant_violations
 from reports.analysis.progress import progress_at
 from reports.load.check_rows import checks_of, undecided_of
-from reports.load.cut_record import cut_of, is_cut
+from reports.load.cut_record import cut_of
 from reports.load.run import HARNESS_FAILURE, LoadedRun, commands_of
 from reports.load.staleness import STALE, is_stale
 from reports.load.standstills import still_texts
@@ -73,7 +73,7 @@ def render(drawn: Drawn, columns: int = 80, *, colour: bool = False, page: bool 
         ("recovery", lambda: _recovery(drawn, columns, paint)),
         ("faults", lambda: _faults(drawn, columns, paint)),
         ("recovery figures", lambda: _costs(drawn, columns, paint)),
-        ("outages", lambda: _outages(run, columns, paint)),
+        ("outages", lambda: _outages(drawn, columns, paint)),
         ("sparklines", lambda: sparklines(drawn, columns, paint)),
         ("operations", lambda: _counts(run)),
         ("seconds spent", lambda: figures_text(run.results.get("timings") or {})),
@@ -267,10 +267,10 @@ def _fault(window: FaultWindow) -> tuple[str, ...]:
     )
 
 
-def _outages(run: LoadedRun, columns: int, paint: Paint) -> str:
+def _outages(drawn: Drawn, columns: int, paint: Paint) -> str:
     """Write the longest time without a success for each kind of operation, across phases and faults."""
     lines = []
-    for one in () if is_cut(run) else outages.services_of(run.operations, run.end, run.clock):
+    for one in drawn.services:
         after = "" if one.longest.ended else ", none after it"
         more = f"; {len(one.outages)} outages, {one.total:.1f} s" if len(one.outages) > 1 else ""
         span = f"from {one.longest.start:.1f} to {one.longest.stop:.1f} s{after}{more}"
