@@ -7,10 +7,12 @@ from typing import Any
 
 from history.records.finding import Comeback
 from history.records.probes import last_commit
+from history.records.text import and_listed
 from reports.analysis.faults import when
 from reports.analysis.findings import Drawn
 from reports.analysis.node_timeline import leader_at, silent_since
 from reports.analysis.outages import unserved
+from reports.load.cut_record import is_cut
 from reports.story.breaks import Break, Clause
 from reports.story.causes import causes_text
 from reports.story.repeated_lines import stuck_text
@@ -50,7 +52,7 @@ def no_recovery(drawn: Drawn, row: Mapping[str, Any], about: Comeback) -> Break:
         seen = str(row["seen"])
         silent = unserved(drawn.run, about)
         if silent is None:
-            return Break(about.severity, seen, None, "recovery", ("recovery",))
+            return _kinds_unserved(drawn, about) or Break(about.severity, seen, None, "recovery", ("recovery",))
         since, until = silent
         span = f"to the end ({end - since:.1f} s later)" if until is None else f"to {until:.1f} s"
         text = f"No operation succeeded from {when(since, drawn.windows)}, {span}"
@@ -65,3 +67,27 @@ def no_recovery(drawn: Drawn, row: Mapping[str, Any], about: Comeback) -> Break:
     detail = " ".join(filter(None, found)) if onset is not None else ""
     checks = ("recovery",)
     return Break("replica behind", text, onset, "recovery", checks, nodes, starts, detail=detail, clauses=clauses)
+
+
+def _kinds_unserved(drawn: Drawn, about: Comeback) -> Break | None:
+    """Say since when no operation of some kinds succeeded; None if the history does not show it."""
+    operations, end = drawn.run.operations, drawn.run.end / 1e9
+    last = {
+        kind: float(operations.applied_at(code).max(initial=0)) / 1e9 for code, kind in enumerate(operations.f.names)
+    }
+    kinds = [kind for kind in about.unserved if kind in last]
+    if not kinds or is_cut(drawn.run):
+        return None
+    since = max(last[kind] for kind in kinds)
+    began = f"after {when(since, drawn.windows)}"
+    moments = drawn.run.state.get("moments")
+    restarted = moments.get("restarted") if isinstance(moments, Mapping) else None
+    if isinstance(restarted, int) and since < restarted / 1e9:
+        since = restarted / 1e9
+        began = f"after all servers had been restarted, at {since:.1f} s"
+    elif since > about.healed_ns / 1e9 + 1:
+        return None
+    text = f"No {' or '.join(kinds)} succeeded {began}, to the end ({end - since:.1f} s later)"
+    served = [kind for kind, at in last.items() if at > since]
+    clauses = (Clause((f"; {and_listed(served)} did",)),) if served else ()
+    return Break(about.severity, text, since, "recovery", ("recovery",), clauses=clauses)

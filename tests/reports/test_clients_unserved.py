@@ -97,3 +97,18 @@ def test_where_something_was_served_after_the_heal_the_check_speaks_for_itself(t
     comeback = Comeback(healed_ns=HEALED, by_clients=True, end_ns=59 * 10**9)
     write_recovery(files, "no operation succeeded after the heal", comeback)
     assert "no commits: no operation succeeded after the heal" in head_of(files)
+
+
+@pytest.mark.parametrize("again", [False, True])
+def test_a_kind_that_was_never_served_again_is_dated_by_its_last_answer(tmp_path: Path, again: bool) -> None:
+    files = RunFiles(recorded_run("replica-behind", tmp_path))
+    events = [json.loads(line) for line in files.history.read_text().splitlines()[1:]]
+    at = max(event["time"] for event in events if (event["type"], event["f"]) == ("ok", "write"))
+    healed = at - 5 * 10**9 if again else HEALED
+    assert at < HEALED
+    write_recovery(
+        files, "no write succeeded after the heal", Comeback(healed_ns=healed, unserved=("write", "changes"))
+    )
+    said = "no write succeeded after the heal" if again else f"No write succeeded after {at / 1e9:.1f} s, "
+    assert f": {said}" in head_of(files)
+    assert ("read did" in head_of(files)) != again
