@@ -51,25 +51,25 @@ def headline_of(drawn: Drawn, violation: ViolationContext, onset: float) -> tupl
         return cycle, (calm, Clause((f"; {broken}", *requested), broken), *more)
     said = list(dict.fromkeys(_answers(violation)))
     if not said:
-        return f"{kind}{on}, answered {at}", (since, *more)
+        return f"{kind}{on}, answered {at}", (*more, since)
     if kind == WITHOUT_KIND:
         answers = and_listed(f"{node or 'a node'}'s “{label.partition(': ')[0]}”" for node, label in said)
-        return f"no order explains {answers}{on} {at}", (since, *more, *_in_doubt(violation, windows))
+        return f"no order explains {answers}{on} {at}", (*more, since, *_in_doubt(violation, windows))
     told = [_told(node or "a node", label, own=bool(violation.example.roles)) for node, label in said]
     if len(said) > 1:
         clash = ", which contradict each other" if len({label for _, label in said}) > 1 else ""
-        return f"{what}{and_listed(told)}{there} {at}{clash}", (since, *more)
+        return f"{what}{and_listed(told)}{there} {at}{clash}", (*more, since)
     before = _contradicted(violation)
     ended = 0 if before is None else before.returned or before.invoked
     struck = None if before is None else _standing(ended, ended, windows)
     though = () if before is None else (_though(drawn, before, violation, struck),)
-    order = (since, *more, *though)
+    order = (*more, since, *though)
     if struck is not None and struck != fault_of(violation.since, windows):
         # The fault that the contradicted answer came under explains more than the one before this answer.
         order = (*though, *more, since._replace(forms=since.forms[:1]))
     whole, because, why = told[0].partition(", though ")
     if because:  # the judge says itself what the answer contradicts
-        order = (since, Clause((f", though {why}",), why), *more)
+        order = (*more, since, Clause((f", though {why}",), why))
     if violation.example.roles:  # its words may end with a time, a place or a reason of their own
         return f"{what}{f'{there[1:]} ' if there else ''}{at} {whole}", order
     return f"{what}{whole}{there} {at}", order
@@ -86,7 +86,7 @@ def _dated(answered: float, onset: float, windows: Sequence[FaultWindow]) -> tup
     began, first = f"; violations began at {onset:.1f} s", since_fault(onset, windows)
     forms = (f"{began}{one}" for one in (*first, brief_fault(onset, windows)))
     alone = f"the first violation of any kind was answered at {onset:.1f} s"
-    return (Clause(("",)) if first == came else since._replace(forms=came[:1])), (Clause((*forms, began), alone),)
+    return (Clause(("",)) if first == came else since._replace(forms=came[:1])), (Clause(tuple(forms), alone),)
 
 
 def _asked_level(drawn: Drawn) -> str:
@@ -103,6 +103,8 @@ def _told(node: str, says: str, *, own: bool) -> str:
     if acknowledged:
         return f"{node} acknowledged {what} {rest}"
     verb, _, rest = says.partition(" ")
+    if verb.endswith("ed") or (rest and verb in _PAST.values()):
+        return f"{node} {says}"
     return f"{node} {_PAST[verb]} {rest}".rstrip() if verb in _PAST else f"{node} answered {says}"
 
 
