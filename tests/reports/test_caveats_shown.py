@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -64,7 +65,7 @@ def test_every_node_that_lost_elements_is_named_first_and_has_a_counterexample(t
     assert [one["node"] for one in elements["findings"][0]["losses"]] == ["n1", "n5", "n3"]
     head = " ".join(reports.render_run(files).split())
     assert head.startswith("INVALID missing on n1, n3, n5: n1 lacks ")
-    assert "n5 lacks 455, seen since " in head
+    assert re.search(r"\bn5 (?:lacks )?455\b", head)
     assert "missing on n1: " not in head, "what two checks found of one node is said once"
     assert "≠ recovery" in head, "recovered, as far as indexes tell"
     assert "it does not require equal contents, and they differ: elements" in head

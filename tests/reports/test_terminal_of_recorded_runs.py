@@ -52,7 +52,12 @@ def test_what_was_not_tested_stands_apart_from_what_broke(tmp_path: Path) -> Non
     text = " ".join(render(prepare(read_run(files)), 80).split())
     broke, after, apart, row = map(
         text.index,
-        ("Intended: ", "Next: ", "What this run did not test, or left undecided: node-logs: no logs", "asked: "),
+        (
+            "Planted stale-reads: ",
+            "Next: ",
+            "What this run did not test, or left undecided: node-logs: no logs",
+            "asked: ",
+        ),
     )
     assert broke < after < apart < row
     assert "Planted: stale-reads: log reads are answered from the node's own memory, on any node." in text
