@@ -35,13 +35,13 @@ class _FirstRound:
     taken: int = 0
     found: bool = False
 
-    def options_of(self, size: int, left: float | None, *, decided: bool) -> CheckOptions:
+    def options_of(self, size: int, left: float | None) -> CheckOptions:
         """Return the options for the next key, of so many operations, when so many seconds are left."""
         deadline, memory, by_steps = self.options.deadline_s, FIRST_MEMORY, False
         if left is not None and deadline is not None:
             left = min(left, max(LEAST_S, deadline / (2 * self.keys)))
             spent = self.spent - max(LEAST_S, deadline)
-            by_steps = size <= PLAIN_SEARCH_CALLS and not decided and spent <= SLOW_S * self.taken
+            by_steps = size <= PLAIN_SEARCH_CALLS and spent <= SLOW_S * self.taken
             if by_steps:
                 # The first violation is explained, however late it is found.
                 left = left if self.found else max(LEAST_S, left)
@@ -89,7 +89,7 @@ def in_turns(
     first, verdicts = _FirstRound(options, len(keys)), dict[int, KeyVerdict]()
     decided = False
     for key in keys:
-        mine = first.options_of(size(key), left(), decided=decided)
+        mine = first.options_of(size(key), left())
         worked, began = thread_time(), options.clock()
         verdicts[key] = attempt(key, mine)
         # Other processes take none of the first, and compiling takes none of the second.

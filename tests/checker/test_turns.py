@@ -111,9 +111,10 @@ def test_the_first_violation_is_explained_however_late_it_is_found() -> None:
     assert world.explained == [LEAST_S]
 
 
-def test_after_the_deadline_small_keys_end_with_the_first_invalid_one() -> None:
-    world = World([0.6] * 4, wrong=1, size=PLAIN_SEARCH_CALLS)
-    assert world.decide(1.0) == ["valid", "invalid", "unknown", "unknown"]
+def test_a_violation_leaves_small_keys_to_their_steps_and_large_ones_to_the_deadline() -> None:
+    for size, later in ((PLAIN_SEARCH_CALLS, "valid"), (PLAIN_SEARCH_CALLS + 1, "unknown")):
+        world = World([0.6] * 4, wrong=1, size=size)
+        assert world.decide(1.5) == ["valid", "invalid", later, later]
 
 
 @pytest.mark.parametrize(("every", "third"), [(False, "unknown"), (True, "valid")])
