@@ -260,4 +260,4 @@ def planted_bug_prefix(plan: Plan, checks: Sequence[Check]) -> str:
     if not plan.planted_bug:
         return ""
     caught = any(check.verdict == "invalid" for check in checks if check.name in plan.found_by)
-    return planted_bug_text(plan.planted_bug, found=caught)
+    return planted_bug_text(plan.planted_bug, caught=caught)

@@ -88,9 +88,9 @@ def sentence(checks: Sequence[Check], keys: Sequence[KeyVerdict], failures: Sequ
     return "; ".join(parts)
 
 
-def planted_bug_text(bug: str, *, found: bool) -> str:
+def planted_bug_text(bug: str, *, caught: bool) -> str:
     """Return the start of the sentence about a run with a planted bug."""
-    return f"the planted bug {bug} was {'found, as intended' if found else 'not found'}; "
+    return f"the planted bug {bug} was {'found, as intended' if caught else 'not found'}; "
 
 
 def known_defect_text(defect: KnownDefect) -> str:

@@ -76,7 +76,7 @@ def entry_fate(probes: Sequence[Probe], indexes: Iterable[int], fell: int) -> En
 def _committed(probes: Iterable[Probe]) -> list[tuple[int, int]]:
     """Return each commit index that was the highest reported so far, with its time, in ascending order."""
     highest: list[tuple[int, int]] = []
-    for probe in sorted((one for one in probes if one.answered), key=lambda one: one.time):
+    for probe in sorted((probe for probe in probes if probe.answered), key=lambda probe: probe.time):
         if not highest or probe.committed > highest[-1][0]:
             highest.append((probe.committed, probe.time))
     return highest
