@@ -459,7 +459,7 @@ def test_a_cycle_with_the_start_names_it(holds: str) -> None:
     example = check_operations(operations, holds).counterexamples[0]
     assert [role.says.partition(":")[2].startswith(" at the start:") for role in example.roles] == [True, False]
     assert [edge.kind for edge in example.dependencies] == ["realtime", "rw"]
-    assert "at the start" in example.dependencies[0].sentence
+    assert "the initial state" in example.dependencies[0].sentence
     assert example.refutes == ("consistent-view",)
     assert check_operations(operations, f"{holds}:read-committed").verdict == "valid"
 
