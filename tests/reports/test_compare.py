@@ -21,7 +21,7 @@ from tests.support.reports.answer import Answer
 from tests.support.reports.recorded_runs import recorded_run
 from tests.support.reports.runs import make
 from tests.support.reports.shapes import HOSTILE, Shape
-from tests.support.reports.unpack import unpack
+from tests.support.reports.unpack import unpacked
 
 SHAPE = Shape(operations=1500, rate=100.0, interval_s=2.0)
 
@@ -61,7 +61,7 @@ def test_equal_neighbours_are_counted() -> None:
 def test_a_run_that_cannot_be_read_keeps_its_row(store: Path) -> None:
     rows = StoreIndex(store, remember=False).rows()
     page = site.compare_page(store, rows)
-    _, data = unpack(page)
+    _, data = unpacked(page)
     curves = {run["run"]: run["curves"] for run in data["runs"]}
     assert curves["run&b=#?"] is None
     assert sum(found is not None for found in curves.values()) == 2
@@ -83,7 +83,7 @@ def test_the_server_compares_the_two_that_are_asked_for(store: Path) -> None:
     def asked(**wanted: str) -> list[str]:
         answer = Answer(server, "/compare.html", query=urlencode(wanted))
         assert answer.status == 200
-        return [run["place"] for run in unpack(answer.body.decode())[1]["runs"]]
+        return [run["place"] for run in unpacked(answer.body.decode())[1]["runs"]]
 
     first, evil = rows["20260301T020000.000Z-1"], rows["run&b=#?"]
     assert set(asked(a=first, b=evil)) == {first, evil}
@@ -97,7 +97,7 @@ def test_the_server_compares_the_two_that_are_asked_for(store: Path) -> None:
 def test_any_run_of_the_store_can_be_chosen_from_the_server(store: Path) -> None:
     rows = StoreIndex(store, remember=False).rows()
     body = Answer(serve.Site(store), "/compare.html").body.decode()
-    assert unpack(body)[1]["choices"] == [[row.place, row.verdict] for row in rows]
+    assert unpacked(body)[1]["choices"] == [[row.place, row.verdict] for row in rows]
 
 
 def test_recovery_curves_are_the_mean_rate_around_the_heals(store: Path) -> None:

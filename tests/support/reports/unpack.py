@@ -13,8 +13,8 @@ import numpy as np
 
 
 def unpack(page: str) -> tuple[dict[str, np.ndarray[Any, Any]], dict[str, Any]]:
-    """Do in Python what the page's own script does."""
-    charts, operations = (_unpacked(page, name) for name in ("packed", "packed-operations"))
+    """Do in Python what a run's page does with its two packed texts."""
+    charts, operations = (unpacked(page, name) for name in ("packed", "packed-operations"))
     columns = operations[0]
     current, changes, processes = dict[int, int](), iter(columns["ps"].tolist()), []
     for lane, new in zip(columns["lane"].tolist(), columns["p1"].tolist(), strict=True):
@@ -25,7 +25,8 @@ def unpack(page: str) -> tuple[dict[str, np.ndarray[Any, Any]], dict[str, Any]]:
     return charts[0] | columns, charts[1] | operations[1]
 
 
-def _unpacked(page: str, name: str) -> tuple[dict[str, np.ndarray[Any, Any]], dict[str, Any]]:
+def unpacked(page: str, name: str = "packed") -> tuple[dict[str, np.ndarray[Any, Any]], dict[str, Any]]:
+    """Return the columns and the other data of one packed text."""
     packed = re.search(rf'<script id="{name}" type="text/plain">([^<]*)</script>', page)
     assert packed is not None
     body = zlib.decompress(base64.b64decode(packed.group(1)))
