@@ -54,7 +54,7 @@ _LONGEST_LINE: Final = 160
 
 
 def file_type(path: Path) -> int:
-    """Return the type of a file as in ``stat``, or 0 if the file does not exist or its name is impossible.
+    """Return the type of a file as in ``stat``, or 0 if the file does not exist or its name is invalid.
 
     ``-`` (standard input) counts as a pipe.
     """
@@ -426,7 +426,7 @@ def _worth(report: Report, history: Foreign, model: str | Model) -> Report:
     outcomes = (one.outcome for one in history.operations or ()) if columns is None else iter(columns.outcome)
     if any(key.operations for key in report.keys) and any(outcome in proofs for outcome in outcomes):
         return report
-    reason = "there was nothing to judge: no operation certainly took effect or was answered"
+    reason = "there was nothing to judge: no operation was answered or is known to have taken effect"
     return Report("unknown", (KeyVerdict(None, "unknown", "none", 0, 0.0, reason=reason),))
 
 

@@ -34,7 +34,7 @@ def write_operations(path: Path, operations: int, keys: int) -> None:
 
 
 def made_operations(number: Numbers, keys: int) -> pa.Table:
-    """Return the operations with these numbers, of a history on this many keys."""
+    """Return the operations with the given numbers from a history with the given number of keys."""
     rows = len(number)
     invoke, done = 2 * number, 2 * number + 2 * CLIENTS - 1
     columns = {

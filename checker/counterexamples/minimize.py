@@ -119,7 +119,7 @@ class _Window:
             self.untried += wrong is None
 
     def drop(self, group: Sequence[Call]) -> None:
-        """Leave out doubtful calls while every sure call stays necessary, that is, without it the rest has an order."""
+        """Leave out doubtful calls as long as every sure call stays necessary: without it, the rest can be ordered."""
         rest = without(self.beside, group)
         if all(self._is_wrong(without(self.sure, [call]), [*rest, call]) is False for call in self.sure):
             self.beside = rest

@@ -1,4 +1,4 @@
-"""``harness ask``: questions about what happened in all runs."""
+"""``harness ask``: questions about what happened, across all runs."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ SECTIONS: Final[dict[str, dict[str, tuple[str, str]]]] = {
         "nightly": ("nightly", "Run a suite, then update the trends and the site."),
         "ack": ("nightly", "Acknowledge a failed run, so that it may be deleted."),
         "ingest": ("ingest", "Add runs and histories to the warehouse."),
-        "ask": ("ask", "Search all runs for events before or after others."),
+        "ask": ("ask", "Search all runs for events that came before or after others."),
     },
     "Machines and setup": {
         "cluster": ("cluster", "Start, stop and inspect nodes."),

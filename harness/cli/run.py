@@ -159,5 +159,5 @@ def _scripted(plan: Plan, schedule: Path) -> Plan:
     from harness.suite.packaged import find_scenario
 
     if plan.nemesis:
-        raise click.UsageError("--nemesis and --schedule cannot be combined: the script names the faults")
+        raise click.UsageError("--nemesis and --schedule cannot be combined: the schedule already names the faults")
     return scripted(plan, find_scenario(schedule))

@@ -20,7 +20,10 @@ if TYPE_CHECKING:
 
 
 class Driven(Protocol):
-    """The system under test, as load, probes and final phase use it; implemented by ``harness.systems.Deployment``."""
+    """The system under test, as the load, the probes and the final phase see it.
+
+    ``harness.systems.Deployment`` implements it.
+    """
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -29,10 +29,11 @@ _IN_A_ROW: Final = 8
 
 
 async def follow(load: Load, generator: Generator, over: Callable[[], bool] = lambda: False) -> Generator:
-    """Issue the generator's operations until it is exhausted, ``over()``, or the load is stopped; return what is left.
+    """Issue the generator's operations until it is exhausted, ``over()`` is true, or the load is stopped.
 
-    ``over`` is called each time before the generator is asked.  Open operations are awaited and operations that were
-    already given are issued, so the rest can be issued later.  A load that is stopped issues nothing more.
+    Returns the rest of the generator, which can be issued later: open operations are awaited, and operations already
+    taken from the generator are issued.  ``over`` is called before each operation is taken.  A load that is stopped
+    issues nothing more.
     """
     interpreter = _Interpreter(load, generator, over)
     del generator  # it may hold a lazy sequence, and this reference would keep the whole sequence in memory

@@ -50,7 +50,7 @@ class Attempt:
     """One run of a cell.
 
     ``verdict`` is empty if there is none; ``run`` is the run's path below the store, or empty.  ``environment`` holds
-    the facts about system and machines in the results, if they are text.  ``proven`` means that the run found an
+    those facts in the results about the system and the machines that are text.  ``proven`` means that the run found an
     expected violation but also suffered a harness failure, so the cell is run again.
     """
 

@@ -165,7 +165,7 @@ class _Matrix:
         self._prefix = f"{table['name']}: " if table.get("name") else ""
         self._script = str((folder / table["schedule"]).resolve()) if table.get("schedule") else ""
         if self._script and "nemesis" in self._axes:
-            raise UsageError(f"{where}: nemesis and schedule cannot be combined: the script names the faults")
+            raise UsageError(f"{where}: nemesis and schedule cannot be combined: the schedule already names the faults")
         self._excluded = [
             _Condition(one, f"{where}.exclude[{number}]") for number, one in enumerate(table.get("exclude", ()))
         ]

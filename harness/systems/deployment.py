@@ -304,7 +304,7 @@ class Deployment:
         return dead
 
     def ended(self) -> dict[str, list[str]]:
-        """Return the names of the roles that should run but do not, by node, without tasks; empty if all run."""
+        """Return, by node, the names of the roles (except tasks) that should be running but are not."""
         found: dict[str, list[str]] = {}
         for role in self._dead([role for stage in self.stages for role in stage if not role.task]):
             found.setdefault(role.node, []).append(role.name)

@@ -83,7 +83,7 @@ COUNTER: Final = Workload(
 )
 SESSIONS: Final = Workload(
     name="sessions",
-    summary="writes of registers and possibly stale reads, judged by the order within each session",
+    summary="register writes and possibly stale reads, judged by the order within each session",
     generator=lambda scale: RegisterWorkload(scale.keys, read="peek").generator(),
     final=lambda scale: RegisterWorkload(scale.keys).final_reads(),
     model=_sessions,

@@ -176,7 +176,7 @@ async def answer(asked: Any) -> Any:
 
 
 class Client:
-    """Sessions with one server.  Nothing is sent twice, or later than its operation.
+    """Sessions with one server.  No request is sent twice, or after its operation has ended.
 
     Kazoo queues requests while it reconnects, and sends them afterwards.  So no request is made without a connection,
     and a session with an unanswered request is abandoned.

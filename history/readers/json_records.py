@@ -217,4 +217,4 @@ class Processes:
         if not self._numbers:
             return ()
         named = ", ".join(f"{number} is {name}" for name, number in list(self._numbers.items())[:8])
-        return (f"processes have numbers here: {named}{', …' if len(self._numbers) > 8 else ''}",)
+        return (f"processes were given numbers: {named}{', …' if len(self._numbers) > 8 else ''}",)

@@ -61,7 +61,7 @@ class Finding(Struct, frozen=True, kw_only=True, tag_field="type"):
 
 
 class Contradiction(Finding, frozen=True, kw_only=True):
-    """Answers that cannot all be true: ``count`` violations of one kind, on the objects ``keys``.
+    """Answers that cannot all be right: ``count`` violations of one kind, on the objects ``keys``.
 
     ``more`` means that there may be further violations that the check did not look for.  ``logged`` are the objects'
     names in the nodes' logs.  ``shown`` has for each of these the entry that clients were shown and that is gone, or is

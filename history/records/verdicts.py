@@ -106,7 +106,7 @@ class Dependency:
 
 @dataclass(frozen=True, slots=True)
 class Counterexample:
-    """A few operations that cannot all be true, with the kind of the anomaly and a sentence that explains it.
+    """A few operations whose answers cannot all be right, with the kind of the anomaly and a sentence that explains it.
 
     ``linearization`` is None if no operation can be singled out, and in files older than this field.  ``set_aside`` are
     positions of operations that count as unanswered, because another counterexample contradicts their answer or because

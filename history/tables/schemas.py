@@ -207,7 +207,7 @@ COUNTEREXAMPLES: Final = pa.schema(
 
 #: The kinds of events, each with its meaning; ``harness ask`` takes them as words.
 EVENT_KINDS: Final = {
-    "violation": "a counterexample, when it was complete, or another finding, when it was first seen",
+    "violation": "the time when a counterexample was complete, or when any other finding was first seen",
     "fault": "the nemesis began to install a fault, which was then installed or may have been",
     "heal": "a fault was undone",
     "leader-change": "a node began to lead, or leads in a new term; the run's first leader does not count",
@@ -323,7 +323,7 @@ TRENDS: Final = pa.schema(
         _field(
             "recovery_ms_p50",
             pa.float64(),
-            "ms, Kaplan-Meier; null if no faults, or half never recovered",
+            "ms, Kaplan-Meier; null if there were no faults, or if half never recovered",
             nullable=True,
         ),
         _field("recovery_ms_p95", pa.float64(), "ms, likewise; null if over 5 % never recovered", nullable=True),

@@ -281,7 +281,7 @@ class DiskError(PowerCut):
 POWER: Iterable[PowerCut] = (
     PowerCut("crash-random-nodes", "a power cut: random nodes lose every byte that was not synced", random_subset),
     PowerCut(
-        "crash-all", "a power cut of all members (nodes with data, or that vote) at once", all_nodes, beyond_quorum=True
+        "crash-all", "a power cut to all members (nodes that hold data or vote) at once", all_nodes, beyond_quorum=True
     ),
     DiskError("disk-error", "every write to the disks of random nodes is answered with an I/O error", random_subset),
 )

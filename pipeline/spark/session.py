@@ -238,7 +238,7 @@ def _build(master: str, app: str, scratch: Path) -> SparkSession:
 
 def _note_lost_connection(server: object, request: object, client_address: object) -> None:  # noqa: ARG001
     """Print no traceback for a JVM that died, because the call that waits for it raises."""
-    logging.getLogger("pipeline.spark.session").info("a connection of Spark's was lost", exc_info=True)
+    logging.getLogger("pipeline.spark.session").info("Spark lost a connection", exc_info=True)
 
 
 def _explain(error: BaseException, log: Path) -> str:

@@ -24,7 +24,7 @@ KINDS: Final[tuple[Kind, ...]] = ("saved", "loaded", "installed")
 class Snapshot:
     """Snapshots of one kind on one node, seen at ``time`` (s, up to one probe late).
 
-    ``times`` is their number between two probes, and ``applied`` the applied index after them.
+    ``times`` is how many there were between two probes, and ``applied`` the applied index after them.
     """
 
     node: str

@@ -91,10 +91,13 @@ def outages_text(drawn: Drawn) -> str:
         longest, more = ended[0], ended[1:]
         began = when(longest.start, drawn.windows)
         empty = sum(_unapplied(run, one.start, one.stop) for one in ended)
-        text = f"no operation {_succeeded(empty)} for {longest.length:.1f} s, from {began}, to {longest.stop:.1f} s"
-        outages = f"another outage from {more[0].start:.1f} s" if len(more) == 1 else f"{len(more)} further outages"
-        others = f", nor for {sum(one.length for one in more):.1f} s in {outages}" if more else ""
-        parts.append(f"{text}{others}, although clients sent requests{_acknowledged(empty)}")
+        text = f"although clients sent requests, no operation {_succeeded(empty)} for {longest.length:.1f} s until "
+        text += f"{longest.stop:.1f} s: the outage began at {began}"
+        if more:
+            total = f"{sum(one.length for one in more):.1f} s"
+            more_text = f"another of {total} began" if len(more) == 1 else f"{len(more)} more, {total} in all, began"
+            text += f"; {more_text} at {more[0].start:.1f} s" + ("" if len(more) == 1 else " or later")
+        parts.append(text + _acknowledged(empty))
     parts += _unserved(drawn, [one for one in found if not one.ended])
     text = "; ".join(parts)
     return f"{text[:1].upper()}{text[1:]}." if text else ""
@@ -128,7 +131,7 @@ def _acknowledged(unapplied: int) -> str:
     """Say how many answers only looked like successes; empty if none did."""
     if not unapplied:
         return ""
-    return f": {number(unapplied)} {'was' if unapplied == 1 else 'were'} acknowledged then without having been applied"
+    return f". In that time, {number(unapplied)} {'was' if unapplied == 1 else 'were'} acknowledged but not applied"
 
 
 def _elected(drawn: Drawn, onset: float, leader: str | None) -> str:

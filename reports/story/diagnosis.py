@@ -351,7 +351,7 @@ def _course(drawn: Drawn, loss: Sequence[LogFall], gone: float) -> str:
     text = f"The other logs lost them later: {', '.join(parts)}." if parts else "No other log had held them."
     if (led := leading_since(drawn.timelines, first.at)) is not None:
         node, since = led
-        text += f" {node} led then, as was first seen at {when(since, drawn.windows)}."
+        text += f" {node} was the leader by then: it was first seen to lead at {when(since, drawn.windows)}."
     return text
 
 

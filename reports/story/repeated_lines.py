@@ -37,7 +37,7 @@ def stuck_text(drawn: Drawn, nodes: Sequence[str]) -> str:
     rate = f", {line.times / lasted:,.0f} a second" if lasted > LASTING_S else ""
     text = f"{_often(drawn, line)}{rate}: {one_line(undated(line.text), 200).rstrip('.')}"
     same = {_about(other, nodes) for other in _repeated(drawn) if _alike(other, line, nodes)} - {_about(line, nodes)}
-    more = f" {line.node} logged the same of {and_listed(sorted(same))}." if same else ""
+    more = f" {line.node} logged the same about {and_listed(sorted(same))}." if same else ""
     return (text if text.endswith("…") else f"{text}.") + more
 
 

@@ -30,7 +30,9 @@ _SHOWN: Final = {
     "chart-leaders": "leaders and terms",
     "chart-rate": "completions",
 }
-_COUNTEREXAMPLE: Final = "Read the counterexample: operations that cannot all be true, the contradiction in red"
+_COUNTEREXAMPLE: Final = (
+    "Read the counterexample: operations whose answers cannot all be right, the contradiction in red"
+)
 
 
 def dating_evidence(drawn: Drawn, moments: Sequence[Dated], short: Mapping[str, int]) -> Clue | None:

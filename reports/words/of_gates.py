@@ -44,14 +44,14 @@ _EXEMPT: Final[Mapping[Exempt, str]] = {
 #: Too few operations being due in a third is not worth a word.
 _EXEMPT_THIRDS: Final[Mapping[ExemptThird, str]] = {
     "no quorum": "no quorum was left",
-    "election": "an election may have lasted as long",
+    "election": "an election may have lasted that long",
 }
 
 #: The requirements that do not depend on the run, by gate.
 _REQUIRED: Final[Mapping[str, str]] = {
-    "under-fault": "under every fault that left a quorum, between its last command and its healing, operations of "
-    "every kind begin and succeed, and do so in each third of that time",
-    "read-back": "writes acknowledged under a fault, and their keys read afterwards",
+    "under-fault": "under every fault that left a quorum, from when all of it was in place until its healing began, "
+    "operations of every kind begin and succeed, in each third of that time",
+    "read-back": "some writes are acknowledged under a fault, and their keys are read afterwards",
     "faults": "every fault in the plan was installed at least once under load, with a witness",
     "kept-pace": "the harness issued operations when they were due and a client was free",
     "whole": "the run reached its end",
@@ -237,18 +237,18 @@ def _pace(finding: Pace) -> str:
         parts.append(f"{late}: an open loop needs more clients (--concurrency)")
     if finding.open_loop and "response_p99_ms" in figures:
         parts.append(
-            f"99 of 100 answered within {figures['response_p99_ms']:.0f} ms of when they were due, "
+            f"99 % were answered within {figures['response_p99_ms']:.0f} ms of when they were due, "
             f"{figures['service_p99_ms']:.0f} ms of when they were sent"
         )
     if figures.get("waited_share"):
-        parts.append(f"all clients were busy for {100 * figures['waited_share']:.0f} % of the time")
+        parts.append(f"all clients were busy {100 * figures['waited_share']:.0f} % of the time")
     tardy = f" (at most {LATE_MS:.0f} are allowed)" if finding.late_ms > LATE_MS else ""
     # Rounded up, so that a value above the limit does not read like the limit.
-    parts.append(f"99 of 100 at most {math.ceil(finding.late_ms)} ms late{tardy}")
+    parts.append(f"99 % of operations were at most {math.ceil(finding.late_ms)} ms late{tardy}")
     if finding.still:
         long = f" (at most {100 * STILL_SHARE:.0f} % are allowed)" if finding.still > STILL_SHARE else ""
         parts.append(f"the harness was stalled for {math.ceil(100 * finding.still)} % of the main phase{long}")
-    return ", ".join(parts)
+    return "; ".join(parts)
 
 
 def _run_end(finding: RunEnd) -> str:

@@ -98,10 +98,10 @@ def leaders_text(terms: int, claims: int, excused: Iterable[int]) -> str:
 
 
 def followed_text(nodes: int, forgetful: Iterable[str] = ()) -> str:
-    """Say how many nodes were followed, and which are excused although they forgot a term."""
+    """Say how many nodes were tracked, and which are excused although they forgot a term."""
     names = ", ".join(sorted(forgetful))
     forgot = f" ({names} forgot a term because an injected fault destroyed its file)" if names else ""
-    return f"{counted(nodes, 'node')} followed{forgot}"
+    return f"{counted(nodes, 'node')} tracked{forgot}"
 
 
 def steps_back_text(finding: TermForgotten) -> str:
@@ -146,9 +146,9 @@ def order_text(finding: CommitBeyondLog, by_node: Mapping[str, int], pairs: str)
 
 
 def leaders_followed_text(number: int, cut_at: int | None) -> str:
-    """Say how many leaders were followed, and until when if a fault cut a log."""
+    """Say how many leaders were tracked, and until when if a fault cut a log."""
     until = "" if cut_at is None else f" until an injected fault damaged a log or a term at {cut_at / 1e9:.1f} s"
-    return f"{counted(number, 'leader')} followed{until}"
+    return f"{counted(number, 'leader')} tracked{until}"
 
 
 def short_leaders_text(finding: LeaderLacksCommitted) -> str:

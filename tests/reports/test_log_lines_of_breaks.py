@@ -158,7 +158,7 @@ def test_what_a_leader_repeats_thousands_of_times_about_a_replica_goes_before_wh
     about = text("[Push-n5]Reset write index to #", 1200, 3) + text("[Push-n3]Reset write index to #", 1100, 3)
     both = found("both", about + text("[Push-n2]Reset write index to #", 1500, 3))
     quoted = r"n1 logged 1,200 times at ([\d.]+) s: WARN \[Push-n5\]Reset write index to 0\."
-    said = re.search(rf"{quoted} n1 logged the same of n3\.$", both.breaks[0].detail)
+    said = re.search(rf"{quoted} n1 logged the same about n3\.$", both.breaks[0].detail)
     assert said is not None
     assert both.step == f"Read the line that n1 logged 1,200 times at {said[1]} s"
     files = RunFiles(tmp_path / "both")

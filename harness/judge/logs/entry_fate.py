@@ -1,9 +1,9 @@
-"""Find out what became of committed entries that logs lost, from where the logs ended over the run.
+"""Find out what became of committed entries that logs lost, by where each log ended at different times.
 
 An answer says where a log ends at one moment.  Between two answers of a node, its log may have reached as far as the
-longer of them; while the node is silent, as far as its last answer before or its first one after.  Entries therefore
-count as lost only if, even so, no log can have reached them at some moment.  Only the reach of logs is compared here,
-not their content.
+longer of them; while the node is silent, as far as its last answer before or its first one after.  So entries
+count as lost only if there was a moment at which, even by these bounds, no log can have reached them.  Only the reach
+of logs is compared here, not their content.
 """
 
 from __future__ import annotations

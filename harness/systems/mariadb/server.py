@@ -131,7 +131,7 @@ def connection_words(node: Machine) -> dict[str, Any]:
 
 
 def leads(setup: Setup) -> str | None:
-    """Create the tables, and wait until every server has them; return the first node, or None to ask again."""
+    """Create the tables on every server; return the first node, or None if some server does not have them yet."""
     try:
         for node in servers(setup):
             words = {**connection_words(node), "read_timeout": _ANSWER_S}  # a node without its cluster may not answer

@@ -19,9 +19,9 @@ treated as missing from the log, because the replica may be behind.  In addition
 - ``lost-message``: a message was acknowledged or read before the nodes came to rest, or before all brokers were
   restarted at the end of a run, and then no replica has it, although all have caught up.
 - ``missing-on-replica``: such a message is beyond the end of one replica that has caught up, and not beyond another's.
-- ``hole``: a replica has nothing at a place below the end that it names, in the read at the end, for two seconds.
+- ``hole``: in the read at the end, a replica shows nothing for two seconds at a place below the end that it reports.
 - ``misplaced``: a message is at a place of the queue that is not its offset.
-- ``end-went-back``: a replica named an end, and then the same process named a lower one.
+- ``end-went-back``: a replica reported an end, and then the same process reported a lower one.
 """
 
 from __future__ import annotations

@@ -125,7 +125,7 @@ def hole(node: str, place: int, ended: int) -> tuple[str, str]:
 def misplaced(read: Operation, payload: object, place: int, offset: int) -> tuple[str, str]:
     """Return the sentence, and the part of the read."""
     text = f"{who(read)} read {payload} at {place}, and the message says that its offset is {offset}"
-    return text, f"reads {payload} at offset {place}, which says {offset}"
+    return text, f"reads {payload} at {place}, stored as offset {offset}"
 
 
 def went_back(earlier: Operation, later: Operation) -> str:

@@ -623,7 +623,7 @@ def test_gate_under_fault_is_not_met_by_operations_at_the_begin_of_a_fault_alone
     assert "no operation was under way in the second third of #0 kill-one" in check.seen
     assert "no operation was under way in the last third of #0" in check.seen
     assert "in the first third" not in check.seen
-    assert check.seen.endswith("exempt: the first and second third of #0, #1, #2: an election may have lasted as long")
+    assert "exempt: the first and second third of #0, #1, #2" in check.seen
     throughout = spread((0, 10, "read"), (0, 10, "write"))
     assert under_fault(*THREE, operations=(*OPERATIONS, *throughout), plan=FAST).verdict == "valid"
 
@@ -1051,15 +1051,15 @@ def test_gate_kept_pace_reports_a_rate_that_the_system_did_not_serve_and_holds_i
     check = check_named("kept-pace", judged(with_state(pace=PACE)))
     assert check.verdict == "valid"
     assert check.seen == (
-        "120 of 200 operations a second in the main phase, all clients were busy for 40 % of the time, "
-        "99 of 100 at most 20 ms late"
+        "120 of 200 operations a second in the main phase; all clients were busy 40 % of the time; "
+        "99 % of operations were at most 20 ms late"
     )
     assert check_named("kept-pace", judged(good())).seen == "not recorded"
 
 
 @pytest.mark.parametrize("name", ["late_p99_ms", "lag_p99_ms"])
 def test_gate_kept_pace_wants_a_harness_that_was_on_time(name: str) -> None:
-    assert "99 of 100 at most 1001 ms late (at most 1000 are allowed)" in unknown_because(
+    assert "99 % of operations were at most 1001 ms late (at most 1000 are allowed)" in unknown_because(
         "kept-pace", with_state(pace={**PACE, name: 1001.0})
     )
     assert judged(with_state(pace={**PACE, name: 1000.0})).verdict == "valid"
@@ -1073,7 +1073,7 @@ def test_gate_kept_pace_wants_an_open_loop_to_issue_what_was_due(a_second: float
     check = check_named("kept-pace", judged(recorded))
     assert check.verdict == verdict
     assert ("--concurrency" in check.seen) == (verdict == "unknown")
-    assert "99 of 100 answered within 900 ms of when they were due, 31 ms of when they were sent" in check.seen
+    assert "99 % were answered within 900 ms of when they were due, 31 ms of when they were sent" in check.seen
     assert check_named("kept-pace", judged(with_state(pace=pace))).verdict == "valid"
 
 
@@ -1086,7 +1086,7 @@ def test_gate_kept_pace_wants_a_harness_that_did_not_stand_still(seconds: int, v
 
 def test_what_is_too_late_or_too_long_does_not_read_like_the_limit() -> None:
     late = with_state(pace={**PACE, "late_p99_ms": 1000.2})
-    assert "99 of 100 at most 1001 ms late (at most 1000 are allowed)" in unknown_because("kept-pace", late)
+    assert "at most 1001 ms late (at most 1000 are allowed)" in unknown_because("kept-pace", late)
     still = with_state(standstills=[(10 * S, 16 * S)])  # of 58 s
     assert "was stalled for 11 % of the main phase (at most 10 % are" in unknown_because("kept-pace", still)
 

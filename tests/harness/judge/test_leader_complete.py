@@ -51,7 +51,7 @@ def test_a_leader_whose_log_lacks_what_was_committed_is_a_violation() -> None:
 
 def test_a_leader_that_holds_it_all_is_valid() -> None:
     check = reported(*KNOWN, *leads(5, end=90))
-    assert (check.verdict, check.seen) == ("valid", "1 leader followed")
+    assert (check.verdict, check.seen) == ("valid", "1 leader tracked")
 
 
 def test_a_leader_whose_log_is_all_in_a_snapshot_holds_it_all() -> None:
@@ -108,9 +108,9 @@ def test_leaders_are_followed_until_a_fault_of_ours_cut_a_log_and_without_one_no
     damages = Damages((Damage("n3", "f", "data", 3 * S, 4 * S),))
     cut = "until an injected fault damaged a log or a term at 3.0 s"
     none = reported(*KNOWN, *leads(5, end=90), damages=damages)
-    assert (state_of(none.to_json()), none.seen) == ("skipped", f"0 leaders followed {cut}")
+    assert (state_of(none.to_json()), none.seen) == ("skipped", f"0 leaders tracked {cut}")
     one = reported(*KNOWN, *leads(2, end=90), *leads(5, end=90, term=4), damages=damages)
-    assert (state_of(one.to_json()), one.seen) == ("valid", f"1 leader followed {cut}")
+    assert (state_of(one.to_json()), one.seen) == ("valid", f"1 leader tracked {cut}")
 
 
 @pytest.mark.slow

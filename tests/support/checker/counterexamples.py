@@ -35,7 +35,7 @@ def placed(example: Counterexample, model: Model) -> Counterexample:
 
 
 def contradicts(operations: Sequence[Operation], model: Model) -> bool:
-    """Return whether these operations cannot all be true.
+    """Return whether the answers of these operations cannot all be right.
 
     Logs and sets are judged only by what the counterexample mentions.
     """
