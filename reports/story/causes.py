@@ -79,8 +79,8 @@ def _reached(drawn: Drawn, window: FaultWindow, leader: str, stopped: Mapping[st
         return ""
     if _committed_by(drawn, stood + _SETTLED_S) != _committed_by(drawn, healing):
         return ""
-    alone = f"leader {leader} reached {and_listed(reached)} alone"
-    return f"under {window.name} {alone}, of which {and_listed(gone)} had stopped"
+    applied = f"{and_listed(gone)} no longer applied entries"
+    return f"under {window.name} leader {leader} reached only {and_listed(reached)}, and {applied}"
 
 
 def _committed_by(drawn: Drawn, moment: float) -> int:

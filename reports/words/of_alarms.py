@@ -6,13 +6,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 from history import Probe, Receipt
-from history.records.text import counted
+from history.records.text import and_listed, counted
 
 #: The counts of a probe that are worth a note: singular and plural of what they count, and what that means.
 COUNTS: Final[Mapping[str, tuple[str, str, str]]] = {
     "unapplied_oks": ("acknowledgement", "acknowledgements", "of entries that were never applied there"),
     "apply_errors": ("batch", "batches", "in which applying failed"),
-    "reapplied": ("return", "returns", "to entries already applied"),
+    "reapplied": ("step", "steps", "back to entries already applied"),
 }
 #: Appended to an alarm that an injected fault explains.
 DAMAGED: Final = " after an injected fault had damaged its files"
@@ -26,14 +26,14 @@ def read_text(logs: int, doubts: Sequence[str], notes: Sequence[str]) -> str:
 
 
 def alarm_text(pattern: str, meaning: str, by_node: Mapping[str, int]) -> str:
-    """Return text such as "2 times 'x' on n1, n3 (its Raft stopped)"."""
+    """Return text such as "'x' 2 times on n1 and n3 (its Raft stopped)"."""
     count = sum(by_node.values())
     often = "once" if count == 1 else f"{count} times"
-    return f"{often} {pattern!r} on {', '.join(sorted(by_node))} ({meaning})"
+    return f"{pattern!r} {often} on {and_listed(sorted(by_node))} ({meaning})"
 
 
 def count_text(name: str, by_node: Mapping[str, int]) -> str:
-    """Return text such as "3 returns to entries already applied (1 on n1, 2 on n2)"."""
+    """Return text such as "3 steps back to entries already applied (1 on n1, 2 on n2)"."""
     which = ", ".join(f"{number} on {node}" for node, number in sorted(by_node.items()))
     word, words, meaning = COUNTS[name]
     return f"{counted(sum(by_node.values()), word, words)} {meaning} ({which})"

@@ -78,8 +78,9 @@ QUORUM = "no quorum was left, and nothing was committed meanwhile."
 def test_an_outage_under_a_majority_with_a_stopped_replica_is_explained(tmp_path: Path) -> None:
     (one,) = breaks(recorded_run("stuck-in-ring", tmp_path))
     assert one.detail.startswith(
-        "Under #1 partition-majorities-ring leader n1 reached n4 and n5 alone, of which n4 had stopped; "
-        f"under #2 partition-majorities-ring leader n1 reached n3 and n5 alone, of which n3 had stopped: {QUORUM}"
+        "Under #1 partition-majorities-ring leader n1 reached only n4 and n5, and n4 no longer applied entries; "
+        "under #2 partition-majorities-ring leader n1 reached only n3 and n5, and n3 no longer applied entries: "
+        f"{QUORUM}"
     )
 
 

@@ -71,7 +71,7 @@ def test_an_entry_that_our_own_fault_made_unreadable_is_a_note() -> None:
 ONE = {
     "unapplied_oks": "1 acknowledgement of entries that were never applied there (1 on n2)",
     "apply_errors": "1 batch in which applying failed (1 on n2)",
-    "reapplied": "1 return to entries already applied (1 on n2)",
+    "reapplied": "1 step back to entries already applied (1 on n2)",
 }
 
 
@@ -80,7 +80,7 @@ ONE = {
     [
         ("unapplied_oks", "7 acknowledgements of entries that were never applied there (7 on n2)"),
         ("apply_errors", "7 batches in which applying failed (7 on n2)"),
-        ("reapplied", "7 returns to entries already applied (7 on n2)"),
+        ("reapplied", "7 steps back to entries already applied (7 on n2)"),
     ],
 )
 def test_what_the_library_did_to_the_state_machine_is_noted(count: str, words: str) -> None:
@@ -118,7 +118,7 @@ def test_a_fault_that_says_what_no_log_may_say_is_the_same_violation() -> None:
 def test_a_fault_of_our_set_up_is_a_failure_of_ours() -> None:
     reported = [probe(1, fault="java.lang.OutOfMemoryError: Java heap space")]
     assert setup_failures(replace(with_probes(*reported), log_hits={})) == [
-        "once 'OutOfMemoryError' on n2 (the server exceeded the memory that the harness allows it)"
+        "'OutOfMemoryError' once on n2 (the server exceeded the memory that the harness allows it)"
     ]
     assert check_of(with_probes(*reported)).verdict == "valid"
 
@@ -130,11 +130,11 @@ def test_a_server_without_memory_under_memory_pressure_is_no_failure_of_ours() -
     assert setup_failures(squeezed) == []
     check = check_of(squeezed)
     assert check.verdict == "valid"
-    assert "once 'OutOfMemoryError' on n2 (the server exceeded the memory" in check.seen
+    assert "'OutOfMemoryError' once on n2 (the server exceeded the memory" in check.seen
     assert "under an injected fault that is meant to cause it" in check.seen
     for receipts in (pressed[1:], [replace(pressed[0], state="skipped")]):
         (failure,) = setup_failures(replace(squeezed, receipts=receipts))
-        assert failure.startswith("once 'OutOfMemoryError' on n2")
+        assert failure.startswith("'OutOfMemoryError' once on n2")
 
 
 def test_a_server_that_became_another_process_without_a_fault_is_a_doubt_and_accuses_no_node() -> None:
@@ -251,8 +251,8 @@ def test_a_violation_that_stood_in_the_log_before_our_damage_is_not_excused_by_i
     assert (hits["n2"], early) == ({DESTROYED: 4}, {"n2": {DESTROYED: 2}})
     check = check_of(replace(run, log_hits=hits, early_hits=early))
     assert (check.verdict, list(only(check, Alarms).nodes)) == ("invalid", ["n2"])
-    assert check.seen == f"2 times {DESTROYED!r} on n2 (a data file was destroyed while truncating)"
-    assert only(check, Alarms).notes[0].startswith(f"2 times {DESTROYED!r} on n2")
+    assert check.seen == f"{DESTROYED!r} 2 times on n2 (a data file was destroyed while truncating)"
+    assert only(check, Alarms).notes[0].startswith(f"{DESTROYED!r} 2 times on n2")
     assert check_of(replace(run, log_hits=hits)).verdict == "valid", "all of it may be of the damage"
 
 

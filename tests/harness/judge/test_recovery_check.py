@@ -503,7 +503,7 @@ def test_no_node_is_blamed_for_a_recovery_beside_a_failure_of_the_set_up() -> No
     wrong = replace(stuck, log_hits={**stuck.log_hits, "n1": {"IllegalAccessError": 1}})
     assert check_of(wrong).verdict == "unknown"
     assert (
-        "n3 stuck at 80 of 124 (495 by the end), but the harness failed (once 'IllegalAccessError' on n1"
+        "n3 stuck at 80 of 124 (495 by the end), but the harness failed ('IllegalAccessError' once on n1"
         in check_of(wrong).seen
     )
 
