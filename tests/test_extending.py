@@ -19,7 +19,7 @@ from tests.support.reports.shapes import Shape
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGES = ("harness", "nemesis", "checker", "pipeline", "reports", "history")
 PAGE = (ROOT / "docs" / "extending.md").read_text()
-HEADER = {"format": "harness-history", "version": 2, "model": "latch"}
+HEADER = {"format": "harness-history", "version": 1, "model": "latch"}
 
 
 def section(title: str) -> str:

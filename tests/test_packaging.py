@@ -26,7 +26,7 @@ PACKAGES = ("harness", "nemesis", "checker", "pipeline", "reports", "history")
 JARS = tuple(f"dledger-register-{version}.jar" for version in ("0.4.0", "0.3.2"))
 VERSION = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
 HISTORY = """\
-{"format":"harness-history","version":2,"model":"register"}
+{"format":"harness-history","version":1,"model":"register"}
 {"index":0,"time":10,"type":"invoke","process":0,"f":"write","value":1}
 {"index":1,"time":20,"type":"ok","process":0,"f":"write","value":1}
 {"index":2,"time":30,"type":"invoke","process":1,"f":"read","value":null}

@@ -20,7 +20,7 @@ CLIENTS = 10
 BATCH = 500_000
 #: 20,000 operations a second.
 PLACE_NS = 25_000
-HEADER = '{"format":"harness-history","version":2,"test":"made","model":"register"}\n'
+HEADER = '{"format":"harness-history","version":1,"test":"made","model":"register"}\n'
 
 Numbers = npt.NDArray[np.int64]
 

@@ -11,7 +11,7 @@ from typing import Any, Final, TextIO
 ACTIVE: Final = 10
 WRITES: Final = (4, 16)
 CLIENTS: Final = 10
-_HEADER: Final = '{"format":"harness-history","version":2,"test":"bench","model":"list-append","seed":1,"started":""}\n'
+_HEADER: Final = '{"format":"harness-history","version":1,"test":"bench","model":"list-append","seed":1,"started":""}\n'
 
 Steps = list[list[Any]]
 

@@ -28,7 +28,7 @@ from history.errors import FormatError
 from history.json_object import MOST_LEVELS, load_object, nests_deeper
 
 HISTORY_FORMAT: Final = "harness-history"
-HISTORY_VERSION: Final = 2
+HISTORY_VERSION: Final = 1
 
 Type: TypeAlias = Literal["invoke", "ok", "fail", "info"]
 Phase: TypeAlias = Literal["warm-up", "main", "final"]

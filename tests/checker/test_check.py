@@ -204,7 +204,7 @@ BAD_LINES = {
 @pytest.mark.parametrize(("line", "message"), BAD_LINES.items())
 def test_both_readers_of_jsonl_refuse_the_same_lines(line: str, message: str, tmp_path: Path) -> None:
     path = tmp_path / "history.jsonl"
-    head = ['{"format":"harness-history","version":2}',
+    head = ['{"format":"harness-history","version":1}',
             '{"index":0,"time":1,"type":"invoke","process":0,"f":"write","value":1}',
             '{"index":1,"time":2,"type":"invoke","process":"nemesis","f":"kill","value":{"id":1}}']  # fmt: skip
     path.write_text("\n".join([*head, line]) + "\n")

@@ -125,7 +125,7 @@ def test_too_many_orders_are_said_to_be_too_many() -> None:
 
 def history(path: Path, model: str, events: list[tuple[str, int, str, Any]]) -> Path:
     lines = [
-        {"format": "harness-history", "version": 2, "test": "t", "model": model, "seed": 1, "started": "2026-03-01"}
+        {"format": "harness-history", "version": 1, "test": "t", "model": model, "seed": 1, "started": "2026-03-01"}
     ]
     lines += [
         {"index": n, "time": n * 10, "type": kind, "process": process, "f": f, "key": "k", "value": value}

@@ -15,7 +15,7 @@ FAILED = Operation(0, "alter", "broker-0", [1, 3, 115, [1, 3]], None, "fail", 0,
 
 
 def history(path: Path, **fields: object) -> Path:
-    path.write_text(json.dumps({"format": "harness-history", "version": 2, **fields}) + "\n")
+    path.write_text(json.dumps({"format": "harness-history", "version": 1, **fields}) + "\n")
     return path
 
 

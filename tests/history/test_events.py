@@ -19,7 +19,7 @@ from history.records.events import parse_event, parse_object, plain_events, read
 from history.records.writer import MAX_BUFFERED, UnwritableError
 
 HEADER = Header("demo", "register", 7, "2026-01-01T00:00:00+00:00", {"nodes": ["n1", "n2"]})
-GOOD_HEADER = {"format": "harness-history", "version": 2}
+GOOD_HEADER = {"format": "harness-history", "version": 1}
 GOOD = {"index": 0, "time": 5, "type": "invoke", "process": 0, "f": "write", "value": 7}
 LINE = {**GOOD, "index": 2}
 
@@ -270,7 +270,7 @@ def test_a_bad_line_is_named_with_its_number(tmp_path: Path, line: object, compl
     ("header", "complaint"),
     [
         ({"format": "other", "version": 1}, 'expected {"format":"harness-history"'),
-        ({"format": "harness-history", "version": 1}, "version 1 is not one that this release reads"),
+        ({"format": "harness-history", "version": 2}, "version 2 is not one that this release reads"),
         ({"format": "harness-history"}, "version None is not one"),
         (GOOD, 'expected {"format"'),
         ("nonsense", "expected a JSON object"),
@@ -339,7 +339,7 @@ def test_a_history_that_no_model_judges_says_so(tmp_path: Path) -> None:
     path = tmp_path / "history.jsonl"
     path.write_text(json.dumps(Header(model=None).to_json()) + "\n")
     assert read_history(path).header.model is None
-    path.write_text('{"format":"harness-history","version":2}\n')
+    path.write_text('{"format":"harness-history","version":1}\n')
     assert read_history(path).header.model == "register"
 
 

@@ -94,7 +94,7 @@ FIELDS = st.fixed_dictionaries(
 @settings(max_examples=draws(25, 500))
 @given(st.lists(FIELDS, max_size=8), st.booleans(), st.booleans(), st.integers(0, 9))
 def test_any_event_in_any_spelling(tmp_path_factory, events, spaced: bool, ascii_only: bool, cut: int) -> None:
-    lines = [{"format": "harness-history", "version": 2}]
+    lines = [{"format": "harness-history", "version": 1}]
     lines += [{"index": index, "time": index, **event} for index, event in enumerate(events)]
     separators = (", ", ": ") if spaced else (",", ":")
     text = "".join(json.dumps(line, ensure_ascii=ascii_only, separators=separators) + "\n" for line in lines)
@@ -123,7 +123,7 @@ def test_what_is_wrong_is_named_by_its_line_wherever_the_file_is_cut(tmp_path, b
         b'{"index":%d,"time":%d,"type":"invoke","process":%d,"f":"read","value":null}' % (place, place + 1, place)
         for place in range(6)
     ]
-    lines = [b'{"format":"harness-history","version":2}', *good[:3], bad, *good[4:]]
+    lines = [b'{"format":"harness-history","version":1}', *good[:3], bad, *good[4:]]
     data = b"\n".join(lines) + b"\n"
     path = tmp_path / "history.jsonl"
     path.write_bytes(data)

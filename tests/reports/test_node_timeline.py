@@ -516,7 +516,7 @@ def test_in_recorded_runs_strip_and_progress_are_what_the_probes_answered(name: 
 def test_a_primary_that_moves_is_no_node_of_its_own(nodes: Any, drawn: tuple[str, ...], tmp_path: Path) -> None:
     read = {"process": 0, "f": "read", "key": "x", "value": None, "node": "primary"}
     records = [
-        {"format": "harness-history", "version": 2, "test": "t", "seed": 1, "started": "2026-03-01T02:00:00Z", **nodes},
+        {"format": "harness-history", "version": 1, "test": "t", "seed": 1, "started": "2026-03-01T02:00:00Z", **nodes},
         {"index": 0, "time": 1, "type": "invoke", **read},
         {"index": 1, "time": 2, "type": "ok", **read},
     ]

@@ -250,7 +250,7 @@ def test_a_checker_that_breaks_down_on_one_key_costs_no_verdict_on_another(
     ("text", "words", "said"),
     [
         ("", (), "history"),
-        ('{"format":"harness-history","version":2}\n{"index":0}\n', (), "line 2"),
+        ('{"format":"harness-history","version":1}\n{"index":0}\n', (), "line 2"),
         (EDN_GOOD, ("--model", "regster"), "there is no model 'regster'; did you mean register"),
         (EDN_GOOD, ("--engine", "zone"), "zones"),
         (EDN_GOOD, ("--deadline", "0"), "--deadline"),

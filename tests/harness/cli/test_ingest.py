@@ -171,6 +171,6 @@ def test_a_large_history_whose_model_lacks_an_operation_is_not_ingested_as_it_is
         )
     ]
     path = tmp_path / "cas.jsonl"
-    header = {"format": "harness-history", "version": 2, "model": model}
+    header = {"format": "harness-history", "version": 1, "model": model}
     path.write_text("".join(json.dumps(line) + "\n" for line in [header, *events]))
     assert needs_convention(path, large=0) is needs

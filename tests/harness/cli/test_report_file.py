@@ -40,7 +40,7 @@ def test_the_page_of_a_file(answer: str, word: str, tmp_path: Path, capsys: pyte
 
 def test_a_history_that_no_model_judges_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "other.jsonl"
-    path.write_text('{"format":"harness-history","version":2,"model":null}\n')
+    path.write_text('{"format":"harness-history","version":1,"model":null}\n')
     assert run_command(["report", str(path)]) == 254
     assert "judges this history, not a model" in capsys.readouterr().err
 
@@ -71,6 +71,6 @@ def test_options_are_those_of_check(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert run_command(["report", str(path), "-o", str(page), "--model", "mutex", "--initial", "held"]) == 0
     assert "process -1" in page.read_text()
     (tmp_path / "run").mkdir()
-    (tmp_path / "run" / "history.jsonl").write_text('{"format":"harness-history","version":2}\n')
+    (tmp_path / "run" / "history.jsonl").write_text('{"format":"harness-history","version":1}\n')
     assert run_command(["report", "--model", "mutex", str(tmp_path / "run")]) == 254
     assert "--model: only for history files" in capsys.readouterr().err

@@ -28,7 +28,7 @@ from tests.support.draws import draws
 
 SUITES = Path(__file__).parents[3] / "suites"
 
-HEADER = {"format": "harness-history", "version": 2, "test": "t", "model": "register", "seed": 1,
+HEADER = {"format": "harness-history", "version": 1, "test": "t", "model": "register", "seed": 1,
           "started": "2026-11-25T10:00:00+00:00", "nodes": ["n1", "n2", "n3"]}  # fmt: skip
 STUCK = Defect("stuck", ("no-recovery",), r"\[Push-{node}\]Reset write index", times=3)
 CUT = Defect("cut", ("committed-entries-deleted", "no-recovery"), r"\[TRUNCATE\]")

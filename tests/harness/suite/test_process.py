@@ -181,7 +181,7 @@ def test_what_clients_saw_is_known_only_beside_the_proof_of_the_defect(
         "cut", ("committed-entries-deleted", "stale-read"), "TRUNCATE", only_with=("committed-entries-deleted",)
     )
     one = cell("a", 1, Expectation(("valid", "invalid"), known=(cut,)))
-    begun = json.dumps({"format": "harness-history", "version": 2, "started": "2026-11-25T10:00:00+00:00"}) + "\n"
+    begun = json.dumps({"format": "harness-history", "version": 1, "started": "2026-11-25T10:00:00+00:00"}) + "\n"
     written = (
         "(root / 'nodes/n1').mkdir(parents=True); (root / 'nodes/n1/register.log').write_text('TRUNCATE'); "
         f"(root / 'history.jsonl').write_text({begun!r})"

@@ -89,7 +89,7 @@ def extract(tmp_path: Path, name: str) -> Extract:
 def written(root: Path, record: dict[str, Any]) -> Extract:
     """Write a run with these logs."""
     run = RunFiles(root)
-    header = {"format": "harness-history", "version": 2, "started": record["started"]}
+    header = {"format": "harness-history", "version": 1, "started": record["started"]}
     run.history.write_text(json.dumps(header) + "\n")
     run.plan.write_text(json.dumps({"workload": record["workload"]}))
     with run.probes.open("w") as probes:

@@ -128,7 +128,7 @@ def test_a_system_brings_the_models_that_only_it_needs(wheel: Path, tmp_path: Pa
     assert summaries["odd"] == "A register that only this system has."
     assert summaries["half"] == "the model half: other_system:broken cannot be loaded: ImportError: half a package"
     history = tmp_path / "history.jsonl"
-    header = {"format": "harness-history", "version": 2, "model": "odd"}
+    header = {"format": "harness-history", "version": 1, "model": "odd"}
     written = [("invoke", None), ("ok", 7)]
     events = [
         {"index": at, "time": at, "type": kind, "process": 0, "f": "read", "value": value}

@@ -256,7 +256,7 @@ def test_forms_in_forms_without_end_and_endless_numbers(name: str, tmp_path: Pat
     ],
 )
 def test_the_fast_reader_of_jsonl_is_as_strict_as_the_slow_one(line: str, reason: str, tmp_path: Path) -> None:
-    path = written(tmp_path, ('{"format":"harness-history","version":2}\n' + line + "\n").encode())
+    path = written(tmp_path, ('{"format":"harness-history","version":1}\n' + line + "\n").encode())
     for read in (read_any, read_columns):
         with pytest.raises(FormatError, match=f"line 2: {reason}"):
             read(path)
@@ -266,7 +266,7 @@ def test_the_fast_reader_of_jsonl_is_as_strict_as_the_slow_one(line: str, reason
 def test_blanks_between_fields_and_at_the_end_do_not_slow_the_fast_reader(
     blank: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    lines = ['{"format":"harness-history","version":2}']
+    lines = ['{"format":"harness-history","version":1}']
     for record in story(("cas", "read"), value=[3, None])[:2]:
         line = json.dumps(record, separators=(f"{blank},{blank}", f"{blank}:{blank}"))
         lines.append(f"{{{blank}{line[1:-1]}{blank}}}{blank}".replace("[3", f"[{blank}3").replace("l]", f"l{blank}]"))

@@ -403,7 +403,7 @@ def test_words_of_edn_are_mapped_too(tmp_path: Path) -> None:
 
 # -- keys -------------------------------------------------------------------------------------------------------------
 
-HEADER = {"format": "harness-history", "version": 2, "model": "register"}
+HEADER = {"format": "harness-history", "version": 1, "model": "register"}
 
 
 def numbered(records: list[Record]) -> list[Record]:

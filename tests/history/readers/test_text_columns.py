@@ -72,9 +72,9 @@ def test_spoilt_files_are_read_as_row_by_row(name: str, data: Any, tmp_path: Pat
 
 @given(data=spoilt("jsonl"))
 @example(data=b'{":index 0, :time 0, :type :invoke, :process 0, :f :write, :value 7}\n{:index 1}\n')
-@example(data=b'{"format": "harness-history", "version": 2\n{}\n')
+@example(data=b'{"format": "harness-history", "version": 1\n{}\n')
 @example(
-    data=b'{"format": "harness-history", "version": 2}\n'
+    data=b'{"format": "harness-history", "version": 1}\n'
     b'{"index": 1, "time": 10, "type": " ok", "process": 0, "f": "write", "value": 7}\n{"index"\n'
 )
 @FUZZ
@@ -280,7 +280,7 @@ OUR_VALUES: st.SearchStrategy[Any] = st.sampled_from(
 @st.composite
 def ours(draw: st.DrawFn) -> bytes:
     """A history of ours; a completion mostly repeats what was asked."""
-    lines: list[dict[str, Any]] = [{"format": "harness-history", "version": 2}]
+    lines: list[dict[str, Any]] = [{"format": "harness-history", "version": 1}]
     open_: dict[int, dict[str, Any]] = {}
     for index in range(draw(st.integers(1, 10))):
         process = draw(st.integers(0, 2))

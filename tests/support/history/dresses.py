@@ -50,7 +50,7 @@ def table(events: list[Event]) -> str:
 
 def ours(events: list[Event]) -> str:
     lines = [{"index": n, "time": 10 * n, **record} for n, record in enumerate(records(events))]
-    return "".join(json.dumps(line) + "\n" for line in [{"format": "harness-history", "version": 2}, *lines])
+    return "".join(json.dumps(line) + "\n" for line in [{"format": "harness-history", "version": 1}, *lines])
 
 
 def blocks(events: list[Event]) -> bytes:

@@ -24,7 +24,7 @@ def story(f: tuple[str, str] = ("write", "read"), value: Any = 7, key: Any = Non
 
 
 def jsonl(records: list[Record]) -> bytes:
-    lines = [{"format": "harness-history", "version": 2}, *records]
+    lines = [{"format": "harness-history", "version": 1}, *records]
     return "".join(json.dumps(line) + "\n" for line in lines).encode()
 
 
