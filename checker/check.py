@@ -167,22 +167,22 @@ def with_makers(example: Counterexample, operations: Iterable[Operation], *, has
     of a log that ``has_gaps`` (see ``Model``) give the index of each entry, so no entries before those are needed.
     """
     kept = {operation.invoke_index: operation for operation in example.operations}
-    seen: set[Any] = set()
+    elements: set[Any] = set()
     length = 0
     for o in example.operations:
         if o.outcome == "ok" and o.f in ("list", "read"):
-            seen.update(freeze(item[1] if has_gaps else item) for item in o.result or ())
+            elements.update(freeze(item[1] if has_gaps else item) for item in o.result or ())
             length = max(length, len(o.result or ()))
         elif o.outcome == "ok" and o.f == "append":
             length = max(length, o.result + 1)
         elif o.outcome == "ok" and o.f == "get" and o.result is not None:
             length = max(length, o.value + 1)
-            seen.add(freeze(o.result))
+            elements.add(freeze(o.result))
     for o in operations:
         if o.key != example.operations[0].key or o.outcome == "fail" or o.f not in ("append", "add"):
             continue
         early = not has_gaps and o.f == "append" and (o.outcome == "info" or o.result < length)
-        if early or freeze(o.value) in seen:
+        if early or freeze(o.value) in elements:
             kept.setdefault(o.invoke_index, o)
     return replace(example, operations=tuple(kept[place] for place in sorted(kept)))
 

@@ -192,9 +192,9 @@ class _Check:
         """Return a key's share of the time used."""
         return (self.limits.clock() - self.limits.started) / max(1, len(self.columns.keys))
 
-    def _explain_keys(self, found: Iterable[tuple[int, EngineResult]], verdicts: _Verdicts) -> None:
+    def _explain_keys(self, results: Iterable[tuple[int, EngineResult]], verdicts: _Verdicts) -> None:
         """Make the verdicts on keys for which a pass has counterexamples."""
-        for key, result in found:
+        for key, result in results:
             verdicts.others[key] = self.verdict(result, key, int(verdicts.counts[key]))
 
     def _record_invalid_without_proof(self, bad: IntArray, engine: str, verdicts: _Verdicts) -> None:
@@ -224,24 +224,24 @@ class _Check:
         columns = self.columns
         engines = [engine for engine in _OF_ONE if name in (None, engine.name)]
         if engines and columns.kind.size > self._too_few and self.model.initial is None:
-            found = _gathered(columns, rows)
-            if not found.kind.size:
+            gathered = _gathered(columns, rows)
+            if not gathered.kind.size:
                 return self.verdict(EngineResult("valid", VALUES), key, 0)
-            if (result := self._by_columns(found, rows[found.row], engines)) is not None:
-                return self.verdict(result, key, found.kind.size)
+            if (result := self._by_columns(gathered, rows[gathered.row], engines)) is not None:
+                return self.verdict(result, key, gathered.kind.size)
         rows = rows[takes_part(columns)[rows]]
         calls = calls_at(columns, rows)
         result = decide(calls, self.model, self.limits, engine=name, proof=False)
         return self.verdict(result, key, rows.size, calls)
 
-    def _by_columns(self, found: Any, rows: IntArray, engines: Sequence[Engine]) -> EngineResult | None:
+    def _by_columns(self, gathered: Any, rows: IntArray, engines: Sequence[Engine]) -> EngineResult | None:
         """Decide the calls in these rows; None if calls must decide or must show what is wrong."""
-        columns, plain = self.columns, found.kind.max() <= WRITE
+        columns, plain = self.columns, gathered.kind.max() <= WRITE
         if not plain and not self.model.has_cas:
             return None
         # The first value is the initial one, which need not be written.
-        if not plain or found.written[1:].all() or not engines[0].finds_all:
-            return self._by_first(found, rows, engines)
+        if not plain or gathered.written[1:].all() or not engines[0].finds_all:
+            return self._by_first(gathered, rows, engines)
         strays = never_written(columns, rows)
         kept = rows[(columns.kind[rows] != READ) | ~np.isin(columns.value[rows], columns.value[strays])]
         valid = EngineResult("valid", VALUES)
@@ -255,25 +255,25 @@ class _Check:
             "invalid", VALUES, cores=cores, violations=violations, reason=rest.reason, beyond=beyond, more=rest.more
         )
 
-    def _by_first(self, found: Any, rows: IntArray, engines: Sequence[Engine]) -> EngineResult | None:
+    def _by_first(self, gathered: Any, rows: IntArray, engines: Sequence[Engine]) -> EngineResult | None:
         """Return the result of the first engine that decides, with the cores of all violations if it knows them."""
         for engine in engines:
             limits = self.limits.of_verdict()
-            result = engine.by_register(found, limits) if engine.by_register is not None else None
+            result = engine.by_register(gathered, limits) if engine.by_register is not None else None
             if result is None:
                 continue
             if result.verdict != "invalid":
                 return result
             if engine.finds_all:
-                return self._with_cores(result, found, rows)
+                return self._with_cores(result, gathered, rows)
             return None if self.proofs else result
         return None
 
-    def _with_cores(self, result: EngineResult, found: Any, rows: IntArray) -> EngineResult:
+    def _with_cores(self, result: EngineResult, gathered: Any, rows: IntArray) -> EngineResult:
         """Add the cores of the violations at the result's ``last`` and ``further`` ranks."""
         # An event that nothing explains is always a return.
         events = np.array([result.last, *result.further])
-        ended = rows[~found.code[events]]
+        ended = rows[~gathered.code[events]]
         lasts = self.columns.ret[ended].tolist()
         shown = lasts[:MAX_AUTOMATON_CORES] if self.proofs else ()
         beyond = tuple((WITHOUT_KIND, row) for row in ended[len(shown) :].tolist())
@@ -303,7 +303,7 @@ def _tail_core(columns: OperationColumns, rows: IntArray, model: Model, last: in
         # A core that starts late starts from any value, so what was left out before it cannot matter; but the writes
         # of what it reads, which make it a history of its own, may be further back.
         if near.size == rows.size or core.start:
-            asked = [call.result for call in core.calls if call.f == "read"]
-            known = np.union1d(near, writes_beside(columns, everything, asked, core.start, core.end))
+            values = [call.result for call in core.calls if call.f == "read"]
+            known = np.union1d(near, writes_beside(columns, everything, values, core.start, core.end))
             return minimize_core(core, calls_at(columns, known), model, limits)
     return MinimalCore([])

@@ -98,12 +98,12 @@ def _fittest(calls: Sequence[Call], model: Model, limits: Limits, *, proof: bool
             tried = True
             if (quick := _quick(calls, model, limits)) is not None:
                 return quick.after(before)
-        found = engine.decide(calls, model, limits, proof)
-        if found is None or (engine.partial and found.verdict == "unknown" and not limits.over()):
-            before = found
+        result = engine.decide(calls, model, limits, proof)
+        if result is None or (engine.partial and result.verdict == "unknown" and not limits.over()):
+            before = result
             continue
-        found = found.after(before)
-        return found if engine.orders or not proof else _with_order(found, calls, model, limits)
+        result = result.after(before)
+        return result if engine.orders or not proof else _with_order(result, calls, model, limits)
     raise AssertionError("the search decides every history")
 
 
@@ -141,5 +141,5 @@ def _with_order(result: EngineResult, calls: Sequence[Call], model: Model, limit
     from checker.search.compiled import compiled_search
 
     # The verdict stands; its proof may take as long as the check did, and no longer.
-    found = compiled_search(calls, model, replace(limits.extended(), memory=min(limits.memory, _PROOF_BYTES)))
-    return replace(result, order=found.order) if found is not None and found.verdict == "valid" else result
+    searched = compiled_search(calls, model, replace(limits.extended(), memory=min(limits.memory, _PROOF_BYTES)))
+    return replace(result, order=searched.order) if searched is not None and searched.verdict == "valid" else result

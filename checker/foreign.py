@@ -52,7 +52,7 @@ def take(history: Foreign, model: str | Model, initial: Any = None) -> Taken:
         chosen, notes = adopted.model, adopted.notes
         history = replace(history, operations=list(adopted.operations))
     if made and history.operations:
-        made = [_spelled(one, history.operations) for one in made]
+        made = [_spelled(operation, history.operations) for operation in made]
         history = replace(history, operations=after(made, history.operations), line=_later(history, made))
         notes = (*notes, f"process {BEFORE} represents the initial state")
     return Taken(chosen, history, notes)
@@ -70,10 +70,10 @@ def after(made: Sequence[Made], operations: Sequence[Operation]) -> list[Operati
     ]
     later = [
         replace(
-            one, invoke_index=one.invoke_index + shift,
-            return_index=None if one.return_index is None else one.return_index + shift,
+            op, invoke_index=op.invoke_index + shift,
+            return_index=None if op.return_index is None else op.return_index + shift,
         )
-        for one in operations
+        for op in operations
     ]  # fmt: skip
     return [*before, *later]
 
@@ -83,7 +83,7 @@ def _spelled(made: Made, operations: Sequence[Operation]) -> Made:
     f, value, result = made
     if f != TXN:
         return made
-    steps = [step for one in operations if isinstance(one.value, (list, tuple)) for step in one.value]
+    steps = [step for operation in operations if isinstance(operation.value, (list, tuple)) for step in operation.value]
     texts = {step[1] for step in steps if isinstance(step, (list, tuple)) and len(step) == 3 and type(step[1]) is str}
     value = [[kind, str(key) if str(key) in texts else key, item] for kind, key, item in value]
     return f, value, result and value
@@ -108,14 +108,14 @@ def as_plain_events(taken: Taken, initial: Any) -> list[Event]:
         register = ("write", initial, None)
         operations = after([register if taken.model.one_value else ("read", None, initial)], operations)
     moments: list[tuple[int, Event]] = []
-    for one in operations:
-        begin = Event(0, one.invoked, "invoke", one.process, one.f, one.value, one.key, one.node)
-        moments.append((one.invoke_index, begin))
-        if one.return_index is not None:
-            answer = one.result if one.outcome == "ok" else one.value
-            end = one.invoked if one.returned is None else one.returned
-            done = Event(0, end, one.outcome, one.process, one.f, answer, one.key, one.node, one.error)
-            moments.append((one.return_index, done))
+    for op in operations:
+        begin = Event(0, op.invoked, "invoke", op.process, op.f, op.value, op.key, op.node)
+        moments.append((op.invoke_index, begin))
+        if op.return_index is not None:
+            answer = op.result if op.outcome == "ok" else op.value
+            end = op.invoked if op.returned is None else op.returned
+            done = Event(0, end, op.outcome, op.process, op.f, answer, op.key, op.node, op.error)
+            moments.append((op.return_index, done))
     moments.sort(key=lambda moment: moment[0])
     latest, events = 0, []
     for index, (_, event) in enumerate(moments):
@@ -129,12 +129,12 @@ def without_null_reads(history: Foreign) -> Foreign:
     if isinstance(columns := history.columns, OperationColumns):
         outcome = np.where(_null_reads(columns), FAIL, columns.outcome).astype(np.int8)
         return replace(history, columns=replace(columns, outcome=outcome))
-    return replace(history, operations=[one for one in history.operations or () if not is_null_read(one)])
+    return replace(history, operations=[op for op in history.operations or () if not is_null_read(op)])
 
 
 def _null_reads(columns: OperationColumns) -> NDArray[np.bool_]:
-    found: NDArray[np.bool_] = (columns.kind == READ) & (columns.outcome == OK) & (columns.value == ABSENT)
-    return found
+    mask: NDArray[np.bool_] = (columns.kind == READ) & (columns.outcome == OK) & (columns.value == ABSENT)
+    return mask
 
 
 def has_null_reads(history: Foreign) -> bool:
@@ -163,9 +163,9 @@ def _misfit(operation: Operation, model: Model) -> str | None:
         call = calls[0] if calls else None
         if call is None and operation.f in model.reads:
             return None
-        asked = freeze(operation.value) if call is None else call.value
+        value = freeze(operation.value) if call is None else call.value
         model.step(
-            model.initial, operation.f if call is None else call.f, asked, UNKNOWN if call is None else call.result
+            model.initial, operation.f if call is None else call.f, value, UNKNOWN if call is None else call.result
         )
     except ModelError as error:
         return str(error)

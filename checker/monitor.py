@@ -92,12 +92,12 @@ class Monitor:
         invocation = self._open.pop(event.process, None)
         if invocation is None or register.retired or event.type == "info":
             return None
-        found = self._completed(register, invocation, event)
+        counterexample = self._completed(register, invocation, event)
         self._fed += 1
         if self._fed % _SWEEP == 0:
             self._bury()
-        if found is not None:
-            self.violation = MonitorViolation(event.index, event.key, found)
+        if counterexample is not None:
+            self.violation = MonitorViolation(event.index, event.key, counterexample)
         return self.violation
 
     def _invoked(self, register: _Register, event: Event) -> None:

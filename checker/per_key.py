@@ -69,9 +69,9 @@ def _check(
     if len(keys) > 1:
         raise ModelError(f"expected the operations of one object, found {len(keys)} keys")
     if (other := model.judged_as(operations)) is not None:
-        shown = {one.invoke_index: said for one, said in zip(operations, recorded, strict=True)}
-        said = [shown.get(one.invoke_index, one) for one in other[1]]
-        judged = _without(model.artefacts, _check(other[1], other[0], options, said))
+        shown = {op.invoke_index: original for op, original in zip(operations, recorded, strict=True)}
+        originals = [shown.get(op.invoke_index, op) for op in other[1]]
+        judged = _without(model.artefacts, _check(other[1], other[0], options, originals))
         examples = tuple(_witnessed(example, model, recorded) for example in judged.counterexamples)
         certificate = len(examples[0].operations) if examples else judged.certificate
         return replace(judged, counterexamples=examples, certificate=certificate)
@@ -79,9 +79,9 @@ def _check(
     first = first_for(model, len(operations))
     if first.by_columns is not None and engine in (None, first.name) and len(operations) > MAX_BY_CALLS:
         proven = proofs and len(operations) <= MAX_PROVEN_OPERATIONS
-        found = first.by_columns(operations, model, limits.of_verdict(), proven)
+        decided = first.by_columns(operations, model, limits.of_verdict(), proven)
         scene = Scene(recorded, model, key)
-        if found is not None and (verdict := _decided(found, operations, scene, limits, proofs=proofs)) is not None:
+        if decided is not None and (verdict := _decided(decided, operations, scene, limits, proofs=proofs)) is not None:
             return verdict
     calls = calls_of(operations, model)
     result = decide(calls, model, limits, engine=engine, proof=proofs and len(calls) <= MAX_PROVEN_OPERATIONS)
@@ -96,23 +96,23 @@ def _check(
 
 
 def _decided(
-    found: ByColumns, operations: Sequence[Operation], scene: Scene, limits: Limits, *, proofs: bool
+    decided: ByColumns, operations: Sequence[Operation], scene: Scene, limits: Limits, *, proofs: bool
 ) -> KeyVerdict | None:
     """Return the verdict from columns with its proof; None if calls must show what is wrong.
 
     Raises CertificateError.
     """
-    result, explained = found.result, unexplained(found.result)
+    result, explained = decided.result, unexplained(decided.result)
     if proofs and result.verdict == "invalid":
         from checker.explain.explain import explain_columns
 
-        if (shown := explain_columns(found, operations, scene, limits)) is None:
+        if (shown := explain_columns(decided, operations, scene, limits)) is None:
             return None
         explained = shown
-    verdict = key_verdict(scene.key, result, found.operations, explained, limits)
-    if not proofs or result.verdict != "valid" or found.proof is None or found.operations > MAX_PROVEN_OPERATIONS:
+    verdict = key_verdict(scene.key, result, decided.operations, explained, limits)
+    if not proofs or result.verdict != "valid" or decided.proof is None or decided.operations > MAX_PROVEN_OPERATIONS:
         return verdict
-    if (certificate := found.proof.certificate()) is None:
+    if (certificate := decided.proof.certificate()) is None:
         raise CertificateError(f"the engine {result.engine} gave an order that is not a linearization")
     return replace(verdict, certificate=certificate)
 
@@ -121,8 +121,8 @@ def _witnessed(example: Counterexample, model: Model, recorded: Sequence[Operati
     """Return the counterexample with the operations that it needs to be a contradiction under this model."""
     if example.linearization is not None or not (more := model.witnesses(example.operations, recorded)):
         return example
-    operations = sorted([*example.operations, *more], key=lambda one: one.invoke_index)
-    says = "; ".join(f"{who(one)} got that index for it" for one in more)
+    operations = sorted([*example.operations, *more], key=lambda operation: operation.invoke_index)
+    says = "; ".join(f"{who(witness)} got that index for it" for witness in more)
     return replace(
         example, operations=tuple(operations), sentence=f"{example.sentence} There is an entry at that index: {says}."
     )
@@ -143,12 +143,12 @@ def check_keys(
     """
     started, chosen = options.clock(), model_named(model)
     given = operations if isinstance(operations, list) else list(operations)
-    if is_register(chosen) and options.engine is None and (found := columns_of_list(given, chosen)) is not None:
-        return _check_registers(found, given, chosen, options)
+    if is_register(chosen) and options.engine is None and (registers := columns_of_list(given, chosen)) is not None:
+        return _check_registers(registers, given, chosen, options)
     objects = list(by_key(given).values())
     if isinstance(chosen, WeakRegister) and chosen.level == SEQUENTIAL:
         # Not local: keys that are sequentially consistent each need not be so together.
-        objects = [[one for mine in objects for one in mine]] if objects else []
+        objects = [[operation for mine in objects for operation in mine]] if objects else []
     verdicts = in_turns(
         range(len(objects)),
         options,
@@ -161,22 +161,22 @@ def check_keys(
 
 
 def _check_registers(
-    found: RegisterList, operations: Sequence[Operation], model: Register, options: CheckOptions
+    registers: RegisterList, operations: Sequence[Operation], model: Register, options: CheckOptions
 ) -> Report:
     """Check registers in columns, or as calls where a certificate or a counterexample needs them."""
     if not options.proofs:
-        return _check_columns(found.columns, model, options)
-    columns, started = found.columns, options.clock()
+        return _check_columns(registers.columns, model, options)
+    columns, started = registers.columns, options.clock()
     counts = np.bincount(columns.key[takes_part(columns)], minlength=len(columns.keys))
     short = counts <= MAX_PROVEN_OPERATIONS
-    if found.faithful and not short.any():
+    if registers.faithful and not short.any():
         return _check_columns(columns, model, options)
     verdicts = valid_keys(columns, model, options)
     left = [number for number in range(len(columns.keys)) if number not in verdicts]
     objects = by_key(operations) if left else {}
 
     def attempt(number: int, mine: CheckOptions) -> KeyVerdict:
-        if found.faithful and not short[number]:
+        if registers.faithful and not short[number]:
             return _check_columns(only_key(columns, number), model, mine).keys[0]
         return check_object(objects[columns.keys[number]], model, mine)
 

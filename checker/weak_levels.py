@@ -62,33 +62,33 @@ def check_weak(operations: Sequence[Operation], model: WeakRegister, options: Ch
         raise ModelError(f"only one engine decides {model.name}; leave out the engine {options.engine}")
     limits = options.limits()
     judged = sorted(
-        (one for one in operations if one.outcome == "ok" or (one.outcome == "info" and one.f == "write")),
+        (op for op in operations if op.outcome == "ok" or (op.outcome == "info" and op.f == "write")),
         key=attrgetter("invoke_index"),
     )
-    for one in operations:
-        if one.f not in ("write", "read"):
-            raise ModelError(f"a register has no operation {one.f!r}")
-    found = _decide(judged, model, limits)
-    examples = () if found.core is None else (found.core,)
-    keys = {one.key for one in operations}
+    for op in operations:
+        if op.f not in ("write", "read"):
+            raise ModelError(f"a register has no operation {op.f!r}")
+    result = _decide(judged, model, limits)
+    examples = () if result.core is None else (result.core,)
+    keys = {op.key for op in operations}
     key, seconds = next(iter(keys)) if len(keys) == 1 else None, limits.clock() - limits.started
     return KeyVerdict(
-        key, found.verdict, found.engine, len(judged), seconds, len(examples), examples, found.reason,
+        key, result.verdict, result.engine, len(judged), seconds, len(examples), examples, result.reason,
         certificate=len(examples[0].operations) if examples else None,
-        kinds=count_kinds([(one.kind, one.completed_at) for one in examples], len(examples)), more=bool(examples),
+        kinds=count_kinds([(core.kind, core.completed_at) for core in examples], len(examples)), more=bool(examples),
     )  # fmt: skip
 
 
 def _decide(operations: Sequence[Operation], model: WeakRegister, limits: Limits) -> _Found:
     initial = freeze(model.initial)
     by_key: dict[Any, list[Operation]] = {}
-    for one in operations:
-        by_key.setdefault(one.key, []).append(one)
+    for operation in operations:
+        by_key.setdefault(operation.key, []).append(operation)
     once = True
     for mine in by_key.values():
         if (stray := _never_written(mine, initial)) is not None:
             return _Found("invalid", _GRAPH, stray)
-        written = [freeze(one.value) for one in mine if one.f == "write"]
+        written = [freeze(operation.value) for operation in mine if operation.f == "write"]
         if len(set(written)) < len(written) or initial in written:
             once = False
         elif (core := _cycle_in(mine, initial, model.level)) is not None:
@@ -101,8 +101,8 @@ def _decide(operations: Sequence[Operation], model: WeakRegister, limits: Limits
 
 
 def _never_written(operations: Sequence[Operation], initial: Any) -> Counterexample | None:
-    written = {freeze(one.value) for one in operations if one.f == "write"} | {initial}
-    stray = next((one for one in operations if one.f == "read" and freeze(one.result) not in written), None)
+    written = {freeze(operation.value) for operation in operations if operation.f == "write"} | {initial}
+    stray = next((read for read in operations if read.f == "read" and freeze(read.result) not in written), None)
     if stray is None:
         return None
     return Counterexample.of_promise(_NEVER, f"{_did(stray)}, which nobody wrote", (stray, "read what nobody wrote"))
@@ -121,8 +121,8 @@ def _cycle_in(operations: Sequence[Operation], initial: Any, level: str) -> Coun
                 edges.setdefault(pair, (before, after))
             elif before.f == "read" and after.f == "write" and level == SEQUENTIAL:
                 return _contradiction(level, [(before, after)])
-    for one in operations:
-        if (node := _node(one, initial)) is not _START:
+    for operation in operations:
+        if (node := _node(operation, initial)) is not _START:
             edges.setdefault((_START, node), None)
     cycle = _shortest_cycle(edges)
     return None if cycle is None else _contradiction(level, [edges[pair] for pair in cycle])
@@ -135,32 +135,32 @@ def _node(operation: Operation, initial: Any) -> Any:
 
 def _sessions(operations: Iterable[Operation]) -> list[list[Operation]]:
     sessions: dict[int, list[Operation]] = {}
-    for one in operations:
-        sessions.setdefault(one.process, []).append(one)
+    for operation in operations:
+        sessions.setdefault(operation.process, []).append(operation)
     return list(sessions.values())
 
 
 def _successive(session: Sequence[Operation]) -> Iterator[tuple[Operation, Operation]]:
     """Pair each operation with the next one; nothing follows an operation in doubt, which may still be in progress."""
     last: Operation | None = None
-    for one in session:
+    for operation in session:
         if last is not None:
-            yield last, one
-        last = last if one.outcome == "info" else one
+            yield last, operation
+        last = last if operation.outcome == "info" else operation
 
 
 def _reads(session: Sequence[Operation]) -> Iterator[tuple[Operation, Operation]]:
-    return _successive([one for one in session if one.f == "read"])
+    return _successive([operation for operation in session if operation.f == "read"])
 
 
 def _own_writes(session: Sequence[Operation]) -> Iterator[tuple[Operation, Operation]]:
     """Pair each read with the last acknowledged write of its session before it."""
     last: Operation | None = None
-    for one in session:
-        if one.f == "write":
-            last = one if one.outcome == "ok" else last
+    for operation in session:
+        if operation.f == "write":
+            last = operation if operation.outcome == "ok" else last
         elif last is not None:
-            yield last, one
+            yield last, operation
 
 
 _PAIRS: Final[Mapping[str, Callable[[Sequence[Operation]], Iterator[tuple[Operation, Operation]]]]] = {
@@ -193,8 +193,8 @@ def _shortest_cycle(edges: Edges) -> list[tuple[Any, Any]] | None:
         node = next(before for before in preceding[node] if before in missing)
     nodes = list(way)
     around = nodes[nodes.index(node) :]
-    found = min((_way_back(one, following, missing) for one in around[:_TRIED]), key=len)
-    return list(pairwise(found))
+    shortest = min((_way_back(start, following, missing) for start in around[:_TRIED]), key=len)
+    return list(pairwise(shortest))
 
 
 #: The most nodes of a cycle from which to search for a shorter one.
@@ -219,19 +219,19 @@ def _way_back(start: Any, following: Mapping[Any, Sequence[Any]], among: Mapping
 
 def _contradiction(level: str, pairs: Sequence[tuple[Operation, Operation] | None]) -> Counterexample:
     known = [pair for pair in pairs if pair is not None]
-    said = [
+    clauses = [
         f"process {before.process} {_did(before, named=False)} and then {_did(after, named=False)}"
         for before, after in known
     ]
     if len(known) < len(pairs):
-        said.append("at the start none of these had been written")
-    words = [(one, _what(one)) for pair in known for one in pair]
-    return Counterexample.of_promise(level, f"{'; '.join(said)}: no order of the writes explains that", *words)
+        clauses.append("at the start none of these had been written")
+    words = [(operation, _what(operation)) for pair in known for operation in pair]
+    return Counterexample.of_promise(level, f"{'; '.join(clauses)}: no order of the writes explains that", *words)
 
 
 def _did(operation: Operation, *, named: bool = True) -> str:
-    said = f"wrote {_shown(operation.value)}" if operation.f == "write" else f"read {_shown(operation.result)}"
-    return f"process {operation.process} {said}" if named else said
+    phrase = f"wrote {_shown(operation.value)}" if operation.f == "write" else f"read {_shown(operation.result)}"
+    return f"process {operation.process} {phrase}" if named else phrase
 
 
 def _what(operation: Operation) -> str:
@@ -255,19 +255,19 @@ def _search(operations: Sequence[Operation], initial: Any, limits: Limits) -> _F
     if fits:
         return _Found("valid", _SEARCH)
     kept = list(operations)
-    for one in operations:
+    for op in operations:
         # Leaving out a read, or a write that nobody read, keeps every order.
-        less = [other for other in kept if other is not one]
-        read = any(o.f == "read" and o.key == one.key and freeze(o.result) == freeze(one.value) for o in less)
-        if (one.f == "read" or not read) and _has_order(less, initial, limits, most=_MOST_STATES // 100) is False:
+        less = [other for other in kept if other is not op]
+        read = any(o.f == "read" and o.key == op.key and freeze(o.result) == freeze(op.value) for o in less)
+        if (op.f == "read" or not read) and _has_order(less, initial, limits, most=_MOST_STATES // 100) is False:
             kept = less
-    said = "; ".join(
-        f"process {mine[0].process} {', then '.join(_did(one, named=False) + _of(one) for one in mine)}"
+    text = "; ".join(
+        f"process {mine[0].process} {', then '.join(_did(op, named=False) + _of(op) for op in mine)}"
         for mine in _sessions(kept)
     )
-    words = [(one, _what(one)) for one in kept]
+    words = [(op, _what(op)) for op in kept]
     return _Found(
-        "invalid", _SEARCH, Counterexample.of_promise(SEQUENTIAL, f"{said}: no single order explains that", *words)
+        "invalid", _SEARCH, Counterexample.of_promise(SEQUENTIAL, f"{text}: no single order explains that", *words)
     )
 
 
@@ -281,18 +281,18 @@ def _has_order(operations: Sequence[Operation], initial: Any, limits: Limits, mo
     A state is the position in each session, the writes in doubt that were used, and the contents of each
     register.  A read that fits is taken at once, because it changes nothing.
     """
-    sessions = [[one for one in mine if one.outcome == "ok"] for mine in _sessions(operations)]
+    sessions = [[operation for operation in mine if operation.outcome == "ok"] for mine in _sessions(operations)]
     number = {mine[0].process: place for place, mine in enumerate(sessions) if mine}
-    doubtful = [(one, _before(one, operations)) for one in operations if one.outcome == "info"]
+    doubtful = [(operation, _before(operation, operations)) for operation in operations if operation.outcome == "info"]
     ends = tuple(map(len, sessions))
     start = _forward((0,) * len(sessions), {}, sessions, initial)
-    seen = {(start, frozenset[int](), frozenset[tuple[Any, Any]]())}
-    stack = list(seen)
+    visited = {(start, frozenset[int](), frozenset[tuple[Any, Any]]())}
+    stack = list(visited)
     while stack:
         places, used, held = stack.pop()
         if places == ends:
             return True
-        if len(seen) > most or (not len(seen) % 1024 and limits.over()):
+        if len(visited) > most or (not len(visited) % 1024 and limits.over()):
             return None
         writes: list[tuple[Operation, int | None, int | None]] = [
             (mine[place], number[mine[0].process], None)
@@ -300,21 +300,21 @@ def _has_order(operations: Sequence[Operation], initial: Any, limits: Limits, mo
             if place < len(mine) and mine[place].f == "write"
         ]
         writes += [
-            (one, None, which)
-            for which, (one, before) in enumerate(doubtful)
-            if which not in used and (one.process not in number or places[number[one.process]] >= before)
+            (operation, None, which)
+            for which, (operation, before) in enumerate(doubtful)
+            if which not in used and (operation.process not in number or places[number[operation.process]] >= before)
         ]
         # The last one pushed is taken first, so this tries writes in the order of real time, in which most systems
         # apply them, and those in doubt last.
-        for one, session, which in sorted(writes, key=_latest_first):
-            after = {**dict(held), one.key: freeze(one.value)}
+        for write, session, which in sorted(writes, key=_latest_first):
+            after = {**dict(held), write.key: freeze(write.value)}
             moved = places if session is None else (*places[:session], places[session] + 1, *places[session + 1 :])
             state = (
                 _forward(moved, after, sessions, initial), used if which is None else used | {which},
                 frozenset(after.items()),
             )  # fmt: skip
-            if state not in seen:
-                seen.add(state)
+            if state not in visited:
+                visited.add(state)
                 stack.append(state)
     return False
 
@@ -323,24 +323,24 @@ def _latest_first(write: tuple[Operation, int | None, int | None]) -> tuple[bool
     return write[1] is not None, -write[0].invoke_index
 
 
-def _before(one: Operation, operations: Iterable[Operation]) -> int:
+def _before(operation: Operation, operations: Iterable[Operation]) -> int:
     """Return how many acknowledged operations its session had before it."""
-    mine = (other for other in operations if other.process == one.process and other.outcome == "ok")
-    return sum(other.invoke_index < one.invoke_index for other in mine)
+    mine = (other for other in operations if other.process == operation.process and other.outcome == "ok")
+    return sum(other.invoke_index < operation.invoke_index for other in mine)
 
 
 def _forward(
     places: tuple[int, ...], held: Mapping[Any, Any], sessions: Sequence[Sequence[Operation]], initial: Any
 ) -> tuple[int, ...]:
     """Take all reads that fit."""
-    found = list(places)
+    reached = list(places)
     for session, mine in enumerate(sessions):
-        while found[session] < len(mine):
-            one = mine[found[session]]
-            if one.f != "read" or freeze(one.result) != held.get(one.key, initial):
+        while reached[session] < len(mine):
+            operation = mine[reached[session]]
+            if operation.f != "read" or freeze(operation.result) != held.get(operation.key, initial):
                 break
-            found[session] += 1
-    return tuple(found)
+            reached[session] += 1
+    return tuple(reached)
 
 
 # -- staleness ---------------------------------------------------------------------------------------------------------
@@ -352,33 +352,32 @@ def begun_earlier(operations: Sequence[Operation], bound: int) -> list[Operation
     They are linearizable if and only if each read answered what was there at some time in its longer
     interval.  Raises ModelError for operations that have places but no times.
     """
-    if all((one.invoked, one.returned) == (one.invoke_index, one.return_index) for one in operations):
+    if all((op.invoked, op.returned) == (op.invoke_index, op.return_index) for op in operations):
         raise ModelError("the history has no times, and bounded staleness needs them")
-    moments = sorted((one.invoke_index, one.invoked) for one in operations)
-    moments += [(one.return_index, one.ended) for one in operations if one.return_index is not None]
+    moments = sorted((op.invoke_index, op.invoked) for op in operations)
+    moments += [(op.return_index, op.ended) for op in operations if op.return_index is not None]
     moments.sort()
     latest, times = 0, []
     for _, time in moments:
         latest = max(latest, time)
         times.append(latest)
     places: list[tuple[int, int, int, int]] = []
-    for number, one in enumerate(operations):
-        begin = (one.invoke_index, 1)
-        if one.f == "read":
+    for number, op in enumerate(operations):
+        begin = (op.invoke_index, 1)
+        if op.f == "read":
             # Before all events of that moment: an invocation comes first.
-            place = bisect_left(times, one.invoked - bound)
+            place = bisect_left(times, op.invoked - bound)
             begin = min(begin, (moments[place][0], 0)) if place < len(moments) else begin
         places.append((*begin, number, 0))
-        if one.return_index is not None:
-            places.append((one.return_index, 1, number, 1))
+        if op.return_index is not None:
+            places.append((op.return_index, 1, number, 1))
     places.sort()
     begun: dict[int, int] = {}
     ended: dict[int, int] = {}
     for index, (_, _, number, is_end) in enumerate(places):
         (ended if is_end else begun)[number] = index
     return [
-        replace(one, invoke_index=begun[number], return_index=ended.get(number))
-        for number, one in enumerate(operations)
+        replace(op, invoke_index=begun[number], return_index=ended.get(number)) for number, op in enumerate(operations)
     ]
 
 
@@ -386,10 +385,10 @@ def as_stale(
     verdict: KeyVerdict, model: WeakRegister, shifted: Sequence[Operation], recorded: Sequence[Operation]
 ) -> KeyVerdict:
     """Translate a verdict on operations with earlier reads back to the recorded operations."""
-    original = {one.invoke_index: other for one, other in zip(shifted, recorded, strict=True)}
+    original = {operation.invoke_index: other for operation, other in zip(shifted, recorded, strict=True)}
     examples = tuple(
         replace(
-            example, operations=tuple(original[one.invoke_index] for one in example.operations),
+            example, operations=tuple(original[operation.invoke_index] for operation in example.operations),
             sentence=f"even if reads may be {model.bound / 1e9:g} s behind: {example.sentence}", linearization=None,
         )
         for example in verdict.counterexamples

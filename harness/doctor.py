@@ -64,19 +64,19 @@ def java(run: Callable[..., subprocess.CompletedProcess[str]] = subprocess.run) 
     """Check the version of the Java that nodes start."""
     mend = f"apt-get install openjdk-{JAVA_MAJOR}-jdk-headless, or run scripts/bootstrap"
     try:
-        said = run(["java", "-version"], capture_output=True, text=True, check=False).stderr
+        output = run(["java", "-version"], capture_output=True, text=True, check=False).stderr
     except FileNotFoundError:
         return Examined("java", good=False, weight="needed", value="not found", mend=mend)
-    found = re.search(r'version "(?:1\.)?(\d+)[^"]*"', said)
-    good = found is not None and int(found[1]) >= JAVA_MAJOR
-    return _finding("java", good, "needed", found[0] if found else said[:60].strip(), mend)
+    match = re.search(r'version "(?:1\.)?(\d+)[^"]*"', output)
+    good = match is not None and int(match[1]) >= JAVA_MAJOR
+    return _finding("java", good, "needed", match[0] if match else output[:60].strip(), mend)
 
 
 def faketime(directory: Path = Path("/usr/lib")) -> Examined:
     """Look for the library that fakes clocks where nodes look for it."""
-    found = next(directory.glob("*/faketime/libfaketimeMT.so.1"), None)
+    library = next(directory.glob("*/faketime/libfaketimeMT.so.1"), None)
     mend = "apt-get install libfaketime, or run scripts/bootstrap"
-    return _finding("faketime", found is not None, "wanted", str(found or "not found"), mend)
+    return _finding("faketime", library is not None, "wanted", str(library or "not found"), mend)
 
 
 def _finding(name: str, good: bool, weight: Weight, value: str, mend: str) -> Examined:
@@ -105,19 +105,19 @@ def _tried(name: str, weight: Weight, package: str, *words: str) -> Examined:
         check=False,
         env={**os.environ, "PATH": f"{os.environ.get('PATH', '')}:{SYSTEM_PATH}"},
     )
-    said = (done.stderr.strip().splitlines() or [""])[0]
+    message = (done.stderr.strip().splitlines() or [""])[0]
     mend = "use a kernel that has it" if not package else f"apt-get install {package}, or a kernel that has it"
-    return _finding(name, done.returncode == 0, weight, "works" if done.returncode == 0 else said[:60], mend)
+    return _finding(name, done.returncode == 0, weight, "works" if done.returncode == 0 else message[:60], mend)
 
 
-def _amount(name: str, found: float, wanted: float, unit: str) -> Examined:
-    return _finding(name, found >= wanted, "wanted", f"{found:.4g} {unit}", f"{wanted:g} {unit} recommended")
+def _amount(name: str, amount: float, wanted: float, unit: str) -> Examined:
+    return _finding(name, amount >= wanted, "wanted", f"{amount:.4g} {unit}", f"{wanted:g} {unit} recommended")
 
 
 def _available_memory() -> int:
     """Return the available memory in bytes."""
-    found = re.search(r"MemAvailable:\s+(\d+) kB", Path("/proc/meminfo").read_text())
-    return int(found[1]) << 10 if found else 0
+    match = re.search(r"MemAvailable:\s+(\d+) kB", Path("/proc/meminfo").read_text())
+    return int(match[1]) << 10 if match else 0
 
 
 # -- faults ------------------------------------------------------------------------------------------------------------
@@ -183,5 +183,5 @@ def ask_faults(nodes: NodesWithData, system: Target) -> tuple[FaultFinding, ...]
 
     settings = replace(settings_of(system, nodes.data_dirs), snapshots=True, faketime=True)
     reasons = prechecks(Context(nodes, view_of(system, dict), RunClock(lambda: 0), survey(nodes), settings))
-    found = (FaultFinding(name, FAULTS[name].family, FAULTS[name].summary, why) for name, why in reasons.items())
-    return tuple(sorted(found, key=lambda fault: (fault.family, fault.name)))
+    findings = (FaultFinding(name, FAULTS[name].family, FAULTS[name].summary, why) for name, why in reasons.items())
+    return tuple(sorted(findings, key=lambda fault: (fault.family, fault.name)))

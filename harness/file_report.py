@@ -30,7 +30,7 @@ from reports.words.of_clients import answer_to_clients
 _BY_EVENTS: Final = 1 << 62
 
 
-def draw_file(path: Path, asked: FileCheckOptions, target: Path) -> list[str]:
+def draw_file(path: Path, options: FileCheckOptions, target: Path) -> list[str]:
     """Judge a history file, write its page to ``target`` and return warnings.
 
     Raises UsageError if the file is not a history, StoreError if the page cannot be written.
@@ -39,7 +39,7 @@ def draw_file(path: Path, asked: FileCheckOptions, target: Path) -> list[str]:
 
     stored = history_in(path)
     with tempfile.TemporaryDirectory(prefix="harness-") as directory:
-        plain, history = plainly(stored or path, asked, large=_BY_EVENTS)
+        plain, history = plainly(stored or path, options, large=_BY_EVENTS)
         if not _has_times(history):
             note = "the file has no times, so this page gives each event a millisecond"
             plain = replace(plain, events=_spread(plain.events), notes=(*plain.notes, note))
@@ -48,7 +48,7 @@ def draw_file(path: Path, asked: FileCheckOptions, target: Path) -> list[str]:
         files.root.mkdir(parents=True)
         events = list(merge(plain.events, fault_events(history.nemesis), key=attrgetter("time")))
         write_events(events, plain.header, files.history)
-        checked = check_file(files.history, FileCheckOptions(engine=asked.engine, deadline_s=asked.deadline_s))
+        checked = check_file(files.history, FileCheckOptions(engine=options.engine, deadline_s=options.deadline_s))
         notes = (*(notes_on(path, stored, checked.report) if stored else ()), *plain.notes, *checked.notes)
         files.results.write_bytes(json_bytes(_results(checked, Recording(files.root), notes).to_json()))
         outcome = reports.write_report(Recording(files.root), checked.wording)
@@ -66,7 +66,7 @@ def draw_file(path: Path, asked: FileCheckOptions, target: Path) -> list[str]:
 def _has_times(history: Foreign) -> bool:
     """Return whether the events have real times, and not just their positions."""
     operations = history.operations or ()
-    return any((one.invoked, one.returned) != (one.invoke_index, one.return_index) for one in operations)
+    return any((op.invoked, op.returned) != (op.invoke_index, op.return_index) for op in operations)
 
 
 def _spread(events: Iterable[Event]) -> list[Event]:

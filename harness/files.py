@@ -133,46 +133,46 @@ class Checked:
         return _wording(model_named(self.model))
 
 
-def check_file(path: Path, asked: FileCheckOptions) -> Checked:
+def check_file(path: Path, options: FileCheckOptions) -> Checked:
     """Check one history file or pipe (``-`` is standard input), or the history in a directory of Jepsen's store.
 
     Raises UsageError if the file is not a history, or not a history of that model.
     """
     if (stored := history_in(path)) is not None:
-        checked = check_file(stored, asked)
+        checked = check_file(stored, options)
         return replace(checked, notes=(*notes_on(path, stored, checked.report), *checked.notes))
     with _errors_named(path), at_rest(path) as file:
-        history = read_foreign(file, asked)
-        name = _model_of(history, asked, path)
-        initial = history.initial if asked.initial is None else json_or_word(asked.initial)
-        taken = take(without_null_reads(history) if asked.null == "unknown" else history, name, initial)
+        history = read_foreign(file, options)
+        name = _model_of(history, options, path)
+        initial = history.initial if options.initial is None else json_or_word(options.initial)
+        taken = take(without_null_reads(history) if options.null == "unknown" else history, name, initial)
         name, read = _name_of(taken.model, name), taken.history
         started = time.monotonic()
         failure = None
         try:
-            report = check(read, taken.model, deadline_s=asked.deadline_s, engine=asked.engine)
+            report = check(read, taken.model, deadline_s=options.deadline_s, engine=options.engine)
         except ModelError as error:
             raise _misfit(error, taken, history, file, path) from None
         except (FormatError, ImportError, OSError):
             raise
         except Exception as error:  # noqa: BLE001 (whatever is wrong with the checker is wrong on some key)
-            left = max(asked.deadline_s - (time.monotonic() - started), 0.0)
-            report = _apart(read, taken.model, replace(asked, deadline_s=left))
+            left = max(options.deadline_s - (time.monotonic() - started), 0.0)
+            report = _apart(read, taken.model, replace(options, deadline_s=left))
             failure = f"the checker failed: {failure_text(error)}"
-        left = max(asked.deadline_s - (time.monotonic() - started), 0.0)
-        deciding = () if failure else _deciding(report, history, name, taken, asked, left)
-        notes = (*_assumed(history, path), *taken.notes, *deciding, *_level(report, taken.model, asked, history))
+        left = max(options.deadline_s - (time.monotonic() - started), 0.0)
+        deciding = () if failure else _deciding(report, history, name, taken, options, left)
+        notes = (*_assumed(history, path), *taken.notes, *deciding, *_level(report, taken.model, options, history))
         return Checked(_worth(report, read, taken.model), name, read, failure, notes)
 
 
-def describe_format(path: Path, asked: FileCheckOptions) -> list[str]:
+def describe_format(path: Path, options: FileCheckOptions) -> list[str]:
     """Describe, line by line, the format recognized in a history file and how it is read.
 
     Raises UsageError.
     """
     path = history_in(path) or path
     with _errors_named(path), at_rest(path) as file:
-        history = read_foreign(file, asked)
+        history = read_foreign(file, options)
     title = FORMATS[history.format].title if history.format in FORMATS else "our own"
     lines = [f"format: {history.format} ({title})"]
     mapped = ", ".join(f"{ours} from {theirs}" for ours, theirs in history.mapping.items())
@@ -180,8 +180,8 @@ def describe_format(path: Path, asked: FileCheckOptions) -> list[str]:
     columns = history.columns
     operations = history.operations or []
     if columns is not None:
-        what = "registers" if isinstance(columns, OperationColumns) else "transactions"
-        return [*lines, f"operations: {columns.invoke.size}, of {what}"]
+        kind = "registers" if isinstance(columns, OperationColumns) else "transactions"
+        return [*lines, f"operations: {columns.invoke.size}, of {kind}"]
     keys = {operation.key for operation in operations}
     lines.append("keys: none" if keys <= {None} else f"keys: {len(keys)}, such as {next(iter(keys))!r}")
     for f in dict.fromkeys(operation.f for operation in operations):
@@ -216,22 +216,22 @@ def _errors_named(path: Path) -> Iterator[None]:
         raise UsageError(f"{path}: {error.strerror or error}") from None
 
 
-def read_foreign(file: Path, asked: FileCheckOptions, large: int = LARGE) -> Foreign:
+def read_foreign(file: Path, options: FileCheckOptions, large: int = LARGE) -> Foreign:
     """Read a history file according to the options.  Raises FormatError, MappingError, OSError."""
-    if asked.format is not None and asked.format not in FORMATS:
-        raise UsageError(f"--format: there is no format {asked.format!r}; {hint(asked.format, tuple(FORMATS))}")
-    fields = None if asked.fields is None else FieldMap.parse(_mapping(asked.fields))
-    return read_any(file, model=asked.model, large=large, name=asked.format, fields=fields)
+    if options.format is not None and options.format not in FORMATS:
+        raise UsageError(f"--format: there is no format {options.format!r}; {hint(options.format, tuple(FORMATS))}")
+    fields = None if options.fields is None else FieldMap.parse(_mapping(options.fields))
+    return read_any(file, model=options.model, large=large, name=options.format, fields=fields)
 
 
-def _model_of(history: Foreign, asked: FileCheckOptions, path: Path) -> str:
+def _model_of(history: Foreign, options: FileCheckOptions, path: Path) -> str:
     """Return the name of the model that judges a history.  Raises UsageError if no model can."""
-    if asked.model is None and history.model is None and history.format == "jsonl":
+    if options.model is None and history.model is None and history.format == "jsonl":
         raise UsageError(
             f"{path}: a check of its system judges this history, not a model: give the run's directory, or --model"
         )
-    model = asked.model or history.model or "register"
-    return model if asked.level is None else f"{model}:{asked.level}"
+    model = options.model or history.model or "register"
+    return model if options.level is None else f"{model}:{options.level}"
 
 
 def _assumed(history: Foreign, path: Path) -> tuple[str, ...]:
@@ -268,10 +268,10 @@ def _misfit(error: ModelError, taken: Taken, recorded: Foreign, file: Path, path
     ``recorded`` is the history before the conventions of the model were applied.
     """
     operations = taken.history.operations or _one_of_each(taken.history)
-    found = first_misfit(operations, taken.model)
-    if found is None:
+    misfit = first_misfit(operations, taken.model)
+    if misfit is None:
         return UsageError(f"{path}: {error}")
-    operation, why = found
+    operation, why = misfit
     where = ""
     if taken.history.line is not None:
         index = operation.return_index if operation.outcome == "ok" else None
@@ -327,12 +327,12 @@ _STRICTER: Final = {
 
 
 def _deciding(
-    report: Report, recorded: Foreign, name: str, taken: Taken, asked: FileCheckOptions, left_s: float
+    report: Report, recorded: Foreign, name: str, taken: Taken, options: FileCheckOptions, left_s: float
 ) -> Iterator[str]:
     """Name the conventions without which an invalid history would be valid, and the option for each."""
     if report.verdict != "invalid":
         return
-    for note, history, model in (*_other_models(taken), *_other_values(recorded, name, taken, asked)):
+    for note, history, model in (*_other_models(taken), *_other_values(recorded, name, taken, options)):
         with suppress(ModelError):
             if check(history, model, deadline_s=left_s / 2, proofs=False).verdict == "valid":
                 yield note
@@ -354,14 +354,14 @@ def _other_models(taken: Taken) -> Iterator[tuple[str, Foreign, Model]]:
 
 
 def _other_values(
-    recorded: Foreign, name: str, taken: Taken, asked: FileCheckOptions
+    recorded: Foreign, name: str, taken: Taken, options: FileCheckOptions
 ) -> Iterator[tuple[str, Foreign, Model]]:
     """Yield the history without reads of nil and with another state at the start, and the note if it is valid then.
 
     ``recorded`` is the history before the conventions of the model with that ``name`` were applied.
     """
-    initial = recorded.initial if asked.initial is None else json_or_word(asked.initial)
-    if asked.null == "absent" and has_null_reads(recorded):
+    initial = recorded.initial if options.initial is None else json_or_word(options.initial)
+    if options.null == "absent" and has_null_reads(recorded):
         other = take(without_null_reads(recorded), name, initial)
         note = (
             "this verdict depends on reads of nil: we assume that nil means absent; in Knossos the answer of an "
@@ -379,9 +379,9 @@ def _other_values(
         yield note, other.history, other.model
 
 
-def _level(report: Report, model: Model, asked: FileCheckOptions, history: Foreign) -> Iterator[str]:
+def _level(report: Report, model: Model, options: FileCheckOptions, history: Foreign) -> Iterator[str]:
     """Name the level at which transactions are valid, if it is only the default and they violate the strict one."""
-    chosen = asked.level is not None or ":" in (asked.model or history.model or "")
+    chosen = options.level is not None or ":" in (options.model or history.model or "")
     if report.verdict != "valid" or chosen or not isinstance(model, Transactions) or model.level != DEFAULT_LEVEL:
         return
     if any(_STRICT not in key.levels for key in report.keys):
@@ -391,20 +391,20 @@ def _level(report: Report, model: Model, asked: FileCheckOptions, history: Forei
         )
 
 
-def _apart(history: Foreign, model: str | Model, asked: FileCheckOptions) -> Report:
+def _apart(history: Foreign, model: str | Model, options: FileCheckOptions) -> Report:
     """Judge every key separately, so that a checker crash on one key does not affect the verdicts on the others."""
     columns, started = history.columns, time.monotonic()
     rows = history.operations if columns is None else [columns.operation(row) for row in range(columns.invoke.size)]
     verdicts = []
     for key, operations in by_key(rows or ()).items():
-        left = max(asked.deadline_s - (time.monotonic() - started), 0.0)
+        left = max(options.deadline_s - (time.monotonic() - started), 0.0)
         try:
-            found = check_operations(operations, model, deadline_s=left, engine=asked.engine)
+            key_verdict = check_operations(operations, model, deadline_s=left, engine=options.engine)
         except (ModelError, ImportError):
             raise
         except Exception as error:  # noqa: BLE001 (see above)
-            found = KeyVerdict.of_failure(key, len(operations), error)
-        verdicts.append(found)
+            key_verdict = KeyVerdict.of_failure(key, len(operations), error)
+        verdicts.append(key_verdict)
     return Report(worst(verdict.verdict for verdict in verdicts), tuple(verdicts))
 
 
@@ -423,7 +423,7 @@ def _worth(report: Report, history: Foreign, model: str | Model) -> Report:
     # A failed operation is evidence only in models where a refusal says something about the state.
     proofs = {"ok", OK} | ({"fail", FAIL} if "refused" in model_named(model).reads else set())
     columns = history.columns
-    outcomes = (one.outcome for one in history.operations or ()) if columns is None else iter(columns.outcome)
+    outcomes = (op.outcome for op in history.operations or ()) if columns is None else iter(columns.outcome)
     if any(key.operations for key in report.keys) and any(outcome in proofs for outcome in outcomes):
         return report
     reason = "there was nothing to judge: no operation was answered or is known to have taken effect"
@@ -446,28 +446,28 @@ def _wording(model: Model) -> Wording:
     return by_values if type(model).wording is Model.wording else model.wording
 
 
-def shrink_file(path: Path, asked: FileCheckOptions, target: Path) -> tuple[Counterexample, int]:
+def shrink_file(path: Path, options: FileCheckOptions, target: Path) -> tuple[Counterexample, int]:
     """Write the first counterexample of a history to its own file, and return it with its number of operations.
 
     The written file has been judged and is invalid.  Raises UsageError if the history has no counterexample or
     ``target`` exists, StoreError if the file cannot be written.
     """
-    checked = check_file(path, asked)
+    checked = check_file(path, options)
     report, name, history = checked.report, checked.model, checked.history
     if not report.counterexamples:
         raise UsageError(f"{path}: the history is {report.verdict}, so there is no counterexample to write")
     example = report.counterexamples[0]
-    header = _shrunk_header(path, checked, asked)
+    header = _shrunk_header(path, checked, options)
     import tempfile
 
     with tempfile.TemporaryDirectory(prefix="harness-") as directory:
         for number, whole in enumerate(_parts(example, history, model_named(name))):
             written = Path(directory, f"{number}.jsonl")
             write_events(as_events(whole), header, written)
-            if check_file(written, FileCheckOptions(deadline_s=asked.deadline_s)).report.verdict == "invalid":
+            if check_file(written, FileCheckOptions(deadline_s=options.deadline_s)).report.verdict == "invalid":
                 break
         else:
-            raise UsageError(f"{path}: no invalid part found within {asked.deadline_s:g} s")
+            raise UsageError(f"{path}: no invalid part found within {options.deadline_s:g} s")
         try:
             with target.open("xb") as file:
                 file.write(written.read_bytes())
@@ -507,22 +507,22 @@ class PlainHistory:
     notes: tuple[str, ...] = ()
 
 
-def plainly(path: Path, asked: FileCheckOptions, large: int = LARGE) -> tuple[PlainHistory, Foreign]:
+def plainly(path: Path, options: FileCheckOptions, large: int = LARGE) -> tuple[PlainHistory, Foreign]:
     """Read a history file and apply its model's conventions; return the plain history and the history as read.
 
     Files of at least ``large`` bytes are read as columns.  Raises UsageError if the file is not a history, or not a
     history of that model.
     """
     with _errors_named(path), at_rest(path) as file:
-        history = read_foreign(file, asked, large)
+        history = read_foreign(file, options, large)
         if (columns := history.columns) is not None:
             rows = [columns.operation(row) for row in range(columns.invoke.size)]
             history = replace(history, operations=rows, columns=None)
-        name = _model_of(history, asked, path)
-        initial = history.initial if asked.initial is None else json_or_word(asked.initial)
-        taken = take(without_null_reads(history) if asked.null == "unknown" else history, name, initial)
-        if found := first_misfit(taken.history.operations or [], taken.model):
-            raise _misfit(ModelError(found[1]), taken, history, file, path)
+        name = _model_of(history, options, path)
+        initial = history.initial if options.initial is None else json_or_word(options.initial)
+        taken = take(without_null_reads(history) if options.null == "unknown" else history, name, initial)
+        if misfit := first_misfit(taken.history.operations or [], taken.model):
+            raise _misfit(ModelError(misfit[1]), taken, history, file, path)
         model = _name_of(taken.model, name)
         if initial is not None and isinstance(taken.model, Bank):
             model, initial = f"{model}-unknown", balances(initial)
@@ -530,9 +530,9 @@ def plainly(path: Path, asked: FileCheckOptions, large: int = LARGE) -> tuple[Pl
         return PlainHistory(header, as_plain_events(taken, initial), (*_assumed(history, path), *taken.notes)), history
 
 
-def write_plainly(path: Path, asked: FileCheckOptions, target: Path) -> None:
+def write_plainly(path: Path, options: FileCheckOptions, target: Path) -> None:
     """Write a history file in the plain form of :func:`plainly`.  Raises UsageError and OSError."""
-    plain, _ = plainly(path, asked)
+    plain, _ = plainly(path, options)
     write_events(plain.events, plain.header, target)
 
 
@@ -548,9 +548,9 @@ def needs_convention(path: Path, large: int = LARGE) -> bool:
         if path.stat().st_size < large:
             return True
         if kind_of(path) == "jsonl":
-            found = read_columns(path)
-            one_of_each = _one_of_each(Foreign("jsonl", columns=found.columns))
-            return first_misfit(one_of_each, model_named(found.header.model or "register")) is not None
+            parsed = read_columns(path)
+            one_of_each = _one_of_each(Foreign("jsonl", columns=parsed.columns))
+            return first_misfit(one_of_each, model_named(parsed.header.model or "register")) is not None
         if format_of(path) in FORMAT_MODELS:
             return False
         columns = read_any(path, large=large).columns
@@ -579,8 +579,8 @@ def write_events(events: Sequence[Event], header: Header, path: Path) -> None:
     writer.close()
 
 
-def _shrunk_header(path: Path, checked: Checked, asked: FileCheckOptions) -> Header:
-    initial = checked.history.initial if asked.initial is None else json_or_word(asked.initial)
+def _shrunk_header(path: Path, checked: Checked, options: FileCheckOptions) -> Header:
+    initial = checked.history.initial if options.initial is None else json_or_word(options.initial)
     # For other models, the operations that create the initial state are written to the file with the rest.
     stated = initial is not None and isinstance(model_named(checked.model).start_with(initial), Model)
     return Header(test=f"shrunk from {path.name}", model=checked.model, extra={INITIAL: initial} if stated else {})

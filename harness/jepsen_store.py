@@ -70,13 +70,13 @@ def notes_on(directory: Path, chosen: Path, report: Report) -> Iterator[str]:
     if theirs is None:
         yield f"{_RESULTS} has no :valid? to compare with"
         return
-    said = f"{_RESULTS} says {theirs}"
+    note = f"{_RESULTS} says {theirs}"
     if theirs == report.verdict:
-        yield f"{said}, too"
+        yield f"{note}, too"
     else:
         parts = [f"{name} {_VERDICTS[part['valid?']]}" for name, part in results.items() if _is_part(part)]
         more = f" (its checkers: {', '.join(parts)})" if parts else ""
-        yield f"{said}{more}; the harness says {report.verdict}, perhaps because Jepsen's checkers check other things"
+        yield f"{note}{more}; the harness says {report.verdict}, perhaps because Jepsen's checkers check other things"
     yield from _keys(results, report)
 
 
@@ -100,7 +100,7 @@ def _failures(results: Any) -> Collection[Any] | None:
     if isinstance(results.get("failures"), list) and isinstance(results.get("results"), dict):
         failures: list[Any] = results["failures"]
         return failures
-    return next((found for part in results.values() if (found := _failures(part)) is not None), None)
+    return next((keys for part in results.values() if (keys := _failures(part)) is not None), None)
 
 
 def _is_part(part: Any) -> bool:

@@ -45,8 +45,8 @@ def _chosen_types() -> dict[str, Any]:
     The plan checks later which of them go together.
     """
     versions = dict.fromkeys(version for system in usable_systems()[0] for version in system.versions)
-    workloads = dict.fromkeys(one.name for system in usable_systems()[0] for one in system.workloads)
-    planted_bugs = dict.fromkeys(one.name for system in usable_systems()[0] for one in system.planted_bugs)
+    workloads = dict.fromkeys(workload.name for system in usable_systems()[0] for workload in system.workloads)
+    planted_bugs = dict.fromkeys(bug.name for system in usable_systems()[0] for bug in system.planted_bugs)
     return {"version": _literal[tuple(versions)], "workload": _literal[tuple(workloads)],
             "planted_bug": _literal[("", *planted_bugs)]}  # fmt: skip
 
@@ -56,11 +56,11 @@ def _system_types() -> dict[str, Any]:
 
     Where two systems declare the same name differently, the type is the plain one.
     """
-    found: dict[str, Any] = {}
+    by_name: dict[str, Any] = {}
     for option in (option for system in usable_systems()[0] for option in system.options if is_free(option.name)):
         wanted = type_of(option)
-        found[option.name] = wanted if found.get(option.name, wanted) == wanted else type(option.default)
-    return found
+        by_name[option.name] = wanted if by_name.get(option.name, wanted) == wanted else type(option.default)
+    return by_name
 
 
 @cache

@@ -26,17 +26,17 @@ def writer_of(path: Path) -> str | None:
     target = path.resolve()
     for place in (path.absolute().parent, path, target.parent, target):
         try:
-            found = place.lstat()
+            status = place.lstat()
         except OSError:
             continue
-        if found.st_uid not in _trusted("SUDO_UID"):
-            return f"user {found.st_uid}"
-        if stat.S_ISLNK(found.st_mode):
+        if status.st_uid not in _trusted("SUDO_UID"):
+            return f"user {status.st_uid}"
+        if stat.S_ISLNK(status.st_mode):
             continue
-        if found.st_mode & stat.S_IWOTH:
+        if status.st_mode & stat.S_IWOTH:
             return "every user"
-        if found.st_mode & stat.S_IWGRP and found.st_gid not in _trusted("SUDO_GID"):
-            return f"group {found.st_gid}"
+        if status.st_mode & stat.S_IWGRP and status.st_gid not in _trusted("SUDO_GID"):
+            return f"group {status.st_gid}"
     return None
 
 

@@ -159,7 +159,7 @@ class Plan:
         system = () if self.system == DEFAULT else (self._name,)
         version, *marks = self._chosen()
         return test_name(
-            (*system, self.workload), self.nemesis, (version, *(one.replace(" ", "-", 1) for one in marks))
+            (*system, self.workload), self.nemesis, (version, *(mark.replace(" ", "-", 1) for mark in marks))
         )
 
     @property
@@ -195,7 +195,7 @@ class Plan:
     @property
     def load(self) -> Workload:
         """The workload of the clients.  Raises UsageError if the system does not have it."""
-        known = {one.name: one for one in self.under_test.workloads}
+        known = {workload.name: workload for workload in self.under_test.workloads}
         if self.workload not in known:
             raise UsageError(f"--workload: {self.system} has no {self.workload!r}; {hint(self.workload, known)}")
         return known[self.workload]
@@ -213,7 +213,7 @@ class Plan:
     def declared_planted_bug(self) -> PlantedBug | None:
         """The planted bug as its system declares it, or None if there is none or the system is not installed."""
         planted_bugs = system.planted_bugs if (system := installed(self.system)) is not None else ()
-        return next((one for one in planted_bugs if one.name == self.planted_bug), None)
+        return next((bug for bug in planted_bugs if bug.name == self.planted_bug), None)
 
     @property
     def found_by(self) -> tuple[str, ...]:
@@ -260,24 +260,24 @@ class Plan:
         file that holds this plan; the command refers to it for a schedule.
         """
         words = ["harness", "run"]
-        for one in fields(self):
-            value = getattr(self, one.name)
-            option = option_of(one.name)
-            if one.name == "options":
+        for setting in fields(self):
+            value = getattr(self, setting.name)
+            option = option_of(setting.name)
+            if setting.name == "options":
                 words += self._option_words()
-            elif one.name == "workload":
+            elif setting.name == "workload":
                 words += [option, value] if value != self._first_workload() else []
             elif isinstance(value, bool):
-                words += [] if value == one.default else [option if value else option.replace("--", "--no-", 1)]
+                words += [] if value == setting.default else [option if value else option.replace("--", "--no-", 1)]
             elif isinstance(value, dict):
-                words += _table_words(one.name, value)
-            elif one.name == "schedule":
+                words += _table_words(setting.name, value)
+            elif setting.name == "schedule":
                 words += [option, written] if value else []
-            elif one.name == "nemesis":
+            elif setting.name == "nemesis":
                 words += [option, ",".join(value)] if value and not self.schedule else []
-            elif one.name == "version":
+            elif setting.name == "version":
                 words += [option, value] if self.system == DEFAULT else ["--system", f"{self.system}@{value}"]
-            elif one.name == "seed" or (one.name != "system" and value != one.default):
+            elif setting.name == "seed" or (setting.name != "system" and value != setting.default):
                 words += [option, _word(value)]
         return shlex.join(words)
 
@@ -292,9 +292,9 @@ class Plan:
         return [word for name, value in changed.items() for word in option_words(name, value)]
 
 
-FIELDS: Final = frozenset(one.name for one in fields(Plan))
+FIELDS: Final = frozenset(setting.name for setting in fields(Plan))
 #: The help of each field.
-HELP: Final[Mapping[str, str]] = {one.name: one.metadata["help"] for one in fields(Plan)}
+HELP: Final[Mapping[str, str]] = {setting.name: setting.metadata["help"] for setting in fields(Plan)}
 #: Options of ``harness run`` that are not fields of a plan.  Systems cannot use these names for options.
 _TAKEN: Final = frozenset({"plan", "store", "test_count", "keep_cluster", "dry_run", "json", "option", "help"})
 _OPTION_NAMES: Final = {"version": f"{DEFAULT}-version"}
@@ -371,7 +371,7 @@ def _validate_turns(plan: Plan) -> Plan:
 def require_watchable(plan: Plan) -> None:
     """Check that the monitor can follow the workload.  Raises UsageError."""
     if not watchable(plan.load):
-        others = [one.name for one in plan.under_test.workloads if watchable(one)]
+        others = [workload.name for workload in plan.under_test.workloads if watchable(workload)]
         mend = f"use --workload {' or '.join(others)}, or drop the option" if others else "drop the option"
         raise UsageError(
             f"--stop-on-violation needs registers whose values are each written only once, unlike --workload "

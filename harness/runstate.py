@@ -124,4 +124,4 @@ class RunState:
             raise FormatError(str(path), "the file", str(error)) from None
 
 
-_RECORDED: Final = tuple(one.name for one in fields(RunState) if one.name not in ("path", "_saved"))
+_RECORDED: Final = tuple(setting.name for setting in fields(RunState) if setting.name not in ("path", "_saved"))

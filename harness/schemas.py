@@ -93,7 +93,7 @@ def _value(default: object) -> str:
 
 def _bounds(schema: dict[str, Any]) -> str:
     if "enum" in schema:
-        return " or ".join(f"`{one}`" for one in schema["enum"])
+        return " or ".join(f"`{choice}`" for choice in schema["enum"])
     above = "above 0" if "exclusiveMinimum" in schema else ""
     least = f"{schema['minimum']:,} or more" if "minimum" in schema else above
     most = f"at most {schema['maximum']:,}" if schema.get("maximum", math.inf) < 10**9 else ""

@@ -30,10 +30,10 @@ class SparkChoice:
         return f"{'through Spark' if self.spark else 'in this process'}: {self.why}"
 
 
-def choose(sizes: Collection[int], asked: bool | None = None) -> SparkChoice:
+def choose(sizes: Collection[int], spark: bool | None = None) -> SparkChoice:
     """Decide for histories of these sizes (in bytes); ``asked`` overrides the decision unless it is None."""
-    if asked is not None:
-        return SparkChoice(spark=asked, why="as requested")
+    if spark is not None:
+        return SparkChoice(spark=spark, why="as requested")
     runs, large, limit = len(sizes), sum(size > LARGE_BYTES for size in sizes), f"{LARGE_BYTES >> 20} MiB"
     if runs == 1:
         return SparkChoice(spark=large > 0, why=f"its history has {'more than' if large else 'at most'} {limit}")

@@ -41,10 +41,10 @@ _SOURCES: Final = ("history/codes.py", "history/compiled.py", "history/readers/*
 
 def digest(root: Path = _ROOT) -> str:
     """Return a hash of the names and contents of all files with compiled code."""
-    found = hashlib.sha256()
+    hasher = hashlib.sha256()
     for path in sorted(path for pattern in _SOURCES for path in root.glob(pattern)):
-        found.update(path.relative_to(root).as_posix().encode() + b"\0" + path.read_bytes())
-    return found.hexdigest()
+        hasher.update(path.relative_to(root).as_posix().encode() + b"\0" + path.read_bytes())
+    return hasher.hexdigest()
 
 
 _DIGEST: Final = digest()
@@ -124,8 +124,8 @@ def _warn_once() -> None:
 def _unless_full(save: Callable[..., None]) -> Callable[..., None]:
     """Ignore OSError from ``save``: compiled code works even if it cannot be cached."""
 
-    def attempt(*what: Any) -> None:
+    def attempt(*arguments: Any) -> None:
         with suppress(OSError):
-            save(*what)
+            save(*arguments)
 
     return attempt

@@ -26,4 +26,4 @@ def recognized_format(head: bytes) -> str | None:
         # Without a byte order mark: the file begins with ASCII, so every other byte is 0.
         if len(head) > 3 and all(head[letters:8:2]) and not any(head[zeros:8:2]):
             return f"this is UTF-16: convert it to UTF-8 first, with `iconv -f {name} -t UTF-8 FILE`"
-    return next((what for first, what in _FIRST_BYTES.items() if head.startswith(first)), None)
+    return next((message for first, message in _FIRST_BYTES.items() if head.startswith(first)), None)

@@ -16,16 +16,16 @@ MOST_LEVELS: Final = 500
 def load_object(text: str | bytes, load: Callable[[str | bytes], Any] = json.loads) -> dict[str, Any]:
     """Parse a JSON object. Raises ValueError that says what the text is instead."""
     try:
-        found = load(text)
+        parsed = load(text)
     except RecursionError:
         raise ValueError("expected a JSON object, found one that is nested too deeply") from None
     except ValueError as error:
         raise ValueError(f"expected a JSON object: {error}") from None
-    if nests_deeper(text, found, MOST_LEVELS):
+    if nests_deeper(text, parsed, MOST_LEVELS):
         raise ValueError("expected a JSON object, found one that is nested too deeply")
-    if not isinstance(found, dict):
-        raise ValueError(f"expected a JSON object, found {type(found).__name__}")
-    return found
+    if not isinstance(parsed, dict):
+        raise ValueError(f"expected a JSON object, found {type(parsed).__name__}")
+    return parsed
 
 
 def nests_deeper(text: str | bytes, value: Any, levels: int) -> bool:
@@ -41,10 +41,10 @@ def is_deeper(value: Any, levels: int) -> bool:
     """Return whether a JSON value nests more than ``levels`` lists and objects."""
     inside = [value]
     for _ in range(levels + 1):
-        nested = [one for one in inside if isinstance(one, (dict, list))]
+        nested = [member for member in inside if isinstance(member, (dict, list))]
         if not nested:
             return False
-        inside = [inner for one in nested for inner in (one.values() if isinstance(one, dict) else one)]
+        inside = [inner for outer in nested for inner in (outer.values() if isinstance(outer, dict) else outer)]
     return True
 
 

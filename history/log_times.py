@@ -50,13 +50,13 @@ class Stamp(NamedTuple):
 def stamp_of(line: bytes, origin: float) -> Stamp | None:
     """Return the date of a log line, or None; ``origin`` is when the run started (s since 1970)."""
     for pattern, moment_of in _AT_THE_BEGINNING:
-        if (found := pattern.match(line)) is not None and (moment := moment_of(found, origin)) is not None:
-            return Stamp(moment, found.end())
+        if (match := pattern.match(line)) is not None and (moment := moment_of(match, origin)) is not None:
+            return Stamp(moment, match.end())
     if _STRUCTURED.match(line) is None:
         return None
     fields = b" " + line[:_FIELD_BYTES]
     for pattern, moment_of in _IN_A_FIELD:
-        if (found := pattern.search(fields)) is not None and (moment := moment_of(found, origin)) is not None:
+        if (match := pattern.search(fields)) is not None and (moment := moment_of(match, origin)) is not None:
             return Stamp(moment, 0)
     return None
 
@@ -64,28 +64,28 @@ def stamp_of(line: bytes, origin: float) -> Stamp | None:
 _Found = re.Match[bytes]
 
 
-def _dated(found: _Found, _origin: float) -> float | None:
-    year, month, day, clock, fraction, zone = found.groups()
+def _dated(match: _Found, _origin: float) -> float | None:
+    year, month, day, clock, fraction, zone = match.groups()
     return _moment(int(year), int(month), int(day), clock, fraction, zone)
 
 
-def _day_month(found: _Found, origin: float) -> float | None:
-    day, month, year, clock, fraction = found.groups()
+def _day_month(match: _Found, origin: float) -> float | None:
+    day, month, year, clock, fraction = match.groups()
     return _of_year(year, _MONTHS.index(month) + 1, int(day), clock, fraction, origin)
 
 
-def _month_day(found: _Found, origin: float) -> float | None:
-    month, day, year, clock, fraction = found.groups()
+def _month_day(match: _Found, origin: float) -> float | None:
+    month, day, year, clock, fraction = match.groups()
     return _of_year(year, _MONTHS.index(month) + 1, int(day), clock, fraction, origin)
 
 
-def _glog(found: _Found, origin: float) -> float | None:
-    year, month, day, clock, fraction = found.groups()
+def _glog(match: _Found, origin: float) -> float | None:
+    year, month, day, clock, fraction = match.groups()
     return _of_year(b"20" + year if year and len(year) == 2 else year, int(month), int(day), clock, fraction, origin)
 
 
-def _epoch(found: _Found, origin: float) -> float | None:
-    whole, *fractions = found.groups()
+def _epoch(match: _Found, origin: float) -> float | None:
+    whole, *fractions = match.groups()
     fraction = fractions[0] or fractions[1]
     moment = float(whole) + (float(b"0." + fraction) if fraction else 0.0)
     return moment if abs(moment - origin) < _NEAR_S else None
@@ -97,8 +97,8 @@ def _of_year(
     if year:
         return _moment(int(year), month, day, clock, fraction)
     started = datetime.fromtimestamp(origin, UTC).year
-    moments = (_moment(one, month, day, clock, fraction) for one in (started - 1, started, started + 1))
-    return min((one for one in moments if one is not None), key=lambda one: abs(one - origin), default=None)
+    moments = (_moment(candidate, month, day, clock, fraction) for candidate in (started - 1, started, started + 1))
+    return min((time for time in moments if time is not None), key=lambda time: abs(time - origin), default=None)
 
 
 def _moment(

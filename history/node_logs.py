@@ -114,8 +114,8 @@ def around(
     share = max(limit // max(len(chosen), 1), 4)
     counted = _counted(recording.files, chosen)
     mine = {node: [line for line in raw if line.node == node] for node in chosen}
-    found = [line for node in chosen for line in _nearest(mine[node], event, share, counted)]
-    shown = sorted(found, key=lambda line: (line.seconds, line.node))
+    nearest = [line for node in chosen for line in _nearest(mine[node], event, share, counted)]
+    shown = sorted(nearest, key=lambda line: (line.seconds, line.node))
     return Excerpt(chosen, start, end, tuple(shown), len(raw) - sum(line.times for line in shown))
 
 
@@ -143,8 +143,8 @@ def excerpt(run: RunFiles | Recording, started: str, start_s: float, end_s: floa
     named = log_files(recording.files)
     lines = (line for node, path in named for line in _between(node, path, recording, origin, start_s, end_s))
     kinds = _collapsed(lines, lambda line: line.seconds, _counted(recording.files))
-    found = sorted(kinds, key=lambda line: (-line.weight - (2 if line.times >= OFTEN else 0), line.seconds))
-    return sorted(found[:limit], key=lambda line: (-line.times if line.times >= OFTEN else 0, line.seconds, line.node))
+    ranked = sorted(kinds, key=lambda line: (-line.weight - (2 if line.times >= OFTEN else 0), line.seconds))
+    return sorted(ranked[:limit], key=lambda line: (-line.times if line.times >= OFTEN else 0, line.seconds, line.node))
 
 
 def over_the_run(run: RunFiles | Recording, started: str, lines: Sequence[LogLine]) -> list[LogLine]:
@@ -158,11 +158,11 @@ def over_the_run(run: RunFiles | Recording, started: str, lines: Sequence[LogLin
     recording = Recording.of(run)
     counted = _counted(recording.files)
     shapes = {(line.node, _shape(line.text[line.stamp :], counted)): line for line in lines if line.stamp}
-    found = {
+    tallies = {
         key: _Times(max(re.split("#", key[1]), key=len).encode(errors="replace")) for key in shapes if "…" not in key[1]
     }
     for node, path in log_files(recording.files):
-        mine = [(shape, times) for (of, shape), times in found.items() if of == node]
+        mine = [(shape, times) for (of, shape), times in tallies.items() if of == node]
         if mine:
             with recording.log(path) as source:
                 _count_in(source, origin, counted, mine)
@@ -170,7 +170,7 @@ def over_the_run(run: RunFiles | Recording, started: str, lines: Sequence[LogLin
         id(shapes[key]): replace(
             shapes[key], text=times.text, stamp=times.stamp, times=times.count, seconds=times.first, last=times.last
         )
-        for key, times in found.items()
+        for key, times in tallies.items()
         if times.count
     }
     return [whole.get(id(line), line) for line in lines]
@@ -226,7 +226,7 @@ def _count_in(source: BinaryIO, origin: float, counted: re.Pattern[str], shapes:
 
 def _shape(text: str, counted: re.Pattern[str]) -> str:
     """Return a line without the numbers in which similar lines differ."""
-    return counted.sub(lambda found: "#" if found[1] else found[0], text)
+    return counted.sub(lambda match: "#" if match[1] else match[0], text)
 
 
 def by_second(run: RunFiles | Recording, started: str, start_s: float, end_s: float) -> list[LogLine]:
@@ -237,15 +237,15 @@ def by_second(run: RunFiles | Recording, started: str, start_s: float, end_s: fl
     recording = Recording.of(run)
     files = recording.files
     named = [*log_files(files), *([("", files.log)] if files.log.is_file() and not files.log.is_symlink() else [])]
-    found, counted = list[LogLine](), _counted(files)
+    merged, counted = list[LogLine](), _counted(files)
     for node, path in named:
         lines = (
             line for line in _between(node, path, recording, origin, start_s, end_s) if not _FRAME.match(line.text)
         )
         kept = (line for line in lines if line.weight or line.of_replication)
         for _, same in groupby(kept, key=lambda line: int(line.seconds)):
-            found += _collapsed(same, lambda line: line.seconds, counted)
-    return found
+            merged += _collapsed(same, lambda line: line.seconds, counted)
+    return merged
 
 
 def merged(moments: Iterable[float], room_s: float) -> list[tuple[float, float]]:
@@ -390,7 +390,7 @@ def _bisect(source: BinaryIO, size: int, origin: float, moment: float) -> int:
         middle = (low + high) // 2
         source.seek(middle)
         source.readline(LOG_LINE)
-        stamp = next((found for line in _lines(source) if (found := stamp_of(line, origin)) is not None), None)
+        stamp = next((dated for line in _lines(source) if (dated := stamp_of(line, origin)) is not None), None)
         if stamp is None or stamp.moment >= moment:
             high = middle
         else:

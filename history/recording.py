@@ -67,8 +67,8 @@ class _Once(Generic[T]):
         value, failure = run.kept[self._name]
         if failure is not None:
             raise failure
-        found: T = value
-        return found
+        result: T = value
+        return result
 
 
 class Recording:
@@ -99,10 +99,10 @@ class Recording:
     def lenient(self, name: str) -> dict[str, Any]:
         """Return the document with this property name; empty if it is malformed.  Raises OSError."""
         try:
-            found: dict[str, Any] = getattr(self, name)
+            document: dict[str, Any] = getattr(self, name)
         except ValueError:
             return {}
-        return found
+        return document
 
     def digest(self, path: Path) -> bytes:
         """Return the SHA-256 of a file's content when it was first read.  Raises UnsafeFileError and OSError."""

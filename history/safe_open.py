@@ -56,10 +56,10 @@ def open_below(root: Path, path: Path, most: int = RECORDS) -> BinaryIO:
         _require_regular(os.stat(name, dir_fd=folder, follow_symlinks=False), path)
         file = os.fdopen(os.open(name, _READ, dir_fd=folder), "rb")
     try:
-        found = os.fstat(file.fileno())
-        _require_regular(found, path)
-        if found.st_size > most:
-            raise UnsafeFileError(path, f"{found.st_size} bytes, but at most {most} are read; remove it or shorten it")
+        info = os.fstat(file.fileno())
+        _require_regular(info, path)
+        if info.st_size > most:
+            raise UnsafeFileError(path, f"{info.st_size} bytes, but at most {most} are read; remove it or shorten it")
     except BaseException:
         file.close()
         raise
@@ -157,7 +157,7 @@ def require_plain(root: Path) -> None:
     for folder in folders:  # the loop adds to this list
         try:
             with os.scandir(folder) as listed:
-                entries = sorted(listed, key=lambda one: one.name)
+                entries = sorted(listed, key=lambda child: child.name)
         except OSError:
             continue
         for entry in entries:
@@ -184,14 +184,14 @@ def regular_files(root: Path) -> list[tuple[str, int]]:
 
     Skips hidden files and everything in hidden directories.
     """
-    found = []
+    files = []
     for folder, folders, names in os.walk(root):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         for name in sorted(names):
             path = Path(folder) / name
             if not name.startswith(".") and path.is_file() and not path.is_symlink():
-                found.append((str(path.relative_to(root)), path.stat().st_size))
-    return found
+                files.append((str(path.relative_to(root)), path.stat().st_size))
+    return files
 
 
 # O_NONBLOCK keeps open() from waiting if a named pipe has replaced the file after it was checked.
@@ -213,11 +213,11 @@ def _folder_of(root: Path, path: Path) -> Iterator[tuple[int, str]]:
     try:
         with _naming(path):
             folder = os.open(root, _FOLDER | os.O_CLOEXEC)
-            for one in folders:
-                mode = os.stat(one, dir_fd=folder, follow_symlinks=False).st_mode
+            for part in folders:
+                mode = os.stat(part, dir_fd=folder, follow_symlinks=False).st_mode
                 if not stat.S_ISDIR(mode):
-                    raise UnsafeFileError(path, f"{one} on the way to it is {_type(mode)}, not a directory")
-                below = os.open(one, _FOLDER | _COMMON, dir_fd=folder)
+                    raise UnsafeFileError(path, f"{part} on the way to it is {_type(mode)}, not a directory")
+                below = os.open(part, _FOLDER | _COMMON, dir_fd=folder)
                 os.close(folder)
                 folder = below
         yield folder, name
@@ -236,14 +236,14 @@ def _naming(path: Path) -> Iterator[None]:
         raise
 
 
-def _require_regular(found: os.stat_result, path: Path) -> None:
-    if not stat.S_ISREG(found.st_mode):
-        raise UnsafeFileError(path, f"it is {_type(found.st_mode)}, but only regular files are read here; remove it")
+def _require_regular(info: os.stat_result, path: Path) -> None:
+    if not stat.S_ISREG(info.st_mode):
+        raise UnsafeFileError(path, f"it is {_type(info.st_mode)}, but only regular files are read here; remove it")
 
 
-def _require_replaceable(found: os.stat_result, path: Path) -> None:
-    if not stat.S_ISREG(found.st_mode):
-        raise UnsafeFileError(path, f"it is {_type(found.st_mode)}, and only a regular file is written: name another")
+def _require_replaceable(info: os.stat_result, path: Path) -> None:
+    if not stat.S_ISREG(info.st_mode):
+        raise UnsafeFileError(path, f"it is {_type(info.st_mode)}, and only a regular file is written: name another")
 
 
 def _type(mode: int) -> str:

@@ -86,16 +86,16 @@ def convert_recorded(record: Any, wanted: type[T]) -> T:
     The record may have been written by a release with other bounds.  Raises ValueError like :func:`convert`.
     """
     hashable: Any = wanted
-    found = convert(record, _without_bounds(hashable))
-    return wanted(**{one.name: getattr(found, one.name) for one in fields(found)})
+    converted = convert(record, _without_bounds(hashable))
+    return wanted(**{field.name: getattr(converted, field.name) for field in fields(converted)})
 
 
 @cache
 def _without_bounds(wanted: Any) -> type[Any]:
     hints = get_type_hints(wanted)  # this drops ``Annotated`` and with it the bounds
     own = [
-        (one.name, hints[one.name], field(default=one.default, default_factory=one.default_factory))
-        for one in fields(wanted)
+        (member.name, hints[member.name], field(default=member.default, default_factory=member.default_factory))
+        for member in fields(wanted)
     ]
     return make_dataclass(wanted.__name__, own)
 
@@ -131,19 +131,19 @@ def _explained(error: str, record: Any, wanted: type, spell: Callable[[str], str
     if problem == "required":
         return f"{place}{'.' if place else ''}{field} is missing: it must be {_words(_inside(schemas, field))}"
     if problem == "key":
-        names = next((str(one["propertyNames"]["title"]) for one in schemas if "propertyNames" in one), "another form")
+        names = next((str(sub["propertyNames"]["title"]) for sub in schemas if "propertyNames" in sub), "another form")
         return f"{place} must have names of {names}, not {field!r}"
-    why = next((f": {one['description']}" for one in schemas if one.get("description")), "")
+    why = next((f": {sub['description']}" for sub in schemas if sub.get("description")), "")
     return f"{place} must be {_words(schemas)}, not {_SHORT.repr(record)}{why}".lstrip()
 
 
 def _located(error: str, record: Any, wanted: type) -> tuple[str, str, list[tuple[str, str]], Any]:
     """Return what is wrong (unknown, required, key or empty), the field's name, its path and the value there."""
-    found = _PLACE.search(error)
-    path = _path(error, found[2], record, wanted) if found else []
-    if found and found[1]:
+    match = _PLACE.search(error)
+    path = _path(error, match[2], record, wanted) if match else []
+    if match and match[1]:
         return "key", _wrong_key(error, path, record, wanted) or "", path, _at(record, path)
-    for text, place in ((error[: found.start()] if found else error, path), (error, [])):
+    for text, place in ((error[: match.start()] if match else error, path), (error, [])):
         there = _at(record, place)
         about = _FIELD.fullmatch(text)
         # If neither holds, the apparent path is really the end of a key that the user wrote.
@@ -202,7 +202,7 @@ def _at(record: Any, path: Iterable[tuple[str, str]]) -> Any:
 def _inlined(schema: Any, definitions: Mapping[str, Any]) -> Any:
     """Return the schema with each ``$ref`` replaced by its definition."""
     if isinstance(schema, list):
-        return [_inlined(one, definitions) for one in schema]
+        return [_inlined(part, definitions) for part in schema]
     if not isinstance(schema, dict):
         return schema
     if "$ref" in schema:
@@ -211,16 +211,16 @@ def _inlined(schema: Any, definitions: Mapping[str, Any]) -> Any:
 
 
 def _alternatives(schema: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    return [one for one in schema.get("anyOf", [schema]) if one.get("type") != "null"]
+    return [option for option in schema.get("anyOf", [schema]) if option.get("type") != "null"]
 
 
 def _inside(schemas: Iterable[Mapping[str, Any]], name: str) -> list[Mapping[str, Any]]:
     """Return the schemas of the value at a key, or of a list's elements if ``name`` is empty."""
     inner = [
-        one.get("properties", {}).get(name, one.get("additionalProperties")) if name else one.get("items")
-        for one in schemas
+        outer.get("properties", {}).get(name, outer.get("additionalProperties")) if name else outer.get("items")
+        for outer in schemas
     ]
-    return [one for schema in inner if isinstance(schema, Mapping) for one in _alternatives(schema)]
+    return [option for schema in inner if isinstance(schema, Mapping) for option in _alternatives(schema)]
 
 
 def _words(schemas: list[Mapping[str, Any]], number: int = 0) -> str:

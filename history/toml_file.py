@@ -35,8 +35,8 @@ def read_toml_or_object(path: Path) -> dict[str, Any]:
 def read_text(path: Path) -> str:
     """Read a UTF-8 text file without its byte order mark.  Raises OSError and ValueError."""
     content = path.read_bytes()
-    if (what := recognized_format(content)) is not None:
-        raise ValueError(what)
+    if (message := recognized_format(content)) is not None:
+        raise ValueError(message)
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:

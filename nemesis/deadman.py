@@ -118,5 +118,5 @@ class DeadMansTimer:
     def _on_each(self, commands: dict[str, Command]) -> tuple[dict[str, str], dict[str, str]]:
         """Run the commands; return the nodes' complaints, and the errors of nodes that could not be reached."""
         answers, errors = run_each(self._nodes, commands)
-        wrong = {node: f"{node}: {complaint(one.stderr)}" for node, one in answers.items() if one.code}
+        wrong = {node: f"{node}: {complaint(answer.stderr)}" for node, answer in answers.items() if answer.code}
         return wrong, {node: str(error) for node, error in errors.items()}

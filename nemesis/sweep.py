@@ -105,5 +105,5 @@ def heal_everything(nodes: Nodes, data_dirs: Mapping[str, str] | None = None) ->
     """Sweep all nodes.  ``data_dirs`` maps nodes to data directories that differ from the default."""
     done, errors = run_each(nodes, sweep_commands(nodes, data_dirs or {}))
     failed = {node: str(error) for node, error in errors.items()}
-    failed |= {n: f"exit {one.code}: {complaint(one.stderr)}" for n, one in done.items() if one.code}
-    return Swept({node: tuple(one.stdout.splitlines()) for node, one in done.items()}, failed)
+    failed |= {n: f"exit {answer.code}: {complaint(answer.stderr)}" for n, answer in done.items() if answer.code}
+    return Swept({node: tuple(answer.stdout.splitlines()) for node, answer in done.items()}, failed)

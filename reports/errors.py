@@ -30,15 +30,15 @@ class Notes:
         if sentence not in self.warnings:
             self.warnings.append(sentence)
 
-    def attempt(self, what: str, make: Callable[[], T], otherwise: T) -> T:
+    def attempt(self, part: str, make: Callable[[], T], otherwise: T) -> T:
         """Return ``make()``; if it fails, add a warning that names ``what`` and return ``otherwise``."""
         try:
             return make()
         except Exception as error:  # noqa: BLE001 (a part that cannot be drawn must not cost the page or the verdict)
             missing = missing_extra(error) if isinstance(error, ModuleNotFoundError) else None
-            self.add(f"{what}: {missing or f'{type(error).__name__}: {error}'}"[:500])
+            self.add(f"{part}: {missing or f'{type(error).__name__}: {error}'}"[:500])
             return otherwise
 
-    def attempt_list(self, what: str, make: Callable[[], list[T]]) -> list[T]:
+    def attempt_list(self, part: str, make: Callable[[], list[T]]) -> list[T]:
         """Return ``make()`` as :meth:`attempt` does; if it fails, return an empty list."""
-        return self.attempt(what, make, [])
+        return self.attempt(part, make, [])

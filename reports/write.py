@@ -54,18 +54,18 @@ def write_all(run: Source, wording: Wording = by_values, *, plots: bool = False)
     drawn = prepared(run, wording)
     # Draw plots before the page, which links to them.  They take three quarters of the time, and few runs need them.
     with_plots = plots or drawn.run.files.plots.exists()
-    found = [*([_write_plots(drawn)] if with_plots else []), _write_page(drawn)]
+    outcomes = [*([_write_plots(drawn)] if with_plots else []), _write_page(drawn)]
     paths = drawn.run.notes.attempt_list("junit.xml", lambda: _write_junit(drawn, drawn.run.files.junit))
-    return ReportOutcome([path for part in found for path in part.paths] + paths, list(drawn.run.notes.warnings))
+    return ReportOutcome([path for part in outcomes for path in part.paths] + paths, list(drawn.run.notes.warnings))
 
 
 def story_of(run: Source, wording: Wording = by_values) -> Story:
     """Return the sentences on top of the page, as in ``results.json``; they are empty if no check failed."""
     drawn = prepared(run, wording)
-    found = diagnosis_of(drawn)
-    groups = grouped(drawn.run, found.breaks) if found else []
-    headlines = (f"{led_by(title)}{one.label}: {one.headline}" for title, ones in groups for one in ones)
-    return Story(tuple(headlines), found.step if found else "")
+    diagnosis = diagnosis_of(drawn)
+    groups = grouped(drawn.run, diagnosis.breaks) if diagnosis else []
+    headlines = (f"{led_by(title)}{break_.label}: {break_.headline}" for title, ones in groups for break_ in ones)
+    return Story(tuple(headlines), diagnosis.step if diagnosis else "")
 
 
 def render_run(

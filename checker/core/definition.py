@@ -51,7 +51,7 @@ def linearization(calls: Sequence[Call], model: Model) -> list[Call] | None:
             f"{len(calls)} calls are too many for the definition, which takes at most {MAX_DEFINITION_CALLS}"
         )
     must = sum(1 << place for place, call in enumerate(calls) if not call.pending)
-    seen: set[tuple[int, State]] = {(0, model.initial)}
+    visited: set[tuple[int, State]] = {(0, model.initial)}
     todo: list[tuple[int, State, _Path]] = [(0, model.initial, None)]
     while todo:
         done, state, path = todo.pop()
@@ -65,8 +65,8 @@ def linearization(calls: Sequence[Call], model: Model) -> list[Call] | None:
                 continue
             after = model.step(state, call.f, call.value, call.result)
             node = (done | 1 << place, after)
-            if after is not ILLEGAL and node not in seen:
-                seen.add(node)
+            if after is not ILLEGAL and node not in visited:
+                visited.add(node)
                 todo.append((*node, (path, call)))
     return None
 

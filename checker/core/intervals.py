@@ -21,7 +21,7 @@ def intervals_of(operations: Sequence[Operation]) -> tuple[IntArray, IntArray] |
     """
     try:
         begun = np.array([operation.invoke_index for operation in operations], np.int64)
-        ended = np.array([one.return_index if one.outcome == "ok" else NEVER for one in operations], np.int64)
+        ended = np.array([op.return_index if op.outcome == "ok" else NEVER for op in operations], np.int64)
     except (TypeError, OverflowError):
         return None
     return (begun, ended) if (begun < ended).all() else None

@@ -127,7 +127,7 @@ class Scene:
         reads, writers = self.final_reads(), self.writers(value)
         if not reads or not writers or since.return_index is None:
             return False
-        made, known = min(one.invoke_index for one in writers), since.return_index
+        made, known = min(writer.invoke_index for writer in writers), since.return_index
         return all(read.invoke_index > known and self._older(freeze(read.result), made) for read in reads)
 
     def _older(self, value: Any, index: int) -> bool:
@@ -135,7 +135,7 @@ class Scene:
         writers = self.writers(value)
         if not writers:
             return value is None
-        return all(one.return_index is not None and one.return_index < index for one in writers)
+        return all(writer.return_index is not None and writer.return_index < index for writer in writers)
 
     def final_reads(self) -> list[Operation]:
         """Return each client's last read of the final phase; none if only one client of several nodes gave one.

@@ -54,8 +54,8 @@ class AnyState(Model):
         if isinstance(value, _Perhaps):
             after = self.step(state, f, value.value, result)
             return state if after is ILLEGAL else state | after
-        found = frozenset(self.model.step(one, f, value, result) for one in state) - {ILLEGAL}
-        return found or ILLEGAL
+        following = frozenset(self.model.step(member, f, value, result) for member in state) - {ILLEGAL}
+        return following or ILLEGAL
 
     def describe(self, state: State) -> str:
         return " or ".join(sorted(map(self.model.describe, state)))

@@ -76,12 +76,12 @@ def chain_core(calls: Sequence[Call], model: Model, limits: Limits) -> list[Call
     return sorted(kept, key=lambda call: call.invoke)
 
 
-def _nearest(calls: Sequence[Call], found: list[Call], contradict: Contradict) -> list[Call]:
+def _nearest(calls: Sequence[Call], suspects: list[Call], contradict: Contradict) -> list[Call]:
     """Return the last few calls before the contradiction was complete, or ``found`` if those do not contradict."""
-    last = max(call.ret for call in found)
+    last = max(call.ret for call in suspects)
     until = sorted((call for call in calls if call.ret <= last), key=lambda call: (call.ret, call.invoke))
     near = (until[-size:] for size in _SIZES)
-    return next((some for some in near if contradict(some)), found)
+    return next((some for some in near if contradict(some)), suspects)
 
 
 def _first_to_contradict(calls: Sequence[Call], contradict: Contradict, limits: Limits) -> list[Call]:

@@ -121,7 +121,7 @@ class _Parts:
         model = PartOfCounter(start)
         small = len(core) <= MAX_DEFINITION_CALLS
         for call in reversed(core) if small else ():
-            if call.f != "add" and not linearizable(fewer := [one for one in core if one is not call], model):
+            if call.f != "add" and not linearizable(fewer := [other for other in core if other is not call], model):
                 core = fewer
         reads = [call for call in core if call.f != "add"]
         begun = min(call.invoke for call in reads) if start is None else -1

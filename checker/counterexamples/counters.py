@@ -54,15 +54,15 @@ def find_in_counter(result: EngineResult, calls: Sequence[Call], limits: Limits)
         again = result if first else decide(rest, Counter(), more, proof=False)
         if again.verdict != "invalid" or len(parts) >= MAX_EXPLAINED or (parts and more.over()):
             break
-        found = _within_bounds(rest, again, limits if first else more, whole=whole)
-        if found.note and not first and more.over():
+        part = _within_bounds(rest, again, limits if first else more, whole=whole)
+        if part.note and not first and more.over():
             break
-        parts.append(found)
-        left = without(left, [latest_read(found)])
+        parts.append(part)
+        left = without(left, [latest_read(part)])
     groups, evidence = _groups(wrong), ProofSearch(rest) if wrong else None
     shown = (evidence and evidence.of(read, low=low) for read, low in groups[:MAX_EXPLAINED])
-    held = sorted([*parts, *(one for one in shown if one)], key=lambda one: latest_read(one).ret)
-    count, notes = len(parts) + len(groups), [one.note for one in parts]
+    held = sorted([*parts, *(proof for proof in shown if proof)], key=lambda violation: latest_read(violation).ret)
+    count, notes = len(parts) + len(groups), [violation.note for violation in parts]
     if again.verdict != "valid":
         why = again.reason or "the rest was not searched"
         notes.insert(0, f"there may be more than the first {counted(count, 'violation')}: {why}")
@@ -73,12 +73,12 @@ def find_in_counter(result: EngineResult, calls: Sequence[Call], limits: Limits)
 
 def _within_bounds(calls: Sequence[Call], result: EngineResult, limits: Limits, *, whole: bool) -> Shown:
     """Find what is wrong where adds alone do not show it; together with an earlier read they often do."""
-    found = part_of(calls, result.last, limits)
+    part = part_of(calls, result.last, limits)
     if whole:
         evidence = ProofSearch(calls)
-        sides = (evidence.of(latest_read(found), low=low) for low in (True, False))
-        return next((wrong for wrong in sides if wrong is not None), found)
-    return found
+        sides = (evidence.of(latest_read(part), low=low) for low in (True, False))
+        return next((wrong for wrong in sides if wrong is not None), part)
+    return part
 
 
 def _groups(wrong: Sequence[tuple[Call, bool]]) -> list[tuple[Call, bool]]:
@@ -89,6 +89,6 @@ def _groups(wrong: Sequence[tuple[Call, bool]]) -> list[tuple[Call, bool]]:
     return [(read, low) for (_, low), read in first.items()]
 
 
-def latest_read(one: Shown) -> Call:
+def latest_read(violation: Shown) -> Call:
     """Return the read that completed the violation."""
-    return max((call for call in one.core if call.f != "add"), key=lambda call: call.ret)
+    return max((call for call in violation.core if call.f != "add"), key=lambda call: call.ret)

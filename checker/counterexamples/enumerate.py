@@ -123,11 +123,11 @@ def find_by_columns(
             break
         count += len(wrong)
         shown = wrong[: MAX_EXPLAINED - len(held)]
-        calls = _calls_at(operations, model, {begun for one in shown for begun in one.begun})
+        calls = _calls_at(operations, model, {begun for contradiction in shown for begun in contradiction.begun})
         known = {begun: call.made_pending() if begun in gone else call for begun, call in calls.items()}
-        for one in shown:
-            core = tuple(known[begun] for begun in sorted(one.begun))
-            result = EngineResult("invalid", title, cores=(core,), violations=1, kind=one.kind)
+        for contradiction in shown:
+            core = tuple(known[begun] for begun in sorted(contradiction.begun))
+            result = EngineResult("invalid", title, cores=(core,), violations=1, kind=contradiction.kind)
             (finding,) = _findings(result, (), model, limits)
             held.append(finding)
             due = completed_by(finding.core, model)
@@ -141,8 +141,8 @@ def find_by_columns(
 
 def _calls_at(operations: Sequence[Operation], model: Model, begun: Collection[int]) -> dict[int, Call]:
     """Return the calls that were invoked at these ranks, keyed by rank."""
-    found = [place for place, operation in enumerate(operations) if operation.invoke_index in begun]
-    calls = (call_of(operations[place], place, model) for place in found)
+    places = [place for place, operation in enumerate(operations) if operation.invoke_index in begun]
+    calls = (call_of(operations[place], place, model) for place in places)
     return {call.invoke: call for call in calls if call is not None}
 
 
@@ -207,10 +207,10 @@ def has_linearization(finding: ProvenViolation, model: Model) -> bool:
     return _possible(finding.core, finding.under or model, finding.result)
 
 
-def _neutralised(calls: list[Call], found: Sequence[ProvenViolation], model: Model) -> list[Call]:
+def _neutralised(calls: list[Call], findings: Sequence[ProvenViolation], model: Model) -> list[Call]:
     """Neutralise the calls that completed these violations, and the reads that repeat them."""
     gone: set[int] = set()
-    for finding in found:
+    for finding in findings:
         due = completed_by(finding.core, model, finding.result.last)
         gone |= {due.source, *(call.source for call in _alike(calls, due, finding, model))}
     kept = []
@@ -264,8 +264,8 @@ def part_of_log(core: Sequence[Call]) -> list[Call]:
     """Give each unanswered append in a log's core the index and return of the first call that shows it."""
 
     def placed(call: Call) -> Call:
-        said = [(other.ret, index) for other in core if (index := index_said(other, call.value)) is not None]
-        return replace(call, ret=min(said)[0], result=min(said)[1]) if said else call
+        witnesses = [(other.ret, index) for other in core if (index := index_said(other, call.value)) is not None]
+        return replace(call, ret=min(witnesses)[0], result=min(witnesses)[1]) if witnesses else call
 
     return [placed(call) if call.f == "append" and call.pending else call for call in core]
 

@@ -33,11 +33,11 @@ class _KvHistory:
     reading: Reading
     assignment: Assignment
 
-    def finding(self, kind: str | None, found: Sequence[Call]) -> ProvenViolation:
+    def finding(self, kind: str | None, calls: Sequence[Call]) -> ProvenViolation:
         """Make a core of these calls and the gets that show where their appends are; reduce it if it is small."""
         whole = {call.source: call for call in self.calls}
-        core = {call.source: whole[call.source] for call in found}
-        for call in found:
+        core = {call.source: whole[call.source] for call in calls}
+        for call in calls:
             if (value := self.assignment.get(call.source)) is not None:
                 witness = self.reading.witness(value)
                 core[witness.source] = witness
@@ -46,10 +46,10 @@ class _KvHistory:
             least = irreducible(least, PartOfKv(least, pieces), lambda part: contradicts(part, pieces))
         return ProvenViolation(tuple(least), EngineResult("invalid", ENGINE, kind=kind))
 
-    def without(self, found: Sequence[Call], finding: ProvenViolation, of_register: Sequence[Call]) -> list[Call]:
+    def without(self, core: Sequence[Call], finding: ProvenViolation, of_register: Sequence[Call]) -> list[Call]:
         """Return the calls without the one that completed a violation and the gets that repeat the violation."""
         whole = {call.source: call for call in self.calls}
-        due = completed_by(found, CasRegister())
+        due = completed_by(core, CasRegister())
         rest = [call for call in finding.core if call.source != due.source]
         kept = []
         for call in of_register:
@@ -84,16 +84,16 @@ def find_in_kv(calls: Sequence[Call], pieces: Pieces, limits: Limits) -> Finding
         if result.verdict == "unknown" or (held and more.over()) or len(held) >= MAX_EXPLAINED:
             note = f"there may be more than the first {counted(len(held), 'violation')}: the rest was not searched"
             break
-        found = chain_core(of_register, register, more if held else limits)
+        core = chain_core(of_register, register, more if held else limits)
         if held and more.over():
             continue
-        if limits.over() and len(found) > MAX_UNREDUCED_CORE:
+        if limits.over() and len(core) > MAX_UNREDUCED_CORE:
             break
-        held.append(history.finding(None, found))
-        of_register = history.without(found, held[-1], of_register)
+        held.append(history.finding(None, core))
+        of_register = history.without(core, held[-1], of_register)
         count += 1
     # Verify every core.  If one string was appended twice, a few calls may not show what all of them show.
-    held = [one for one in held if len(one.core) > MAX_DEFINITION_CALLS or contradicts(one.core, pieces)]
+    held = [proven for proven in held if len(proven.core) > MAX_DEFINITION_CALLS or contradicts(proven.core, pieces)]
     if not held:
         return None
     held.sort(key=lambda finding: finding.moment)

@@ -66,10 +66,10 @@ def minimize_core(core: Core, calls: Sequence[Call], model: Model, limits: Limit
         return _least_window(core, calls, limits)
     judged, known = _judge(model, limits), without_useless(cut_at(calls, core.end), model)
     part = with_makers_before(calls_as_recorded(core.calls, calls), known, core.start, model)
-    found = _reduced(part, model, judged, limits)
-    if not judged(_explained(found.calls, known, model)):
-        found = _wider(core, known, model, judged, limits)
-    return replace(found, calls=with_later(found.calls, calls, core.end, model))
+    minimal = _reduced(part, model, judged, limits)
+    if not judged(_explained(minimal.calls, known, model)):
+        minimal = _wider(core, known, model, judged, limits)
+    return replace(minimal, calls=with_later(minimal.calls, calls, core.end, model))
 
 
 def _least_window(core: Core, calls: Sequence[Call], limits: Limits) -> MinimalCore:
@@ -133,12 +133,12 @@ def _wider(core: Core, known: Sequence[Call], model: Model, judged: Judged, limi
     wide = _explained(core.calls, known, model)
     if len(wide) > MAX_DEFINITION_CALLS and core.start and model.initial is not ANY:
         makers, _ = newest_before(known, core.start)
-        asked = {asked_by(call) for call in core.calls}
-        roots = [call for value, call in makers.items() if value in asked]
+        needed = {asked_by(call) for call in core.calls}
+        roots = [call for value, call in makers.items() if value in needed]
         part = sorted([*roots, *calls_as_recorded(core.calls, known)], key=lambda call: call.invoke)
-        found = _reduced(part, model, judged, limits)
-        if all(call.f in ("read", "write") for call in part) or judged(_explained(found.calls, known, model)):
-            return found
+        minimal = _reduced(part, model, judged, limits)
+        if all(call.f in ("read", "write") for call in part) or judged(_explained(minimal.calls, known, model)):
+            return minimal
     return _reduced(wide, model, judged, limits)
 
 
@@ -263,6 +263,6 @@ def _part(core: list[Call], part: int) -> list[Call]:
 
 def _misses(kept: list[Call], core: list[Call], model: Model) -> bool:
     """Return whether a call was left out although it made a value that the kept calls need."""
-    asked = {part for call in kept for part in model.asked(call.f, call.value, call.result) if part[0]}
+    needed = {part for call in kept for part in model.asked(call.f, call.value, call.result) if part[0]}
     gone = [call for call in core if call not in kept]
-    return any(part in asked for call in gone for part in model.made(call.f, call.value, call.result))
+    return any(part in needed for call in gone for part in model.made(call.f, call.value, call.result))

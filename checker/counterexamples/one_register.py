@@ -51,12 +51,12 @@ def find_in_single_registers(calls: Sequence[Call], limits: Limits) -> SingleReg
     count = 0
     for register, part in _by_register(calls).items():
         result = decide(part, _MODEL, limits, proof=False)
-        found = find_all(result, part, _MODEL, limits)
+        findings = find_all(result, part, _MODEL, limits)
         # A transaction never becomes a pending CAS with a known old value.
-        whole = [one for one in found.held if not any(call.pending and call.f == "cas" for call in one.core)]
+        whole = [proof for proof in findings.held if not any(call.pending and call.f == "cas" for call in proof.core)]
         held += [SingleRegisterFinding(register, finding) for finding in whole]
-        count += found.count
-        notes += [found.note] if found.note else []
+        count += findings.count
+        notes += [findings.note] if findings.note else []
         if limits.over():
             notes.append("the deadline passed before all registers were examined")
             break
@@ -73,25 +73,25 @@ def _by_register(calls: Sequence[Call]) -> dict[Any, list[Call]]:
     for call in calls:
         answered = call.result is not UNKNOWN and call.result is not None
         steps = call.result if answered else call.value
-        found: dict[Any, Any] = {}
+        reads: dict[Any, Any] = {}
         left: dict[Any, Any] = {}
         for kind, key, item in steps:
             if kind in _WRITES:
                 left[key] = item
-            elif answered and (left[key] if key in left else found.setdefault(key, item)) != item:
+            elif answered and (left[key] if key in left else reads.setdefault(key, item)) != item:
                 return {}
-        for key in {**found, **left}:
-            parts.setdefault(key, []).append(_on_one(call, found, left, key))
+        for key in {**reads, **left}:
+            parts.setdefault(key, []).append(_on_one(call, reads, left, key))
     return parts
 
 
-def _on_one(call: Call, found: dict[Any, Any], left: dict[Any, Any], key: Any) -> Call:
+def _on_one(call: Call, reads: dict[Any, Any], left: dict[Any, Any], key: Any) -> Call:
     result = UNKNOWN if call.pending else None
     if key not in left:
-        return replace(call, f="read", value=None, result=found[key])
-    if key not in found:
+        return replace(call, f="read", value=None, result=reads[key])
+    if key not in reads:
         return replace(call, f="write", value=left[key], result=result)
-    return replace(call, f="cas", value=(found[key], left[key]), result=result)
+    return replace(call, f="cas", value=(reads[key], left[key]), result=result)
 
 
 def on_register(scene: Scene, register: Any) -> Scene:
@@ -126,5 +126,5 @@ def _transaction(operation: Operation, register: Any) -> Operation:
     elif operation.f == "cas":
         old, new = operation.value
         steps = [["read", register, old], ["write", register, new]]
-    asked = [[f, key, None if f == "read" else item] for f, key, item in steps]
-    return replace(operation, f="txn", value=asked, result=steps if operation.outcome == "ok" else None)
+    request = [[f, key, None if f == "read" else item] for f, key, item in steps]
+    return replace(operation, f="txn", value=request, result=steps if operation.outcome == "ok" else None)

@@ -122,17 +122,17 @@ def _latest_start(calls: list[Call], model: Model, invalid: Judge) -> Core:
         )
 
     low = high = len(moments)
-    found, size = None, 1
-    while low and found is None:
+    best, size = None, 1
+    while low and best is None:
         low, high = max(0, len(moments) - size), low
-        found, size = attempt(low), 2 * size
-    if found is None:
+        best, size = attempt(low), 2 * size
+    if best is None:
         return Core(tuple(calls), model)
     while low + 1 < high:
         middle = (low + high) // 2
         core = attempt(middle)
-        low, high, found = (middle, high, core) if core else (low, middle, found)
-    return found
+        low, high, best = (middle, high, core) if core else (low, middle, best)
+    return best
 
 
 def _groups(calls: Sequence[Call], model: Model) -> Iterator[set[int]]:
@@ -159,8 +159,8 @@ def _idle(calls: Sequence[Call], model: Model) -> set[int]:
     while before != len(idle):
         before = len(idle)
         sources = {call.source for call in idle}
-        asked = {asked_by(call) for call in calls if call.source not in sources}
-        idle = [call for call in idle if made_by(call) not in asked]
+        needed = {asked_by(call) for call in calls if call.source not in sources}
+        idle = [call for call in idle if made_by(call) not in needed]
     return {call.source for call in idle}
 
 

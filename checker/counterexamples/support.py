@@ -71,5 +71,5 @@ def with_later(part: Sequence[Call], calls: Iterable[Call], end: int, model: Mod
 def _unexplained(calls: Sequence[Call], model: Model) -> list[Any]:
     """Return the values that are read or replaced but are neither initial nor made by any of the calls."""
     made = {made_by(call) for call in calls if call.f in ("write", "cas")}
-    asked = (asked_by(call) for call in calls if not call.pending)
-    return [value for value in dict.fromkeys(asked) if value not in made and value not in (model.initial, UNKNOWN)]
+    needed = (asked_by(call) for call in calls if not call.pending)
+    return [value for value in dict.fromkeys(needed) if value not in made and value not in (model.initial, UNKNOWN)]

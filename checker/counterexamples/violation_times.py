@@ -44,15 +44,15 @@ def sightings(operations: Sequence[Operation], verdict: KeyVerdict) -> list[Sigh
     """
     if verdict.verdict != "invalid":
         return []
-    found = _by_zones(operations) if len(operations) <= MAX_OPERATIONS else []
-    if len(found) != verdict.violations:
-        found = [_describe(example.operations) for example in verdict.counterexamples if example.operations]
-    return sorted(found, key=lambda sighting: sighting.by.invoked)
+    sighted = _by_zones(operations) if len(operations) <= MAX_OPERATIONS else []
+    if len(sighted) != verdict.violations:
+        sighted = [_describe(example.operations) for example in verdict.counterexamples if example.operations]
+    return sorted(sighted, key=lambda sighting: sighting.by.invoked)
 
 
 def _describe(operations: Sequence[Operation]) -> Sighting:
     by = max(operations, key=lambda operation: operation.invoked)
-    changes = [one for one in operations if one.f != "read" and not one.refused and one is not by]
+    changes = [change for change in operations if change.f != "read" and not change.refused and change is not by]
     return Sighting(max(changes, key=lambda operation: operation.invoked, default=by), by)
 
 
@@ -64,9 +64,9 @@ def _by_zones(operations: Sequence[Operation]) -> list[Sighting]:
     if not values_written_once(calls, model.initial):
         return []
     columns = cluster_columns(ranked(calls), model.initial)
-    found = zones(columns)
-    finder, sighted = Finder(columns, found), []
-    for outer, inner in groups_of(found):
+    zone_set = zones(columns)
+    finder, sighted = Finder(columns, zone_set), []
+    for outer, inner in groups_of(zone_set):
         new = np.flatnonzero(columns.cluster == inner)
         rows = int(new[np.argmin(columns.invoke[new])]), finder.stale(outer, inner)
         sighted.append(Sighting(*(operations[calls[row].source] for row in rows)))

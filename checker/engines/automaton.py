@@ -234,19 +234,19 @@ def decide_by_automaton(calls: Sequence[Call], model: Model, limits: Limits) -> 
     return replace(result, last=moments[result.last], further=tuple(moments[event] for event in result.further))
 
 
-def result_of(found: Timeline, columns: TimelineColumns, names: Any) -> EngineResult:
+def result_of(timeline: Timeline, columns: TimelineColumns, names: Any) -> EngineResult:
     """Convert a timeline to the engine's result; ``names[id]`` are the values in words."""
-    if not found.dead and found.stopped is not None:
+    if not timeline.dead and timeline.stopped is not None:
         return EngineResult(
-            "unknown", ENGINE, reason=f"{found.stopped}: {found.reached} of {columns.events} events explained"
+            "unknown", ENGINE, reason=f"{timeline.stopped}: {timeline.reached} of {columns.events} events explained"
         )
-    if not found.dead:
+    if not timeline.dead:
         return EngineResult("valid", ENGINE)
-    states = tuple(names[state] for state in found.states)
-    first, *further = found.dead
+    states = tuple(names[state] for state in timeline.states)
+    first, *further = timeline.dead
     return EngineResult(
-        "invalid", ENGINE, violations=len(found.dead), last=first, states=states, further=tuple(further),
-        more=found.stopped is not None,
+        "invalid", ENGINE, violations=len(timeline.dead), last=first, states=states, further=tuple(further),
+        more=timeline.stopped is not None,
     )  # fmt: skip
 
 

@@ -32,13 +32,13 @@ ENGINE: Final = "cas chains"
 
 def new_values_unique(calls: Sequence[Call], initial: Any) -> bool:
     """Return whether chains apply: each value is produced at most once, and the initial one never."""
-    seen = {initial}
+    made = {initial}
     for call in calls:
         if call.f != "read":
             new = made_by(call)
-            if new in seen:
+            if new in made:
                 return False
-            seen.add(new)
+            made.add(new)
     return True
 
 
@@ -110,13 +110,13 @@ def suspects(calls: Sequence[Call], model: Model, limits: Limits) -> list[Call]:
     if _bad_value(links) is not None:
         return []
     bounds = [_bounds(links, _chain(links, root)) for root in _start_values(links)]
-    found = [(clash.invocation, {clash.invocation}, {clash.earlier}) for clash in bounds if isinstance(clash, _Clash)]
+    clashes = [(clash.invocation, {clash.invocation}, {clash.earlier}) for clash in bounds if isinstance(clash, _Clash)]
     sound = [bound for bound in bounds if isinstance(bound, _Bounds)]
     first, last = (np.array([getattr(bound, end) for bound in sound], np.int64) for end in ("first", "last"))
     for pair in zip(*(some.tolist() for some in crossing(first, last)), strict=True):
         begun, ended = ({getattr(sound[place], end) for place in pair} for end in ("last", "first"))
-        found.append((max(begun), begun, ended))
-    _, begun, ended = min(found, key=lambda one: one[0], default=(0, set[int](), set[int]()))
+        clashes.append((max(begun), begun, ended))
+    _, begun, ended = min(clashes, key=lambda contradiction: contradiction[0], default=(0, set[int](), set[int]()))
     return [call for call in calls if call.invoke in begun or call.ret in ended]
 
 
@@ -255,10 +255,10 @@ def decide_register(calls: Any, _limits: Limits) -> EngineResult | None:
     """Decide whether one register in gathered columns is linearizable; None if a value is produced twice."""
     from checker.kernels import cas_chains as kernel
 
-    found = kernel.judge_chains(calls.kind, calls.value, calls.old, calls.invoke, calls.ret, len(calls.names))
-    if found == kernel.REPEATED:
+    state = kernel.judge_chains(calls.kind, calls.value, calls.old, calls.invoke, calls.ret, len(calls.names))
+    if state == kernel.REPEATED:
         return None
-    return EngineResult("valid", ENGINE) if found == kernel.VALID else EngineResult("invalid", ENGINE, violations=1)
+    return EngineResult("valid", ENGINE) if state == kernel.VALID else EngineResult("invalid", ENGINE, violations=1)
 
 
 #: Up to this many calls, the search makes better counterexamples.

@@ -169,9 +169,9 @@ class ProofSearch:
         rest = np.concatenate([np.cumsum(up[sure][::-1])[::-1], np.zeros(1, up.dtype)])
         alone = np.flatnonzero(need < 0)[:1]
         for place in [*alone, *np.flatnonzero(rest[after] > need)[:_MAX_EARLIER_READS]]:
-            found = _fewest(up[sure[after[place] :]], need[place])
-            if found is not None and 2 + found.size < size:
-                best, taken, size = found + after[place], place, 2 + found.size
+            fewest = _fewest(up[sure[after[place] :]], need[place])
+            if fewest is not None and 2 + fewest.size < size:
+                best, taken, size = fewest + after[place], place, 2 + fewest.size
         if best is None:
             return None
         before, first, spent = None, 0, 0

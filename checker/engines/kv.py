@@ -149,7 +149,7 @@ class Reading:
         chain = self.chains.get(name) or StringChain(root)
         if not string.startswith(chain.string):
             pairs = enumerate(zip(string, chain.string, strict=False))
-            fork, witness = chain.piece_at(next(place for place, (one, other) in pairs if one != other))
+            fork, witness = chain.piece_at(next(place for place, (letter, other) in pairs if letter != other))
             about = string[:fork] + (self.pieces.at(string, fork) or START)
             self._conflict("log-overwrite", about, witness, read.first)
             return
@@ -243,7 +243,7 @@ def _assigned(certain: Assignment, doubtful: list[tuple[int, list[Call]]]) -> li
     before = None
     while before != len(doubtful):
         before = len(doubtful)
-        for place, appends in [one for one in doubtful if len(one[1]) == 1]:
+        for place, appends in [pair for pair in doubtful if len(pair[1]) == 1]:
             certain.setdefault(appends[0].source, place)
         doubtful = [
             (place, [append for append in appends if append.source not in certain] or appends[:1])
@@ -262,7 +262,7 @@ def _assigned(certain: Assignment, doubtful: list[tuple[int, list[Call]]]) -> li
 
 def register_calls(calls: Iterable[Call], reading: Reading, assignment: Assignment) -> list[Call]:
     """Convert the history to that of the register of strings, without gets that contradict others."""
-    found = []
+    converted = []
     value: int | tuple[int, int] | None
     for call in calls:
         f, value, result = "read", None, None
@@ -278,8 +278,8 @@ def register_calls(calls: Iterable[Call], reading: Reading, assignment: Assignme
             f, value = "cas", (made - 1, made)
         else:
             f, value = "write", -1 - call.source
-        found.append(Call(f, value, result, call.invoke, call.ret, call.source))
-    return found
+        converted.append(Call(f, value, result, call.invoke, call.ret, call.source))
+    return converted
 
 
 def read_values(calls: Sequence[Call], pieces: Pieces, limits: Limits) -> tuple[Reading, list[Assignment]]:
@@ -327,7 +327,7 @@ def decide_by_kv_chains(calls: Sequence[Call], limits: Limits, *, proof: bool = 
         # These take most of the memory; together with the zones they would set the peak.
         del pieces, reading, assignments
         return EngineResult("valid", ENGINE) if chains_fit(ends) else EngineResult("invalid", ENGINE, violations=1)
-    assignment = next((one for one in assignments if chains_fit(ends_of(reading, one))), None)
+    assignment = next((candidate for candidate in assignments if chains_fit(ends_of(reading, candidate))), None)
     if assignment is None:
         return EngineResult("invalid", ENGINE, violations=1)
     if not proof:

@@ -49,10 +49,10 @@ class PartOfKv(Model):
             return state
         string, made = state
         if f == "append" and value in self._before:
-            found = self._grown(state, self._before[value])
-            if found is ILLEGAL:
+            grown = self._grown(state, self._before[value])
+            if grown is ILLEGAL:
                 return ILLEGAL
-            string, made = found
+            string, made = grown
             return string + value, made
         return (value if f == "put" else None), made
 

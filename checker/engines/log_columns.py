@@ -70,13 +70,13 @@ def log_columns(operations: Sequence[Operation]) -> LogColumns | None:
     appends = [operation for operation in operations if operation.f == "append" and operation.outcome != "fail"]
     gets = [operation for operation in operations if operation.f == "get" and operation.outcome == "ok"]
     entries: list[Any] = [operation.value for operation in appends]
-    seen: list[Any] = [operation.result for operation in gets]
+    results: list[Any] = [operation.result for operation in gets]
     answered: list[Any] = [operation.result for operation in appends if operation.outcome == "ok"]
-    asked: list[Any] = [operation.value for operation in gets]
+    requested: list[Any] = [operation.value for operation in gets]
     if not (
         set(map(type, entries)) <= _ENTRIES
-        and set(map(type, seen)) <= _ENTRIES | {type(None)}
-        and {*map(type, answered), *map(type, asked)} <= {int}
+        and set(map(type, results)) <= _ENTRIES | {type(None)}
+        and {*map(type, answered), *map(type, requested)} <= {int}
     ):
         return None
     rows: dict[Any, int] = dict(zip(entries, range(len(entries)), strict=True))
@@ -87,15 +87,15 @@ def log_columns(operations: Sequence[Operation]) -> LogColumns | None:
     longest = _longest([operation.result for operation in lists])
     if longest is None:
         return None
-    known, places = _indexes(answered), _indexes(asked)
+    known, places = _indexes(answered), _indexes(requested)
     appending, getting, listing = intervals_of(appends), intervals_of(gets), intervals_of(lists)
     if known is None or places is None or appending is None or getting is None or listing is None:
         return None
     index = np.full(len(appends), _NOTHING, np.int64)
     index[appending[1] != NEVER] = known
-    found, listed = (np.array([rows.get(entry, _STRANGE) for entry in some], np.int64) for some in (seen, longest))
+    got, listed = (np.array([rows.get(entry, _STRANGE) for entry in some], np.int64) for some in (results, longest))
     length = np.array([len(operation.result) for operation in lists], np.int64)
-    return LogColumns(index, *appending, places, found, *getting, length, *listing, listed)
+    return LogColumns(index, *appending, places, got, *getting, length, *listing, listed)
 
 
 def _longest(lists: list[Any]) -> Sequence[Any] | None:
@@ -176,7 +176,7 @@ def _filled(columns: LogColumns) -> IntArray | None:
     return filled
 
 
-def linearization(columns: LogColumns, found: Bounds) -> IntArray:
+def linearization(columns: LogColumns, bounds: Bounds) -> IntArray:
     """Return the linearization as row numbers; appends are numbered first, then gets, then lists.
 
     Appends take effect at their earliest moments, and reads as early as possible.
@@ -184,13 +184,13 @@ def linearization(columns: LogColumns, found: Bounds) -> IntArray:
     blind, saw = np.flatnonzero(columns.seen < 0), np.flatnonzero(columns.seen >= 0)
     appends, lists = columns.index.size, np.argsort(columns.length, kind="stable")
     length = columns.length[lists]
-    rows = np.concatenate([blind + appends, found.filled, lists + appends + columns.asked.size, saw + appends])
-    seen = np.maximum(columns.get_begun[saw], found.low[columns.asked[saw]])
-    listing = np.maximum(columns.list_begun[lists], np.append(found.low, -1)[length - 1])
-    moment = np.concatenate([columns.get_begun[blind], found.low, listing, seen])
+    rows = np.concatenate([blind + appends, bounds.filled, lists + appends + columns.asked.size, saw + appends])
+    getting = np.maximum(columns.get_begun[saw], bounds.low[columns.asked[saw]])
+    listing = np.maximum(columns.list_begun[lists], np.append(bounds.low, -1)[length - 1])
+    moment = np.concatenate([columns.get_begun[blind], bounds.low, listing, getting])
     # At the same moment, reads that see nothing come first, then the appends by their indexes, each followed by the
     # lists that end with it, then the gets that see them.
-    last = found.filled.size
+    last = bounds.filled.size
     place = np.concatenate([np.full(blind.size, -1), 2 * np.arange(last), 2 * length - 1, np.full(saw.size, 2 * last)])
     order: IntArray = rows[np.lexsort((place, moment))]
     return order
@@ -222,9 +222,9 @@ def is_log_linearization(order: IntArray, columns: LogColumns) -> bool:
     if ((columns.index[log] >= 0) & (columns.index[log] != np.arange(log.size))).any():
         return False
     get = order[getting] - appends
-    asked = columns.asked[get]
+    requested = columns.asked[get]
     there = np.full(get.size, _NOTHING, np.int64)
-    there[asked < length] = log[asked[asked < length]]
+    there[requested < length] = log[requested[requested < length]]
     return bool((there == columns.seen[get]).all())
 
 

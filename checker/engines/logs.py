@@ -78,12 +78,12 @@ class _Entries:
 def decide_by_log_sweep(calls: Sequence[Call], limits: Limits, *, proof: bool = True) -> EngineResult:
     """Decide whether one log, whose values are appended once each, is linearizable."""
     try:
-        filled, seen = _agree(calls, limits)
-        return _sweep(calls, filled, seen, limits, proof=proof)
-    except _Disagreement as found:
-        core = tuple(sorted(found.calls, key=lambda call: call.invoke))
+        filled, witnesses = _agree(calls, limits)
+        return _sweep(calls, filled, witnesses, limits, proof=proof)
+    except _Disagreement as disagreement:
+        core = tuple(sorted(disagreement.calls, key=lambda call: call.invoke))
         last = max((call.ret for call in core if not call.pending), default=None)
-        return EngineResult("invalid", ENGINE, cores=(core,), violations=1, last=last, kind=found.kind)
+        return EngineResult("invalid", ENGINE, cores=(core,), violations=1, last=last, kind=disagreement.kind)
 
 
 def _agree(calls: Sequence[Call], limits: Limits) -> tuple[list[Call], dict[int, Call]]:
@@ -133,11 +133,11 @@ def _sweep(
     for call in limits.paced(calls, ENGINE):
         if call.f == "append":
             continue
-        unseen, seen = _sight(call)
+        unseen, sighted = _sight(call)
         if unseen is not None and unseen < size and call.invoke > low[unseen][0]:
             low[unseen] = (call.invoke, call)
-        if seen is not None and call.ret < high[seen][0]:
-            high[seen] = (call.ret, call)
+        if sighted is not None and call.ret < high[sighted][0]:
+            high[sighted] = (call.ret, call)
     for index in range(1, size):
         low[index] = max(low[index], low[index - 1], key=lambda bound: bound[0])
     for index in range(size - 2, -1, -1):
@@ -172,7 +172,7 @@ def _witnessed(before: Call, after: Call, witnesses: dict[int, Call]) -> tuple[C
 
 def index_said(call: Call, value: Any) -> int | None:
     """Return the index at which a call shows a value, or None."""
-    return next((index for index, said in _claims(call) if said == value), None)
+    return next((index for index, entry in _claims(call) if entry == value), None)
 
 
 def _crossings(low: list[tuple[int, Call]], high: list[tuple[int, Call]]) -> list[tuple[Call, Call]]:
@@ -190,11 +190,11 @@ def _order(calls: Sequence[Call], filled: list[Call], at: list[int]) -> list[Cal
     for call in calls:
         if call.f == "append":
             continue
-        unseen, seen = _sight(call)
-        if call.f == "get" and seen is None:
+        unseen, sighted = _sight(call)
+        if call.f == "get" and sighted is None:
             keyed.append(((call.invoke, -1, 0), call))
         else:
-            moment = max(call.invoke, at[seen] if seen is not None else -1)
+            moment = max(call.invoke, at[sighted] if sighted is not None else -1)
             keyed.append(((moment, len(filled) if call.f == "get" else (unseen or 0) - 1, 1), call))
     return [call for _, call in sorted(keyed, key=lambda item: item[0])]
 
@@ -206,11 +206,11 @@ def _by_columns(operations: Sequence[Operation], _model: Model, limits: Limits, 
         return None
     if limits.over():
         return ByColumns(not_begun(ENGINE, columns.size), columns.size)
-    found = bounds(columns)
-    if found is None:
+    all_bounds = bounds(columns)
+    if all_bounds is None:
         return None
-    result = EngineResult("valid" if found.valid else "invalid", ENGINE)
-    return ByColumns(result, columns.size, LogProof(columns, found))
+    result = EngineResult("valid" if all_bounds.valid else "invalid", ENGINE)
+    return ByColumns(result, columns.size, LogProof(columns, all_bounds))
 
 
 LOG: Final = Engine(

@@ -56,10 +56,10 @@ def decide_bag(calls: Sequence[Call], model: Model, limits: Limits) -> EngineRes
     wrong = [*_too_many(enqueues, taken, again=again), *_lost(calls, enqueues, taken)]
     if not wrong:
         if _finds_empty(model, calls) or not all(
-            _ends_empty(calls, one, enqueues, taken, again=again) for one in _drains(calls)
+            _ends_empty(calls, drain, enqueues, taken, again=again) for drain in _drains(calls)
         ):
-            found = compiled_search(calls, model, limits) or search(calls, model, limits)
-            return found if found.verdict == "valid" else EngineResult("unknown", BAG, reason=found.reason or _TIED)
+            result = compiled_search(calls, model, limits) or search(calls, model, limits)
+            return result if result.verdict == "valid" else EngineResult("unknown", BAG, reason=result.reason or _TIED)
         # The items of a drain leave at different moments, so no order of whole calls can show it.
         ordered = all(call.f == "enqueue" or call.pending or _is_plain(call) for call in calls)
         moments = [(call.invoke if call.f == "enqueue" else call.ret, call) for call in calls if not _is_idle(call)]
@@ -104,7 +104,7 @@ def _too_many(enqueues: _ByItem, taken: _ByItem, *, again: bool) -> Iterator[lis
             needed = 1 if again else number + 1
             if len(begun) < needed or begun[needed - 1].invoke > call.ret:
                 others = [call] if again else takers[:needed]
-                yield [*{one.source: one for one in (*begun[:needed], *others)}.values()]
+                yield [*{witness.source: witness for witness in (*begun[:needed], *others)}.values()]
                 break
 
 
@@ -163,10 +163,10 @@ def explain_bag(core: Sequence[Call], scene: Scene, result: EngineResult) -> Cou
     counts = Counter(item for call in takers for item in _items(call))
     if len(enqueues) == 1 and len(takers) == 1 and takers[0].f == "drain" and not counts[enqueues[0].value]:
         add, drain = enqueues[0], takers[0]
-        said = f"{words.by(add, f'enqueued {_item(add.value)}')} to {words.name}, acknowledged. But"
+        text = f"{words.by(add, f'enqueued {_item(add.value)}')} to {words.name}, acknowledged. But"
         return words.example(
             "lost-element",
-            f"{said} {words.by(drain, f'drained {words.name} until it was empty')}, and no operation that began before "
+            f"{text} {words.by(drain, f'drained {words.name} until it was empty')}, and no operation that began before "
             "that ended returned it.",
             drain,
         )
@@ -213,8 +213,8 @@ def decide_ids(calls: Sequence[Call], limits: Limits) -> EngineResult:
 def explain_ids(core: Sequence[Call], scene: Scene, result: EngineResult) -> Counterexample:  # noqa: ARG001
     """Explain that an identifier was returned twice."""
     words = CoreWords(core, scene)
-    said = ", and ".join(words.by(call, f"was given {_item(call.result)}") for call in words.core)
-    return words.example("duplicate", f"{said}: an identifier that was returned before is not unique.", words.core[-1])
+    text = ", and ".join(words.by(call, f"was given {_item(call.result)}") for call in words.core)
+    return words.example("duplicate", f"{text}: an identifier that was returned before is not unique.", words.core[-1])
 
 
 QUEUES_WITHOUT_ORDER: Final = Engine(

@@ -43,24 +43,24 @@ class QueueColumns:
     def nothing_wrong(self) -> bool:
         """Return whether the queue is linearizable.  O(n log n)."""
         known = self.answered != NEVER
-        item, asked, answered = self.item[known], self.asked[known], self.answered[known]
-        found = item != NOTHING
-        taken = item[found]
+        item, requested, answered = self.item[known], self.asked[known], self.answered[known]
+        has_item = item != NOTHING
+        taken = item[has_item]
         if (taken == NOWHERE).any() or (np.bincount(taken) > 1).any():
             return False
-        until = self._until(taken, asked[found], np.sort(self.asked[~known]))
-        since = asked.copy()
-        since[found] = self.begun[taken]
+        until = self._until(taken, requested[has_item], np.sort(self.asked[~known]))
+        since = requested.copy()
+        since[has_item] = self.begun[taken]
         return bool(
             (since < answered).all()
             and not self._overtaken(until, since, answered).any()
-            and self._empty(until, asked[~found], answered[~found]).all()
+            and self._empty(until, requested[~has_item], answered[~has_item]).all()
         )
 
-    def _until(self, taken: IntArray, asked: IntArray, takers: IntArray) -> IntArray:
+    def _until(self, taken: IntArray, requested: IntArray, takers: IntArray) -> IntArray:
         """Return the rank until which each item must be there; pending dequeues take items that stay."""
         until = np.full(self.begun.size, NEVER)
-        until[taken] = asked
+        until[taken] = requested
         staying = np.flatnonzero((until == NEVER) & (self.ended != NEVER))
         given = staying[np.argsort(self.ended[staying])][: takers.size]
         until[given] = takers[: given.size]
@@ -72,14 +72,14 @@ class QueueColumns:
         longest = np.maximum.accumulate(np.append(-1, until[by_return]))
         return longest[np.searchsorted(self.ended[by_return], since)] > answered
 
-    def _empty(self, until: IntArray, asked: IntArray, answered: IntArray) -> npt.NDArray[np.bool_]:
+    def _empty(self, until: IntArray, requested: IntArray, answered: IntArray) -> npt.NDArray[np.bool_]:
         """Return for each answer that found nothing whether there is a moment at which the queue may be empty."""
         lasting = self.ended < until
         begins, ends = np.sort(self.ended[lasting]), np.sort(until[lasting])
         # Moments at which as many items have left as had come.
         gaps = np.append(ends[np.searchsorted(begins, ends) == np.arange(1, ends.size + 1)], NEVER)
-        at_once: npt.NDArray[np.bool_] = np.searchsorted(begins, asked) == np.searchsorted(ends, asked)
-        return at_once | (gaps[np.searchsorted(gaps, asked)] < answered)
+        at_once: npt.NDArray[np.bool_] = np.searchsorted(begins, requested) == np.searchsorted(ends, requested)
+        return at_once | (gaps[np.searchsorted(gaps, requested)] < answered)
 
 
 def columns_of(enqueues: Sequence[Call], dequeues: Sequence[Call]) -> QueueColumns | None:
@@ -87,17 +87,17 @@ def columns_of(enqueues: Sequence[Call], dequeues: Sequence[Call]) -> QueueColum
     item = _places([call.value for call in enqueues], [call.result for call in dequeues])
     if item is None:
         return None
-    begun, asked = (_ranks(call.invoke for call in part) for part in (enqueues, dequeues))
+    begun, requested = (_ranks(call.invoke for call in part) for part in (enqueues, dequeues))
     ended, answered = (_ranks(call.ret for call in part) for part in (enqueues, dequeues))
-    return QueueColumns(begun, ended, asked, answered, item)
+    return QueueColumns(begun, ended, requested, answered, item)
 
 
 def columns_of_operations(operations: Sequence[Operation]) -> QueueColumns | None:
     """Convert operations to columns; None if they must be converted to calls first."""
-    enqueues = [one for one in operations if one.f == "enqueue" and one.outcome != "fail"]
-    dequeues = [one for one in operations if one.f == "dequeue" and one.outcome != "fail"]
-    items, answers = [one.value for one in enqueues], [one.result for one in dequeues]
-    plain = {*map(type, items), *map(type, answers)} <= _ITEMS and {one.f for one in operations} <= _FUNCTIONS
+    enqueues = [op for op in operations if op.f == "enqueue" and op.outcome != "fail"]
+    dequeues = [op for op in operations if op.f == "dequeue" and op.outcome != "fail"]
+    items, answers = [enqueue.value for enqueue in enqueues], [dequeue.result for dequeue in dequeues]
+    plain = {*map(type, items), *map(type, answers)} <= _ITEMS and {op.f for op in operations} <= _FUNCTIONS
     item = _places(items, answers) if plain else None
     if item is None:
         return None

@@ -188,8 +188,8 @@ def _overtaken(queue: _Queue, limits: Limits) -> None:
     for answer in limits.paced(queue.answers, ENGINE):
         if not queue.counts(answer):
             continue
-        asked = queue.asked(answer)
-        begun = (asked or [answer])[0].invoke
+        enqueued = queue.asked(answer)
+        begun = (enqueued or [answer])[0].invoke
         while place < len(later) and not _waits(later[place], answer, queue):
             place += 1
         while takers < len(queue.takers) and queue.takers[takers].invoke < answer.ret:
@@ -200,11 +200,11 @@ def _overtaken(queue: _Queue, limits: Limits) -> None:
         if missing and not (overtaken and takers):
             ahead = staying[: takers + lost + 1]
             others = (call for call in ahead if call.value not in queue.reported)
-            queue.report(answer, chain(others, queue.takers[:takers], asked))
+            queue.report(answer, chain(others, queue.takers[:takers], enqueued))
             queue.reported.add(ahead[-1].value)
             lost += 1
         elif overtaken:
-            queue.report(answer, [later[place], *asked], "queue-order" if asked else "stale-read")
+            queue.report(answer, [later[place], *enqueued], "queue-order" if enqueued else "stale-read")
             queue.reported.add(later[place].value)
 
 
@@ -284,8 +284,8 @@ def _needed(answer: Call, involved: list[Call], limits: Limits) -> list[Call]:
     """Leave out, as long as there is time, the items that the contradiction does not need."""
     for enqueue in [call for call in involved if call.f == "enqueue"]:
         rest = [call for call in involved if enqueue.value not in (call.value, call.result)]
-        found = None if limits.over() else decide_by_queue_sweep([*rest, answer], replace(limits, deadline=None))
-        if found is not None and found.verdict == "invalid":
+        result = None if limits.over() else decide_by_queue_sweep([*rest, answer], replace(limits, deadline=None))
+        if result is not None and result.verdict == "invalid":
             involved = rest
     return involved
 

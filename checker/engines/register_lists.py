@@ -46,10 +46,10 @@ def columns_of_list(operations: Sequence[Operation], model: Register) -> Registe
     if not operations or model.initial is not None:
         return None
     # One list per field: a tuple per operation would be enough new objects to trigger the garbage collector.
-    functions, outcomes = [one.f for one in operations], [one.outcome for one in operations]
-    values, results = [one.value for one in operations], [one.result for one in operations]
-    invokes, returns = [one.invoke_index for one in operations], [one.return_index for one in operations]
-    names = [one.key for one in operations]
+    functions, outcomes = [op.f for op in operations], [op.outcome for op in operations]
+    values, results = [op.value for op in operations], [op.result for op in operations]
+    invokes, returns = [op.invoke_index for op in operations], [op.return_index for op in operations]
+    names = [op.key for op in operations]
     known = set(functions)
     if not known <= _KINDS.keys() or ("cas" in known and not model.has_cas) or not set(outcomes) <= _CODES.keys():
         return None
@@ -171,8 +171,8 @@ def _placed(
 
 def only_key(columns: OperationColumns, key: int) -> OperationColumns:
     """Return the rows of one key."""
-    found = _rows(columns, np.flatnonzero(columns.key == key))
-    return replace(found, key=np.zeros_like(found.key), keys=(columns.keys[key],))
+    selected = _rows(columns, np.flatnonzero(columns.key == key))
+    return replace(selected, key=np.zeros_like(selected.key), keys=(columns.keys[key],))
 
 
 def order_of_zones(columns: OperationColumns, wanted: NDArray[np.bool_]) -> IntArray:

@@ -41,12 +41,12 @@ def decide_by_zones(calls: Sequence[Call], model: Model, limits: Limits, *, proo
     dense = ranked(list(limits.paced(calls, ENGINE)))
     initial = model.initial if model.initial is not ANY else _unwritten(dense)
     columns = cluster_columns(dense, initial)
-    found = zones(columns)
-    if found.valid:
-        order = [calls[row] for row in linearization(columns, found)] if proof else None
+    zone_set = zones(columns)
+    if zone_set.valid:
+        order = [calls[row] for row in linearization(columns, zone_set)] if proof else None
         return EngineResult("valid", ENGINE, order=order)
-    groups = list(groups_of(found))
-    finder = Finder(columns, found)
+    groups = list(groups_of(zone_set))
+    finder = Finder(columns, zone_set)
     cores = tuple(
         tuple(calls[row] for row in minimal([calls[row] for row in finder.core(*group)], calls, model))
         for group in groups[:MAX_EXPLAINED]
@@ -78,14 +78,14 @@ def cluster_columns(calls: Sequence[Call], initial: Any) -> ClusterColumns:
     )
 
 
-def groups_of(found: Zones) -> Iterator[tuple[int, int]]:
+def groups_of(zones: Zones) -> Iterator[tuple[int, int]]:
     """Yield one (outer, inner) pair for each violation, earliest first; outer -1: inner contradicts itself.
 
     All values inside the stretch of one stale value are one violation, because a stuck replica produces thousands.
     Those that are stale themselves are violations of their own, which may be older and of another kind.
     """
-    alone = [(int(found.first[cluster]), -1, int(cluster)) for cluster in (*found.phantom, *found.future)]
-    pairs = [(int(found.first[inner]), int(outer), int(inner)) for outer, inner in zip(*stale(found), strict=True)]
+    alone = [(int(zones.first[cluster]), -1, int(cluster)) for cluster in (*zones.phantom, *zones.future)]
+    pairs = [(int(zones.first[inner]), int(outer), int(inner)) for outer, inner in zip(*stale(zones), strict=True)]
     for _, outer, inner in sorted([*alone, *pairs]):
         yield outer, inner
 
@@ -93,12 +93,12 @@ def groups_of(found: Zones) -> Iterator[tuple[int, int]]:
 class Finder:
     """Find the rows that show a violation: each cluster's write, its f, and the first contradicting answer."""
 
-    def __init__(self, columns: ClusterColumns, found: Zones) -> None:
-        self.columns, self.found = columns, found
+    def __init__(self, columns: ClusterColumns, zones: Zones) -> None:
+        self.columns, self.found = columns, zones
         self._acknowledged = np.full(columns.clusters, NEVER)
         self._acknowledged[columns.cluster[columns.write]] = columns.ret[columns.write]
         self._rows, self._starts = _grouped(columns.cluster, columns.clusters)
-        self._inners, self._outers = _grouped(found.outer, columns.clusters)
+        self._inners, self._outers = _grouped(zones.outer, columns.clusters)
         self._gone_on = self._newest_read()
 
     def core(self, outer: int, inner: int) -> list[int]:
@@ -216,12 +216,12 @@ def judge_keys(columns: OperationColumns, _wanted: NDArray[np.bool_], _model: Mo
         state, counts = judged
         return JudgedKeys(state == kernel.VALID, state == kernel.INVALID, counts, lambda model: cores(columns, model))
     prepared = prepare(columns)
-    found = _by_key(prepared)
+    keyed = _by_key(prepared)
     invalid = np.zeros(keys, np.bool_)
-    invalid[list(found[1])] = True
+    invalid[list(keyed[1])] = True
     counts = np.bincount(prepared.key, minlength=keys)
     return JudgedKeys(
-        prepared.simple & ~invalid, invalid, counts, lambda model: _cores(columns, prepared, *found, model)
+        prepared.simple & ~invalid, invalid, counts, lambda model: _cores(columns, prepared, *keyed, model)
     )
 
 
@@ -233,22 +233,22 @@ def cores(columns: OperationColumns, model: Model) -> Iterator[tuple[int, Engine
 
 def _by_key(prepared: Prepared) -> tuple[Zones, dict[int, list[tuple[int, int]]]]:
     """Return the zones, and the violations of each invalid key as pairs from ``groups_of``."""
-    found = zones(prepared.clusters)
+    zone_set = zones(prepared.clusters)
     groups: dict[int, list[tuple[int, int]]] = defaultdict(list)
-    if not found.valid:
+    if not zone_set.valid:
         owner = np.zeros(prepared.clusters.clusters, np.int64)
         owner[prepared.clusters.cluster] = prepared.key
-        for outer, inner in groups_of(found):
+        for outer, inner in groups_of(zone_set):
             groups[int(owner[inner])].append((outer, inner))
-    return found, groups
+    return zone_set, groups
 
 
 def _cores(
-    columns: OperationColumns, prepared: Prepared, found: Zones, groups: dict[int, list[tuple[int, int]]], model: Model
+    columns: OperationColumns, prepared: Prepared, zones: Zones, groups: dict[int, list[tuple[int, int]]], model: Model
 ) -> Iterator[tuple[int, EngineResult]]:
     if not groups:
         return
-    finder = Finder(prepared.clusters, found)
+    finder = Finder(prepared.clusters, zones)
     most = max(MAX_COUNTEREXAMPLES, MAX_EXPLAINED // len(groups))
     for key, pairs in groups.items():
         shown = []

@@ -57,7 +57,7 @@ def decide_operations(
     few = 0 if COMPILED.ready else PLAIN_SEARCH_CALLS
     if proof or model.one_value or len(operations) <= few:
         return None
-    part = [one for one in operations if one.outcome == "ok" or (one.outcome != "fail" and one.f not in model.reads)]
+    part = [op for op in operations if op.outcome == "ok" or (op.outcome != "fail" and op.f not in model.reads)]
     count = len(part)
     if model.only_values:
         part = _useful(part, model)
@@ -77,17 +77,17 @@ def _useful(part: list[Operation], model: Model) -> list[Operation]:
     pending = [operation for operation in part if operation.outcome != "ok"]
     if not pending:
         return part
-    asked: set[Any] = set()
+    needed: set[Any] = set()
     try:
         for operation in part:
             if operation.outcome == "ok":
-                asked.update(model.asked(operation.f, freeze(operation.value), freeze(operation.result)))
+                needed.update(model.asked(operation.f, freeze(operation.value), freeze(operation.result)))
         dropped = set()
-        for one in pending:
-            value = freeze(one.value)
-            model.admit(one.f, value, UNKNOWN)
-            if asked.isdisjoint(model.made(one.f, value, UNKNOWN)):
-                dropped.add(id(one))
+        for op in pending:
+            value = freeze(op.value)
+            model.admit(op.f, value, UNKNOWN)
+            if needed.isdisjoint(model.made(op.f, value, UNKNOWN)):
+                dropped.add(id(op))
     except (ModelError, RecursionError, TypeError, ValueError):
         return part  # the search over calls reports what is wrong with these
     return [operation for operation in part if id(operation) not in dropped]

@@ -24,12 +24,12 @@ class _Words(CoreWords):
         """Say what a process did and what answer it got; ``note`` follows the answer."""
         operation = self.op(call)
         verb = f"began to {operation.f}" if call.pending else _PAST.get(operation.f, f"had a {operation.f} of")
-        asked = "" if operation.value is None else f" {shown(operation.value)}"
+        argument = "" if operation.value is None else f" {shown(operation.value)}"
         result, silent = operation.result, call.pending or (call.f == "add" and operation.result is None)
         answer = f"{len(result)} items" if isinstance(result, list) and len(result) > _MAX_LISTED else shown(result)
         between = " " if operation.f == "read" else " and got "
         answered = "" if silent else between + answer
-        return self.by(call, f"{verb}{asked}{answered}{note}")
+        return self.by(call, f"{verb}{argument}{answered}{note}")
 
 
 def explain_log(core: Sequence[Call], scene: Scene, result: EngineResult) -> Counterexample:
@@ -44,14 +44,14 @@ def explain_log(core: Sequence[Call], scene: Scene, result: EngineResult) -> Cou
             f"{words.did(core[0])} on {name}, but the entries before it cannot all exist: too few appends had begun.",
         )
     if kind in ("log-overwrite", "duplicate"):
-        what = "one index cannot hold two values" if kind == "log-overwrite" else "one append cannot be at two indexes"
+        rule = "one index cannot hold two values" if kind == "log-overwrite" else "one append cannot be at two indexes"
         if kind == "log-overwrite" and any(call.f == "list" and None in call.result for call in words.core):
-            what = "a list that goes beyond an index must have the entry there"
-        return words.example(kind, f"{', and '.join(map(words.did, words.core))} on {name}: {what}.")
+            rule = "a list that goes beyond an index must have the entry there"
+        return words.example(kind, f"{', and '.join(map(words.did, words.core))} on {name}: {rule}.")
     return _log_order(words, core)
 
 
-def _never_made(words: _Words, said: str) -> Counterexample:
+def _never_made(words: _Words, text: str) -> Counterexample:
     """Explain a value that was seen but never made, or only by an operation that failed."""
     values: set[Any] = set()
     for call in words.core:
@@ -61,26 +61,26 @@ def _never_made(words: _Words, said: str) -> Counterexample:
         if operation.f in ("append", "add") and operation.outcome == "fail" and shown(operation.value) in values:
             return words.example(
                 "failed-write-read",
-                f"{said}: only {who(operation)} ever wrote {shown(operation.value)}, and that was reported as failed; "
+                f"{text}: only {who(operation)} ever wrote {shown(operation.value)}, and that was reported as failed; "
                 "the client's mapping of outcomes may be wrong.",
             )
-    return words.example("never-written", f"{said}: a value out of nowhere.")
+    return words.example("never-written", f"{text}: a value out of nowhere.")
 
 
 def _log_order(words: _Words, core: Sequence[Call]) -> Counterexample:
     before, after, *witness = core
     saw, later = words.op(before), words.op(after)
-    said = f"{words.did(before)} on {words.name}, so that entry was there by {words.clock.at(saw.returned)}. "
+    text = f"{words.did(before)} on {words.name}, so that entry was there by {words.clock.at(saw.returned)}. "
     if after.f == "append":
         also = f", as {words.did(witness[0])}" if witness else ""
         return words.example(
             "future-read" if before.f != "append" else "log-order",
-            f"{said}But {words.did(after)}, which began only after that but is at or before that entry{also}.",
+            f"{text}But {words.did(after)}, which began only after that but is at or before that entry{also}.",
         )
     gone = _gone_from_log(words, before)
     return words.example(
         "lost-write" if gone or before.f == "append" else "read-inversion",
-        f"{said}But {who(later)} began to {later.f} at {words.clock.at(later.invoked)} and did not see it"
+        f"{text}But {who(later)} began to {later.f} at {words.clock.at(later.invoked)} and did not see it"
         f"{', and no final list has it' if gone else ''}: the log went back in time.",
     )
 
@@ -111,8 +111,8 @@ def explain_set(core: Sequence[Call], scene: Scene, result: EngineResult) -> Cou
     if kind == "duplicate":
         answer = core[0].result
         item = next(item for place, item in enumerate(answer) if item in answer[:place])
-        said = f"{words.did(core[0])} on {scene.name}, which holds {shown(thaw(item))} twice"
-        return words.example(kind, f"{said}: a set has an element once, however often it was added.")
+        text = f"{words.did(core[0])} on {scene.name}, which holds {shown(thaw(item))} twice"
+        return words.example(kind, f"{text}: a set has an element once, however often it was added.")
     reads = [call for call in words.core if call.f == "read"]
     adds = [call for call in words.core if call.f == "add"]
     if len(reads) == 1 and len(adds) == 1 and adds[0].ret < reads[0].invoke:
@@ -140,8 +140,8 @@ def _beside(read: Call, adds: Sequence[Call]) -> str:
     """Say which of the added elements an answer holds and which it lacks: ``, with 3, without 4``."""
     texts = []
     for word, there in (("with", True), ("without", False)):
-        found = [shown(thaw(add.value)) for add in adds if (add.value in (read.result or ())) == there]
-        texts += [f", {word} {and_listed(found)}"] if found else []
+        elements = [shown(thaw(add.value)) for add in adds if (add.value in (read.result or ())) == there]
+        texts += [f", {word} {and_listed(elements)}"] if elements else []
     return "".join(texts)
 
 
@@ -212,16 +212,16 @@ class _OfQueue(CoreWords):
         return any(freeze(operation.result) == item for operation in answered)
 
     def _out_of_nowhere(self, due: Call) -> tuple[str, str]:
-        item, said = _item(due.result), f"{self._did(due)}, but"
+        item, text = _item(due.result), f"{self._did(due)}, but"
         for operation in self.scene.operations:
             if operation.f == "enqueue" and operation.outcome == "fail" and freeze(operation.value) == due.result:
                 error = f' ("{operation.error}")' if operation.error else ""
                 return "failed-write-read", (
-                    f"{said} the enqueue of {item} ({who(operation)}, at {self.clock.at(operation.invoked)}) was "
+                    f"{text} the enqueue of {item} ({who(operation)}, at {self.clock.at(operation.invoked)}) was "
                     f"reported as failed{error}. Either {self.name} shows an item that it refused, or that answer did "
                     "not prove that the enqueue had no effect: the client's mapping of outcomes may be wrong"
                 )
-        return "never-written", f"{said} no process ever enqueued {item} to {self.name}: an item out of nowhere"
+        return "never-written", f"{text} no process ever enqueued {item} to {self.name}: an item out of nowhere"
 
     def _future(self, due: Call, enqueue: Call) -> tuple[str, str]:
         begun = self.op(enqueue)
@@ -240,15 +240,15 @@ class _OfQueue(CoreWords):
     def _overtaken(self, due: Call, enqueue: Call) -> tuple[str, str]:
         ahead, item = list(self.enqueues.values()), _item(due.result)
         them = _item(ahead[0].value) if len(ahead) == 1 else "they"
-        said = (
+        text = (
             f"On {self.name}, {self._all(ahead)}, and {self._did(enqueue, 'only after that')}, so {them} had to leave "
             f"before {item}. But {self._did(due)}"
         )
         if self.takers:
-            return "lost-element", f"{said}. No process is known to have taken them.{self._perhaps()} One is missing"
+            return "lost-element", f"{text}. No process is known to have taken them.{self._perhaps()} One is missing"
         if self._dequeued(ahead[0].value):
-            return "queue-order", f"{said} before any process began to dequeue {them}: {item} overtook {them}"
-        return "lost-element", f"{said}, and {them} was never dequeued: it is lost, or was overtaken"
+            return "queue-order", f"{text} before any process began to dequeue {them}: {item} overtook {them}"
+        return "lost-element", f"{text}, and {them} was never dequeued: it is lost, or was overtaken"
 
     def _perhaps(self) -> str:
         """Name the pending dequeues that may have taken items."""
@@ -260,24 +260,24 @@ class _OfQueue(CoreWords):
 
     def _missed(self, due: Call) -> tuple[str, str]:
         ((value, enqueue),) = self.enqueues.items()
-        said = f"{self._did(enqueue)}, acknowledged. But {self._did(due)}"
+        text = f"{self._did(enqueue)}, acknowledged. But {self._did(due)}"
         if self._dequeued(value):
-            return "stale-read", f"{said} before any process began to dequeue {_item(value)}: that answer was stale"
+            return "stale-read", f"{text} before any process began to dequeue {_item(value)}: that answer was stale"
         return (
             "lost-element",
-            f"{said}, and {_item(value)} was never dequeued: it is lost, or that answer was stale",
+            f"{text}, and {_item(value)} was never dequeued: it is lost, or that answer was stale",
         )
 
     def _never_empty(self, due: Call) -> tuple[str, str]:
         """Explain that one item or another was in the queue at every moment of the answer."""
-        said = f"{self._did(due)}, but it was not empty at any moment of that time: "
+        text = f"{self._did(due)}, but it was not empty at any moment of that time: "
         taken = {call.result: call for call in self.dequeues if call is not due}
         parts = []
         for item, enqueue in sorted(self.enqueues.items(), key=lambda pair: pair[1].ret):
             until = self.begun(taken[item]) if item in taken else "that answer"
             parts.append(f"{self._did(enqueue)}, and no process is known to have begun to dequeue it before {until}")
-        said += "; ".join(parts)
-        return "stale-read", said + (f".{self._perhaps()}".removesuffix(".") if self.takers else "")
+        text += "; ".join(parts)
+        return "stale-read", text + (f".{self._perhaps()}".removesuffix(".") if self.takers else "")
 
 
 def _item(value: Any) -> str:

@@ -132,9 +132,9 @@ def levels(columns: SetColumns) -> Levels:
     np.minimum.at(first, level, columns.read_ended)
     np.maximum.at(last, level, columns.read_begun)
     np.maximum.accumulate(last, out=last)
-    seen = np.append(-1, np.maximum.accumulate(begun))[size]
+    shown = np.append(-1, np.maximum.accumulate(begun))[size]
     unseen = np.append(np.minimum.accumulate(ended[::-1])[::-1], NEVER)[size]
-    return Levels(size, np.maximum(seen, np.append(-1, last)[:-1]), first, np.maximum(seen, last), unseen)
+    return Levels(size, np.maximum(shown, np.append(-1, last)[:-1]), first, np.maximum(shown, last), unseen)
 
 
 def _first_of_each(element: IntArray, ranks: IntArray) -> IntArray:
@@ -144,16 +144,16 @@ def _first_of_each(element: IntArray, ranks: IntArray) -> IntArray:
     return first
 
 
-def contradiction(columns: SetColumns, found: Levels) -> RankContradiction | None:
+def contradiction(columns: SetColumns, levels: Levels) -> RankContradiction | None:
     """Find the first contradiction in ascending order of size; None if there is none."""
-    wrong = np.flatnonzero((found.start > found.first) | (found.end >= found.unseen))
+    wrong = np.flatnonzero((levels.start > levels.first) | (levels.end >= levels.unseen))
     if not wrong.size:
         return None
     at = int(wrong[0])
-    size = int(found.size[at])
-    early = int(columns.read_begun[columns.read_ended == found.first[at]][0])
-    if found.start[at] > found.first[at]:
-        late = int(found.start[at])
+    size = int(levels.size[at])
+    early = int(columns.read_begun[columns.read_ended == levels.first[at]][0])
+    if levels.start[at] > levels.first[at]:
+        late = int(levels.start[at])
         # A read that lacks an acknowledged element says more with fewer operations.
         for read in (early, late):
             had = columns.size[columns.read_begun == read]
@@ -161,7 +161,7 @@ def contradiction(columns: SetColumns, found: Levels) -> RankContradiction | Non
             if lost.any():
                 return RankContradiction((int(columns.begun[lost][columns.ended[lost].argmin()]), read), "lost-element")
         return RankContradiction((early, late, *_between(columns, late, size)), "read-inversion")
-    late, lost = int(found.end[at]), int(columns.begun[columns.ended == found.unseen[at]][0])
+    late, lost = int(levels.end[at]), int(columns.begun[columns.ended == levels.unseen[at]][0])
     return RankContradiction((lost, late, *([] if late in columns.read_begun else [early])), "lost-element")
 
 
@@ -172,16 +172,16 @@ def _between(columns: SetColumns, late: int, size: int) -> list[int]:
     return [int(columns.begun[between].min())] if missed.size else []
 
 
-def linearization(columns: SetColumns, found: Levels) -> IntArray:
+def linearization(columns: SetColumns, levels: Levels) -> IntArray:
     """Return the linearization as row numbers; adds are numbered first, then reads.
 
     Every row takes effect as early as its level allows.
     """
-    above = np.searchsorted(found.size, columns.element, side="right")
-    adds = np.flatnonzero((above < found.size.size) | (columns.ended != NEVER))
-    above, level = above[adds], np.searchsorted(found.size, columns.size)
+    above = np.searchsorted(levels.size, columns.element, side="right")
+    adds = np.flatnonzero((above < levels.size.size) | (columns.ended != NEVER))
+    above, level = above[adds], np.searchsorted(levels.size, columns.size)
     begun = np.concatenate([columns.begun[adds], columns.read_begun])
-    least = np.concatenate([np.append(-1, found.end)[above], found.start[level]])
+    least = np.concatenate([np.append(-1, levels.end)[above], levels.start[level]])
     number, read = np.concatenate([above, level]), np.arange(begun.size) >= adds.size
     rows = np.concatenate([adds, np.arange(level.size) + columns.element.size])
     order: IntArray = rows[np.lexsort((begun, read, number, np.maximum(begun, least)))]

@@ -95,9 +95,9 @@ def _gravest(core: Sequence[Call], done: dict[Any, Call]) -> EngineResult:
     return _invalid(core, "read-inversion")
 
 
-def _incomparable(one: _Level, two: _Level, began: dict[Any, Call]) -> list[Call]:
-    mine, other = next(iter(one.elements - two.elements)), next(iter(two.elements - one.elements))
-    return [one.first, two.first, began[mine], began[other]]
+def _incomparable(level: _Level, two: _Level, began: dict[Any, Call]) -> list[Call]:
+    mine, other = next(iter(level.elements - two.elements)), next(iter(two.elements - level.elements))
+    return [level.first, two.first, began[mine], began[other]]
 
 
 def _sweep(calls: Sequence[Call], levels: list[_Level], began: dict[Any, Call], done: dict[Any, Call]) -> EngineResult:
@@ -162,9 +162,9 @@ def _by_columns(operations: Sequence[Operation], _model: Model, limits: Limits, 
         return None
     if limits.over():
         return ByColumns(not_begun(ENGINE, columns.calls), columns.calls)
-    found = levels(columns)
-    result = EngineResult("valid" if found.valid else "invalid", ENGINE)
-    return ByColumns(result, columns.calls, SetProof(columns, found))
+    all_levels = levels(columns)
+    result = EngineResult("valid" if all_levels.valid else "invalid", ENGINE)
+    return ByColumns(result, columns.calls, SetProof(columns, all_levels))
 
 
 _ADDS_AND_READS: Final = only("add", "read")

@@ -66,11 +66,11 @@ def _decided(shapes: Shapes, invoke: IntArray, ret: IntArray, limits: Limits) ->
     return unknown(LATE if limits.over() else _UNORDERED)
 
 
-def _repeats(asked: Sequence[Any]) -> bool:
+def _repeats(requests: Sequence[Any]) -> bool:
     """Return whether a value is written twice; the first few transactions usually show it, before any conversion."""
     written: set[tuple[Any, Any]] = set()
     try:
-        for steps in asked:
+        for steps in requests:
             for f, key, value in steps:
                 if f in WRITING:
                     if (key, value) in written:
@@ -156,17 +156,17 @@ def _decide_operations(
     """Decide without a proof, and leave to the search what the dependencies do not decide."""
     if proof:
         return None
-    part = [one for one in operations if one.outcome != "fail"]
+    part = [operation for operation in operations if operation.outcome != "fail"]
     spans = intervals_of(part)
     if spans is None or (spans[0][1:] <= spans[0][:-1]).any():
         return None
-    value: list[Any] = [one.value for one in part]
-    result: list[Any] = [one.result if one.outcome == "ok" else UNKNOWN for one in part]
-    found, _ = _decided(Shapes([one.f for one in part], value, result), *spans, limits)
-    if found.verdict != "unknown" or limits.over():
-        return ByColumns(found, len(part))
+    value: list[Any] = [operation.value for operation in part]
+    result: list[Any] = [operation.result if operation.outcome == "ok" else UNKNOWN for operation in part]
+    decided, _ = _decided(Shapes([operation.f for operation in part], value, result), *spans, limits)
+    if decided.verdict != "unknown" or limits.over():
+        return ByColumns(decided, len(part))
     searched = search_operations(operations, model, limits)
-    return None if searched is None else replace(searched, result=searched.result.after(found))
+    return None if searched is None else replace(searched, result=searched.result.after(decided))
 
 
 TRANSACTIONS: Final = Engine(

@@ -55,8 +55,8 @@ def never_written(columns: OperationColumns, rows: IntArray) -> IntArray:
         return strange
     strange = strange[np.argsort(columns.ret[strange])]
     _, first = np.unique(columns.value[strange], return_index=True)
-    found: IntArray = strange[np.sort(first)]
-    return found
+    earliest: IntArray = strange[np.sort(first)]
+    return earliest
 
 
 VALUES: Final = Engine(

@@ -124,15 +124,15 @@ def _conflicts(
     return outer[order], inner[order]
 
 
-def stale(found: Zones) -> tuple[IntArray, IntArray]:
+def stale(zones: Zones) -> tuple[IntArray, IntArray]:
     """Return every value that was current on both sides of another one, and the first such other value.
 
     ``found`` pairs each inner value with one outer value, so a stale value whose stretch lies within that of another
     stale value need not be among them.  Without the answers that returned a value after its other one had been seen, no
     pairs are left.  O(n log n).
     """
-    first, last = found.first, found.last
-    sound = _sound(first, last, found.written)
+    first, last = zones.first, zones.last
+    sound = _sound(first, last, zones.written)
     forward = np.flatnonzero(sound & (first < last))
     forward = forward[np.argsort(first[forward], kind="stable")]
     backward = np.flatnonzero(sound & (first > last))
@@ -182,14 +182,14 @@ def _cluster_at(ranks: IntArray, columns: ClusterColumns) -> IntArray:
     return owner[ranks]
 
 
-def linearization(columns: ClusterColumns, found: Zones) -> IntArray:
+def linearization(columns: ClusterColumns, zones: Zones) -> IntArray:
     """Return the rows of a valid history in the order of a linearization, as the proof of sufficiency builds it.
 
     The write of a forward cluster takes effect at f, a read at the later of f and its own invocation.  A backward
     cluster takes effect at the first moment of its zone that no forward zone covers.  Pending writes that were not
     read are left out.  O(n log n).
     """
-    first, last = found.first, found.last
+    first, last = zones.first, zones.last
     moment = np.where(first < last, first, _free_moment(first, last, columns))
     point = np.where(
         (first < last)[columns.cluster] & ~columns.write,

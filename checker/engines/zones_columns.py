@@ -200,8 +200,8 @@ def calls_at(columns: OperationColumns, rows: IntArray) -> list[Call]:
 
 def writes_beside(columns: OperationColumns, rows: IntArray, values: Sequence[Any], start: int, end: int) -> IntArray:
     """Return for each value the last write that returned before ``start``, and the first that began after ``end``."""
-    asked = [ABSENT if value is None else value for value in values]
-    writes = rows[(columns.kind[rows] == WRITE) & np.isin(columns.value[rows], asked)]
+    needed = [ABSENT if value is None else value for value in values]
+    writes = rows[(columns.kind[rows] == WRITE) & np.isin(columns.value[rows], needed)]
     early = writes[(columns.outcome[writes] == OK) & (columns.ret[writes] < start)]
     late = writes[(columns.outcome[writes] != FAIL) & (columns.invoke[writes] > end)]
     in_order = (early[np.argsort(-columns.ret[early])], late[np.argsort(columns.invoke[late])])

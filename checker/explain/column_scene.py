@@ -39,8 +39,8 @@ class ColumnScene(Scene):
 
     def was_read(self, value: Any) -> bool:
         number, columns = ABSENT if value is None else thaw(value), self.columns
-        seen = np.where(columns.kind == READ, columns.value, columns.old) == number
-        return bool((seen & (columns.kind != WRITE) & (columns.outcome == OK) & (columns.key == self.number)).any())
+        matches = np.where(columns.kind == READ, columns.value, columns.old) == number
+        return bool((matches & (columns.kind != WRITE) & (columns.outcome == OK) & (columns.key == self.number)).any())
 
     def went_on(self, since: Call, besides: Any) -> bool:
         columns = self.columns

@@ -25,17 +25,17 @@ _MAX_LISTED: Final = 6
 _SEARCH_BYTES: Final = 1 << 20
 
 
-def explain_counter(one: Shown, scene: Scene) -> Counterexample:
+def explain_counter(violation: Shown, scene: Scene) -> Counterexample:
     """Explain one violation of a counter; the read that completed it is the suspect."""
-    read = latest_read(one)
+    read = latest_read(violation)
     legal: tuple[float, ...] = ()
-    if isinstance(one, Part):
-        legal = possible_answers(one, read)
-        kind, sentence = "not-linearizable", _explain_part(one, read, legal, scene)
+    if isinstance(violation, Part):
+        legal = possible_answers(violation, read)
+        kind, sentence = "not-linearizable", _explain_part(violation, read, legal, scene)
     else:
-        kind, sentence = _Sentences(one, scene).explain()
-    alone = Linearization(None, (), (one.core.index(read),), legal)
-    return Counterexample(kind, sentence, tuple(scene.operations[call.source] for call in one.core), alone)
+        kind, sentence = _Sentences(violation, scene).explain()
+    alone = Linearization(None, (), (violation.core.index(read),), legal)
+    return Counterexample(kind, sentence, tuple(scene.operations[call.source] for call in violation.core), alone)
 
 
 def _explain_part(part: Part, read: Call, legal: Sequence[float], scene: Scene) -> str:
@@ -52,13 +52,13 @@ def _explain_part(part: Part, read: Call, legal: Sequence[float], scene: Scene) 
 
 def _stretches(numbers: Sequence[float]) -> list[tuple[float, float]]:
     """Return ranges of consecutive integers, in ascending order."""
-    found: list[tuple[float, float]] = []
+    stretches: list[tuple[float, float]] = []
     for number in sorted(numbers):
-        if found and number == found[-1][1] + 1 and type(number) is int:
-            found[-1] = (found[-1][0], number)
+        if stretches and number == stretches[-1][1] + 1 and type(number) is int:
+            stretches[-1] = (stretches[-1][0], number)
         else:
-            found.append((number, number))
-    return found
+            stretches.append((number, number))
+    return stretches
 
 
 def _stretch(ends: tuple[float, float]) -> str:
@@ -79,11 +79,11 @@ class _Asked(Model):
     def step(self, state: State, f: str, value: Any, result: Any) -> State:
         if f == "end":
             return ILLEGAL
-        before, seen = state
+        before, answer = state
         if f == "asked":
             return before, before[0]
         after = self.model.step(before, f, value, result)
-        return ILLEGAL if after is ILLEGAL else (after, seen)
+        return ILLEGAL if after is ILLEGAL else (after, answer)
 
     def describe(self, state: State) -> str:
         return json.dumps(state[1])
@@ -96,8 +96,8 @@ def possible_answers(part: Part, read: Call) -> tuple[float, ...]:
     """
     others = [replace(call, f="asked", result=None) if call is read else call for call in part.core]
     end = Call("end", None, None, read.ret + 1, read.ret + 2, read.source)
-    found = search([*others, end], _Asked(part.model), Limits(lambda: 0.0, memory=_SEARCH_BYTES))
-    answers: set[Any] = set(map(json.loads, found.states)) if found.last == end.ret else set()
+    result = search([*others, end], _Asked(part.model), Limits(lambda: 0.0, memory=_SEARCH_BYTES))
+    answers: set[Any] = set(map(json.loads, result.states)) if result.last == end.ret else set()
     return () if None in answers else tuple(sorted(answers))
 
 
@@ -162,7 +162,7 @@ class _Sentences(CoreWords):
         final, wrong = self.scene.final_reads(), self.wrong
         began = self.scene.operations[wrong.read.source].invoke_index
         bound = self._least()
-        adds = (one.value for one in self.scene.operations if one.f == "add" and one.outcome != "fail")
+        adds = (op.value for op in self.scene.operations if op.f == "add" and op.outcome != "fail")
         short = (read.invoke_index >= began and self.sign * (read.result - bound) < 0 for read in final)
         if final and all(short) and all(self.sign * add >= 0 for add in adds):
             return "lost-write", f"a lost add, as no final read returned {'more' if wrong.low else 'less'} either"
@@ -174,7 +174,7 @@ class _Sentences(CoreWords):
         return (0 if before is None else before.result) + self.sign * (self.wrong.sure - self.wrong.against)
 
     def _answers(self) -> list[int]:
-        return [one.result for one in self.scene.operations if one.f == "read" and one.outcome == "ok"]
+        return [read.result for read in self.scene.operations if read.f == "read" and read.outcome == "ok"]
 
     def _bound(self) -> str:
         wrong, before = self.wrong, self.wrong.before
@@ -196,7 +196,7 @@ class _Sentences(CoreWords):
             ("ok", "acknowledged add", "acknowledged adds"),
             ("info", "add of unknown outcome", "adds of unknown outcome"),
         ):
-            sizes = [abs(one.value) for one in adds if one.outcome == outcome]
+            sizes = [abs(add.value) for add in adds if add.outcome == outcome]
             total += sum(sizes)
             if sizes:
                 parts.append(
@@ -209,19 +209,19 @@ class _Sentences(CoreWords):
     def _beyond(self) -> tuple[str, str]:
         """Explain an answer beyond everything that was added or taken away."""
         wrong = self.wrong
-        towards = [one for one in self.scene.operations if one.f == "add" and self.sign * one.value < 0]
-        asked = abs(wrong.read.result)
+        towards = [add for add in self.scene.operations if add.f == "add" and self.sign * add.value < 0]
+        amount = abs(wrong.read.result)
         ended = self.scene.operations[wrong.read.source].return_index
-        made_of = self._made_of([one for one in towards if one.invoke_index < (ended or 0)])
+        made_of = self._made_of([add for add in towards if add.invoke_index < (ended or 0)])
         by_then = f"{self._most()} can have been {self.towards} {self.name} by then{made_of}"
-        failed = sum(abs(one.value) for one in towards if one.outcome == "fail" and one.invoke_index < (ended or 0))
-        if asked <= wrong.against + failed:
-            twice = "an add took effect twice, or " if asked <= 2 * wrong.against else ""
+        failed = sum(abs(add.value) for add in towards if add.outcome == "fail" and add.invoke_index < (ended or 0))
+        if amount <= wrong.against + failed:
+            twice = "an add took effect twice, or " if amount <= 2 * wrong.against else ""
             return "failed-write-read", (
                 f"{by_then}. Together with what was reported as failed it can be {wrong.against + failed}:"
                 f" {twice}the client's mapping of outcomes may be wrong"
             )
         kind = "undercount" if wrong.low else "overcount"
-        if asked <= sum(abs(one.value) for one in towards if one.outcome != "fail"):
+        if amount <= sum(abs(add.value) for add in towards if add.outcome != "fail"):
             return kind, f"{by_then}, and any more only later"
         return kind, f"{by_then}, and no process ever requested that much"

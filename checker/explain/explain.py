@@ -54,11 +54,11 @@ def explain(result: EngineResult, calls: Sequence[Call], scene: Scene, limits: L
     Each is verified by the definition.  Raises CertificateError if one is linearizable.
     """
     find = _FINDERS.get(result.engine) or _FINDERS.get(scene.model.encoding)
-    found = find(result, calls, scene, limits) if find is not None and result.verdict == "invalid" else None
-    if found is None:
+    explanation = find(result, calls, scene, limits) if find is not None and result.verdict == "invalid" else None
+    if explanation is None:
         findings = _find_by_process(result, calls, scene, limits) or find_all(result, calls, scene.model, limits)
-        found = explain_findings(findings, result, scene)
-    return with_legal_answers(found, lambda: calls, scene, limits)
+        explanation = explain_findings(findings, result, scene)
+    return with_legal_answers(explanation, lambda: calls, scene, limits)
 
 
 def _find_by_process(result: EngineResult, calls: Sequence[Call], scene: Scene, limits: Limits) -> Findings | None:
@@ -70,47 +70,47 @@ def _find_by_process(result: EngineResult, calls: Sequence[Call], scene: Scene, 
     if same is None or (anywhere := from_any_state(scene.model, calls)) is None:
         return None
     model, operations = same
-    found = find_all(result, calls_of(operations, model), model, limits)
-    for finding in found.held:
+    findings = find_all(result, calls_of(operations, model), model, limits)
+    for finding in findings.held:
         sources = {call.source for call in finding.core}
         core = [call for call in calls if call.source in sources]
         if decide(core, anywhere, replace(limits, memory=_JUDGE_BYTES), proof=False).verdict != "invalid":
             return None
-    return found
+    return findings
 
 
 def explain_columns(
-    found: ByColumns, operations: Sequence[Operation], scene: Scene, limits: Limits
+    decided: ByColumns, operations: Sequence[Operation], scene: Scene, limits: Limits
 ) -> Explanation | None:
     """Make the counterexamples of an invalid verdict from columns; None if that needs calls."""
-    title, model, proof = found.result.engine, scene.model, found.proof
+    title, model, proof = decided.result.engine, scene.model, decided.proof
     findings = None if proof is None else find_by_columns(title, proof, operations, model, limits)
     if findings is None:
         return None
-    explained = explain_findings(findings, found.result, scene)
+    explained = explain_findings(findings, decided.result, scene)
     return with_legal_answers(explained, lambda: calls_of(operations, model), scene, limits)
 
 
 def with_legal_answers(
-    found: Explanation, calls: Callable[[], Sequence[Call]], scene: Scene, limits: Limits
+    explanation: Explanation, calls: Callable[[], Sequence[Call]], scene: Scene, limits: Limits
 ) -> Explanation:
     """Add the legal answers of each blamed operation, if there is time.
 
     ``calls`` is called only in that case.
     """
-    if limits.over() or not any(example.linearization for example in found.examples):
-        return found
-    return replace(found, examples=with_answers(found.examples, calls(), scene))
+    if limits.over() or not any(example.linearization for example in explanation.examples):
+        return explanation
+    return replace(explanation, examples=with_answers(explanation.examples, calls(), scene))
 
 
-def explain_findings(found: Findings, result: EngineResult, scene: Scene) -> Explanation:
+def explain_findings(findings: Findings, result: EngineResult, scene: Scene) -> Explanation:
     """Explain the findings.  Raises CertificateError if one is linearizable."""
-    for finding in found.held:
+    for finding in findings.held:
         if has_linearization(finding, scene.model):
             raise _false(result)
     # Also for those that are not shown: the suspect dates the violation.
-    examples = [with_points(_example(finding, scene), finding.core, scene) for finding in found.held]
-    return Explanation.of(examples, found, result, scene)
+    examples = [with_points(_example(finding, scene), finding.core, scene) for finding in findings.held]
+    return Explanation.of(examples, findings, result, scene)
 
 
 def _example(finding: ProvenViolation, scene: Scene) -> Counterexample:
@@ -122,49 +122,49 @@ def _example(finding: ProvenViolation, scene: Scene) -> Counterexample:
     else:
         example = registers.explain(core, scene) or explain_generic(core, scene, result, finding.under)
     aside = {call.invoke for call in set_aside(core, scene.operations)}
-    places = (place for place, one in enumerate(example.operations) if aside and scene.rank_of(one) in aside)
+    places = (place for place, op in enumerate(example.operations) if aside and scene.rank_of(op) in aside)
     return replace(example, sentence=example.sentence + scene.aside(core), set_aside=tuple(places))
 
 
 def _kv(result: EngineResult, calls: Sequence[Call], scene: Scene, limits: Limits) -> Explanation | None:
     pieces = pieces_of(calls)
-    found = None if pieces is None else find_in_kv(calls, pieces, limits)
-    if pieces is None or found is None:
+    findings = None if pieces is None else find_in_kv(calls, pieces, limits)
+    if pieces is None or findings is None:
         return None
-    examples = (explain_kv(one.core, scene, one.result, pieces) for one in found.held)
-    return Explanation.of(examples, found, result, scene)
+    examples = (explain_kv(finding.core, scene, finding.result, pieces) for finding in findings.held)
+    return Explanation.of(examples, findings, result, scene)
 
 
 def _counter(result: EngineResult, calls: Sequence[Call], scene: Scene, limits: Limits) -> Explanation:
-    found = find_in_counter(result, calls, limits)
-    if any(len(one.core) <= MAX_TRIED_CORE and linearizable(one.core, one.model) for one in found.held):
+    findings = find_in_counter(result, calls, limits)
+    if any(len(shown.core) <= MAX_TRIED_CORE and linearizable(shown.core, shown.model) for shown in findings.held):
         raise _false(result)
-    return Explanation.of((explain_counter(one, scene) for one in found.held), found, result, scene)
+    return Explanation.of((explain_counter(shown, scene) for shown in findings.held), findings, result, scene)
 
 
 def _one_register(result: EngineResult, calls: Sequence[Call], scene: Scene, limits: Limits) -> Explanation | None:
     """Explain transactions that are wrong on single registers; None if there are no such violations."""
-    found = find_in_single_registers(calls, limits)
-    if found is None:
+    findings = find_in_single_registers(calls, limits)
+    if findings is None:
         return None
 
-    def example(one: SingleRegisterFinding) -> Counterexample:
-        there = on_register(scene, one.register)
-        if has_linearization(one.finding, there.model):
+    def example(alone: SingleRegisterFinding) -> Counterexample:
+        there = on_register(scene, alone.register)
+        if has_linearization(alone.finding, there.model):
             raise _false(result)
-        return as_transactions(_example(one.finding, there), one.register)
+        return as_transactions(_example(alone.finding, there), alone.register)
 
-    return Explanation.of(map(example, found.held), found, result, scene)
+    return Explanation.of(map(example, findings.held), findings, result, scene)
 
 
 def _transactions(result: EngineResult, calls: Sequence[Call], scene: Scene, limits: Limits) -> Explanation | None:
     """Explain transactions by one register if that suffices, else by cycles; None if the search found no cycle."""
-    if (found := _one_register(result, calls, scene, limits)) is not None:
-        return found
+    if (explanation := _one_register(result, calls, scene, limits)) is not None:
+        return explanation
     taken = [scene.operations[call.source] for call in calls]
     model = RwRegister("strict-serializable")
     examples, kinds = broken_by(columns_of_operations(taken, model.holds), model)
-    examples = tuple(sorted(examples, key=lambda one: max(of.return_index or 0 for of in one.operations)))
+    examples = tuple(sorted(examples, key=lambda example: max(of.return_index or 0 for of in example.operations)))
     return Explanation(examples, sum(kind.count for kind in kinds), None, kinds) if kinds else None
 
 

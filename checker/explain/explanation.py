@@ -40,15 +40,15 @@ class Explanation:
 
     @classmethod
     def of(
-        cls, examples: Iterable[Counterexample], found: Violations, result: EngineResult, scene: Scene
+        cls, examples: Iterable[Counterexample], violations: Violations, result: EngineResult, scene: Scene
     ) -> Explanation:
         """Keep the earliest examples, and count all violations by kind, with or without an example."""
         explained = tuple(examples)
         dated = [(example.kind, example.completed_at) for example in explained]
-        dated += [(kind, scene.operations[source].ended) for kind, source in found.beyond]
-        count = max(found.count, len(dated))
-        shown, more = explained[:MAX_COUNTEREXAMPLES], found.more or result.more
-        return cls(shown, count, result.reason or found.note, count_kinds(dated, count), more)
+        dated += [(kind, scene.operations[source].ended) for kind, source in violations.beyond]
+        count = max(violations.count, len(dated))
+        shown, more = explained[:MAX_COUNTEREXAMPLES], violations.more or result.more
+        return cls(shown, count, result.reason or violations.note, count_kinds(dated, count), more)
 
 
 def unexplained(result: EngineResult) -> Explanation:

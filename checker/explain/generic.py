@@ -30,23 +30,23 @@ def explain_generic(
     operations = tuple(scene.operations[call.source] for call in core)
     clock = MomentFormat.of(operations)
     model = under or scene.model
-    found = search(core, model, Limits(lambda: 0.0, memory=_SEARCH_BYTES), narrowed=False)
-    last = found.last if found.last is not None else result.last
+    searched = search(core, model, Limits(lambda: 0.0, memory=_SEARCH_BYTES), narrowed=False)
+    last = searched.last if searched.last is not None else result.last
     due = next((call for call in core if call.ret == last), core[-1])
     operation = scene.operations[due.source]
     # The states that the whole history allows say more than those of these few operations, unless some are left out.
     same = result.states and result.last == due.ret and model.narrowed(zip(*shapes_of(core), strict=True)) is model
-    states = result.states if same and not isinstance(under, AnyState) else found.states or result.states
+    states = result.states if same and not isinstance(under, AnyState) else searched.states or result.states
     named = [*states[:_MAX_LISTED], *["others"] * (len(states) > _MAX_LISTED)]
     could = " or ".join(named) or "something else"
     others = len(core) - 1
     given = f", given the {others} operations beside it" if others > 1 else ", given the other one" if others else ""
     words = plain(scene.model.wording(operation))
-    said = f": {words}" if words else f" {answered(operation, due)}"
+    text = f": {words}" if words else f" {answered(operation, due)}"
     because = plain(scene.model.because(scene.operations, operation))
     led = f"{because}. In full: " if because else ""
     sentence = (
-        f"{led}{who(operation)}{said} ({clock.span(operation)}), but {scene.name} could only be "
+        f"{led}{who(operation)}{text} ({clock.span(operation)}), but {scene.name} could only be "
         f"{could} by then{given}: no order of these operations explains that answer."
     )
     alone = Linearization(None, (), (core.index(due),))
@@ -69,6 +69,6 @@ def answered(operation: Operation, call: Call) -> str:
         if call.f == "cas":
             return f"swapped {shown(old)} for {shown(new)}"
         return f"had its cas of {shown(old)} to {shown(new)} refused"
-    asked = "" if operation.value is None else f" of {shown(operation.value)}"
+    argument = "" if operation.value is None else f" of {shown(operation.value)}"
     echo = operation.result == operation.value and operation.f not in _ANSWERED_WITH_NULL
-    return f"did {operation.f}{asked}" + ("" if echo else f" and got {shown(operation.result)}")
+    return f"did {operation.f}{argument}" + ("" if echo else f" and got {shown(operation.result)}")

@@ -32,8 +32,8 @@ class _Sentences(CoreWords):
 
     def counterexample(self, kind: str | None) -> Counterexample:
         kind, why = self._alone(kind) if len(self.core) == 1 else self._together(kind)
-        said = "; ".join(map(self._did, self.core))
-        return self.example(kind, f"On {self.name}, {said}: {why}.")
+        text = "; ".join(map(self._did, self.core))
+        return self.example(kind, f"On {self.name}, {text}: {why}.")
 
     def _did(self, call: Call) -> str:
         string = (call.result or START) if call.f == "get" else call.value
@@ -91,10 +91,10 @@ class _Sentences(CoreWords):
         for maker in self.makers:
             late = [get for get in self.gets if maker.ret < get.invoke and maker.value not in self.parts[get.source]]
             if late:
-                seen = any(maker.value in (operation.result or START) for operation in self.scene.operations
+                was_read = any(maker.value in (operation.result or START) for operation in self.scene.operations
                            if operation.f == "get" and operation.outcome == "ok")  # fmt: skip
                 get = self.op(late[0])
-                return "stale-read" if seen else "lost-write", (
+                return "stale-read" if was_read else "lost-write", (
                     f"{elided(maker.value)} was acknowledged before {who(get)} began its get at "
                     f"{self.clock.at(get.invoked)}, but that answer lacks it, although no operation can have removed "
                     f"it in between"

@@ -72,9 +72,9 @@ def _unanswered(call: Call, scene: Scene) -> Call | None:
 
     A cas that was reported as refused may then have swapped.
     """
-    found = call_of(replace(scene.operations[call.source], outcome="info"), call.source, scene.model)
+    unanswered = call_of(replace(scene.operations[call.source], outcome="info"), call.source, scene.model)
     # Columns may number the events differently than the operations do.
-    return None if found is None else replace(found, invoke=call.invoke)
+    return None if unanswered is None else replace(unanswered, invoke=call.invoke)
 
 
 def _with_answers(
@@ -86,12 +86,12 @@ def _with_answers(
     if scene.operations[suspect.source].f != suspect.f:
         return example  # a refused cas counts as a read, but a read's answers are not those of a cas
     others = [call for call in doubted if call.source != suspect.source]
-    found = answers_of(suspect, sorted([*known, *others, suspect], key=lambda call: call.invoke), scene.model)
-    named = replace(example.linearization, unnamed=found.why)
-    if suspect.result in found.all:
+    answers = answers_of(suspect, sorted([*known, *others, suspect], key=lambda call: call.invoke), scene.model)
+    named = replace(example.linearization, unnamed=answers.why)
+    if suspect.result in answers.all:
         return replace(example, linearization=replace(named, unnamed=DOUBTED))
-    if not found.why:
-        named = replace(named, legal=tuple(map(thaw, found.all)), whole=True)
+    if not answers.why:
+        named = replace(named, legal=tuple(map(thaw, answers.all)), whole=True)
     return replace(example, linearization=named)
 
 
@@ -108,7 +108,7 @@ def answers_of(suspect: Call, calls: Sequence[Call], model: Model) -> Answers:
         if moment == mine[place].invoke:
             opened.add(place)
             continue
-        seen, todo, after = set(nodes), list(nodes), set()
+        visited, todo, after = set(nodes), list(nodes), set()
         while todo:
             at = todo.pop()
             if place in at.done:
@@ -116,11 +116,11 @@ def answers_of(suspect: Call, calls: Sequence[Call], model: Model) -> Answers:
                 continue
             for other in opened - at.done:
                 steps += 1 + (len(at.state) >> 6 if isinstance(at.state, Sized) else 0)
-                found = _taken(at, other, mine[other], model, is_suspect=mine[other] is suspect)
-                if found is None:
+                reached = _taken(at, other, mine[other], model, is_suspect=mine[other] is suspect)
+                if reached is None:
                     return Answers(why=UNBOUNDED)
-                fresh = [one for one in found if one not in seen]
-                seen.update(fresh)
+                fresh = [node for node in reached if node not in visited]
+                visited.update(fresh)
                 todo += fresh
             if steps > MAX_STEPS:
                 return Answers(why=TOO_MANY)
@@ -161,9 +161,9 @@ def _answers_by_zones(place: int, mine: Sequence[Call], model: Model) -> Answers
     possible += [(0, model.initial)] if last == 0 else []
     if len(possible) * len(mine) > MAX_STEPS * _ROWS_A_STEP:
         return Answers(why=TOO_MANY)
-    found = []
+    answers = []
     for cluster, value in possible:
         columns.cluster[place] = cluster
         if zones(columns).valid:
-            found.append(value)
-    return Answers(tuple(sorted(found, key=repr)))
+            answers.append(value)
+    return Answers(tuple(sorted(answers, key=repr)))

@@ -24,11 +24,11 @@ def with_points(example: Counterexample, core: Sequence[Call], scene: Scene) -> 
     model = scene.model
     if not model.one_value or len(example.operations) > _MAX_OPERATIONS:
         return example
-    places = {scene.rank_of(one): place for place, one in enumerate(example.operations)}
+    places = {scene.rank_of(operation): place for place, operation in enumerate(example.operations)}
     calls = [replace(call, source=places[call.invoke]) for call in core]
-    if (found := _without_suspects(calls, model)) is None:
+    if (blame := _without_suspects(calls, model)) is None:
         return example
-    suspects, order = found
+    suspects, order = blame
     return replace(
         example,
         linearization=Linearization(
@@ -54,7 +54,7 @@ def _without_suspects(calls: Sequence[Call], model: Model) -> tuple[list[Call], 
             continue
         others = [
             call for call in rest
-            if suspect.f == call.f == "read" and linearizable([one for one in calls if one is not call], model)
+            if suspect.f == call.f == "read" and linearizable([other for other in calls if other is not call], model)
         ]  # fmt: skip
         fitting = linearization([call for call in rest if call not in others], model) if others else None
         return ([suspect], order) if fitting is None else ([*others, suspect], fitting)

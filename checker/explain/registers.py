@@ -44,17 +44,17 @@ def explain(core: Sequence[Call], scene: Scene) -> Counterexample | None:
     parts = _parts(core)
     if not values_written_once(parts, scene.model.initial):
         return None
-    if len(core) <= _CAS_ALONE and all(call.f != "read" for call in core) and (found := _double_cas(core, scene)):
-        return found
+    if len(core) <= _CAS_ALONE and all(call.f != "read" for call in core) and (example := _double_cas(core, scene)):
+        return example
     return _Sentences(core, parts, scene).explain() or _double_cas(core, scene)
 
 
 def _wrong_refusal(operation: Operation, scene: Scene) -> Counterexample:
-    clock, seen = MomentFormat.of([operation]), shown(operation.seen)
+    clock, held = MomentFormat.of([operation]), shown(operation.seen)
     return Counterexample(
         "wrong-refusal",
-        f"{who(operation)} {refused_by(operation)} {seen} ({clock.span(operation)}) on {scene.name}, but a register "
-        f"that holds {seen} must accept this cas.",
+        f"{who(operation)} {refused_by(operation)} {held} ({clock.span(operation)}) on {scene.name}, but a register "
+        f"that holds {held} must accept this cas.",
         (operation,),
     )
 
@@ -111,16 +111,16 @@ class _Sentences(CoreWords):
     def explain(self) -> Counterexample | None:
         dense = ranked(self.parts)
         columns = cluster_columns(dense, self.scene.model.initial)
-        found = zones(columns)
-        if self.scene.model.initial is ANY and len(found.phantom) > 1:
+        zone_set = zones(columns)
+        if self.scene.model.initial is ANY and len(zone_set.phantom) > 1:
             return self._two_initials()
-        if found.phantom.size and self.scene.model.initial is not ANY:
+        if zone_set.phantom.size and self.scene.model.initial is not ANY:
             return self._phantom()
-        if found.future.size:
-            return self._future(self._cluster(int(found.future[0]), columns.cluster.tolist()).calls)
-        if not found.inner.size:
+        if zone_set.future.size:
+            return self._future(self._cluster(int(zone_set.future[0]), columns.cluster.tolist()).calls)
+        if not zone_set.inner.size:
             return None
-        clusters = [self._cluster(int(pair[0]), columns.cluster.tolist()) for pair in (found.outer, found.inner)]
+        clusters = [self._cluster(int(pair[0]), columns.cluster.tolist()) for pair in (zone_set.outer, zone_set.inner)]
         outer, inner = clusters
         if inner.first is not None and inner.last.invoke > inner.first.ret:
             return self._both(outer, inner)
@@ -148,30 +148,30 @@ class _Sentences(CoreWords):
         read = next(call for call in self.parts if call.f == "read")
         failed = self.scene.failed_write(read.result)
         name, value = self.name, shown(thaw(read.result))
-        said = f"{self._did(read)} {'on' if self.op(read).refused else 'from'} {name}"
+        text = f"{self._did(read)} {'on' if self.op(read).refused else 'from'} {name}"
         if failed is None:
             never = "was never absent" if read.result is None else "no process ever wrote"
             tail = f"but {name} {never}" if read.result is None else f"but {never} {value} to it"
-            return self.example("never-written", f"{said}, {tail}: a value out of nowhere.")
+            return self.example("never-written", f"{text}, {tail}: a value out of nowhere.")
         if failed.refused:
             return self.example(
                 "failed-write-read",
-                f"{said}, but the only cas to {value} ({who(failed)}, at {self.clock.at(failed.invoked)}) was refused "
+                f"{text}, but the only cas to {value} ({who(failed)}, at {self.clock.at(failed.invoked)}) was refused "
                 f"by {shown(failed.seen)}: the system shows a value that it did not swap in.",
             )
         error = f' ("{failed.error}")' if failed.error else ""
         return self.example(
             "failed-write-read",
-            f"{said}, but the only {failed.f} of {value} ({who(failed)}, at {self.clock.at(failed.invoked)}) was "
+            f"{text}, but the only {failed.f} of {value} ({who(failed)}, at {self.clock.at(failed.invoked)}) was "
             f"reported as failed{error}. Either the system shows a write that it refused, or that answer did not prove "
             f"that the write had no effect: the client's mapping of outcomes may be wrong.",
         )
 
     def _two_initials(self) -> Counterexample:
-        one, two = [call for call in self.parts if call.f == "read"][:2]
+        first, two = [call for call in self.parts if call.f == "read"][:2]
         return self.example(
             "never-written",
-            f"{self._did(one)} and {self._did(two)} from {self.name}, but no process had written either by then: "
+            f"{self._did(first)} and {self._did(two)} from {self.name}, but no process had written either by then: "
             f"only one of them can have been there from the start.",
         )
 
@@ -210,22 +210,22 @@ class _Sentences(CoreWords):
     def _between(self, outer: _Cluster, inner: _Cluster) -> Counterexample:
         """Explain that the inner value was current between two times at which the outer one was."""
         assert inner.first is not None
-        said = f"{self._seen_by(outer)}, and was {self._value(outer)} again {self._seen_again(outer)}. In between, "
+        text = f"{self._seen_by(outer)}, and was {self._value(outer)} again {self._seen_again(outer)}. In between, "
         value = shown(thaw(inner.value))
         if inner.first is inner.last:
             done = ", acknowledged" if inner.first.f == "write" else ""
             operation = self.op(inner.first)
-            said += f"{who(operation)} {self._verb(inner.first, 'past')} {value} ({self.clock.span(operation)}{done})"
+            text += f"{who(operation)} {self._verb(inner.first, 'past')} {value} ({self.clock.span(operation)}{done})"
         else:
             begun, ended = self.op(inner.last), self.op(inner.first)
             verb = self._verb(inner.last, "to")
-            said += (
+            text += (
                 f"{value} was current: {who(begun)} began to {verb} it only at {self.clock.at(begun.invoked)}, and "
                 f"{who(ended)} had {self._verb(inner.first, 'had')} it by "
                 f"{self.clock.at(ended.returned)}"
             )
         kind, name = self._kind(inner)
-        return self.example(kind, f"{said}, so {shown(thaw(outer.value))} cannot be current again: {name}.")
+        return self.example(kind, f"{text}, so {shown(thaw(outer.value))} cannot be current again: {name}.")
 
     def _kind(self, inner: _Cluster) -> tuple[str, str]:
         assert inner.first is not None

@@ -60,8 +60,8 @@ def _linearizations(keys: list[KeyVerdict]) -> str:
     if not proven:
         return f"certificate: {'; '.join(absent)}"
     some = f" of {len(proven)} of {len(keys)} keys" if absent else ""
-    found = f"{counted(len(proven), 'linearization')} of {counted(sum(proven), 'operation')}, verified{some}"
-    return "; ".join([f"certificate: {found}", *absent])
+    summary = f"{counted(len(proven), 'linearization')} of {counted(sum(proven), 'operation')}, verified{some}"
+    return "; ".join([f"certificate: {summary}", *absent])
 
 
 def _key(key: KeyVerdict, width: int, draw: Draw | None) -> Iterator[str]:

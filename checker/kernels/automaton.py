@@ -323,12 +323,12 @@ def _add(automaton, later, keep, after, column):  # type: ignore[no-untyped-def]
     satisfied = (after.satisfied | opened.reads_of[value]) & keep
     # Set the bits of calls for which the last change no longer matters, so that more configurations are redundant.
     open_then = ((after.open_then | opened.writes_of[value]) & keep) | satisfied | spent
-    found = AutomatonState(value, spent, satisfied, open_then, after.changed_at)
+    other = AutomatonState(value, spent, satisfied, open_then, after.changed_at)
     if column != NO_COLUMN:
         row[column] += 1
     fresh, place = progress.fresh, 0
     while place < fresh:
-        better, worse = _compare(automaton, later, place, found)
+        better, worse = _compare(automaton, later, place, other)
         if better:
             break
         if worse:
@@ -342,7 +342,7 @@ def _add(automaton, later, keep, after, column):  # type: ignore[no-untyped-def]
             return False
         held = later.rows[place]
         held.value, held.spent, held.satisfied = value, spent, satisfied
-        held.open_then, held.changed_at = open_then, found.changed_at
+        held.open_then, held.changed_at = open_then, other.changed_at
         for which in range(row.size):
             later.pending_spent[place, which] = row[which]
         fresh += 1
@@ -353,18 +353,18 @@ def _add(automaton, later, keep, after, column):  # type: ignore[no-untyped-def]
 
 
 @step
-def _compare(automaton, later, place, found):  # type: ignore[no-untyped-def]
+def _compare(automaton, later, place, other):  # type: ignore[no-untyped-def]
     """Return whether the configuration at ``place`` is as good as ``found``, and the other way round."""
     held = later.rows[place]
-    if held.value != found.value:
+    if held.value != other.value:
         return False, False
     spent, satisfied, open_then = held.spent, held.satisfied, held.open_then
-    better = spent & ~found.spent == 0 and found.satisfied & ~satisfied == 0 and found.open_then & ~open_then == 0
-    worse = found.spent & ~spent == 0 and satisfied & ~found.satisfied == 0 and open_then & ~found.open_then == 0
+    better = spent & ~other.spent == 0 and other.satisfied & ~satisfied == 0 and other.open_then & ~open_then == 0
+    worse = other.spent & ~spent == 0 and satisfied & ~other.satisfied == 0 and open_then & ~other.open_then == 0
     if automaton.row.size and (better or worse):
         less, more = compare_pending(automaton, later.pending_spent, place)
-        better = better and less and held.changed_at >= found.changed_at
-        worse = worse and more and held.changed_at <= found.changed_at
+        better = better and less and held.changed_at >= other.changed_at
+        worse = worse and more and held.changed_at <= other.changed_at
     return better, worse
 
 

@@ -237,13 +237,13 @@ def judge_all(kind, outcome, value, key, invoke, ret, keys, budget):  # type: ig
         keyed = arrange_keys(kind, outcome, value, key, invoke, ret, wanted)
         if keyed is None:
             return None
-        found = np.full(keys, OPEN, np.int8)
-        judge_keys(keyed, 0, budget, found)
+        verdicts = np.full(keys, OPEN, np.int8)
+        judge_keys(keyed, 0, budget, verdicts)
         for k in range(keys):
             if wanted[k]:
                 counts[k] = keyed.starts[k + 1] - keyed.starts[k]
-                if found[k] != OPEN:
-                    state[k] = EXPLAINED if found[k] == VALID else UNEXPLAINED
+                if verdicts[k] != OPEN:
+                    state[k] = EXPLAINED if verdicts[k] == VALID else UNEXPLAINED
     present = 0
     for k in range(keys):
         present |= 1 << state[k]

@@ -46,28 +46,28 @@ def number_transactions(writes, place, item, lengths, pending):  # type: ignore[
     """
     size = lengths.size
     start, middle = np.zeros(size + 1, np.int32), np.zeros(size, np.int32)
-    where, what = np.empty(place.size + size, np.int32), np.empty(place.size + size, np.int32)
+    where, contents = np.empty(place.size + size, np.int32), np.empty(place.size + size, np.int32)
     numbers, made, begin = np.empty(size, np.int64), 0, 0
     table = np.full(1 << int(np.ceil(np.log2(2 * size + 2))), -1, np.int32)
     for op in range(size):
         first, end = np.int64(start[made]), begin + lengths[op]
-        asks = first if pending[op] else _put_reads(writes, place, item, begin, end, where, what, first)
+        asks = first if pending[op] else _put_reads(writes, place, item, begin, end, where, contents, first)
         if asks < 0:
             # It requires -1, which no register holds, so it can never happen.
-            where[first], what[first] = 0, -1
+            where[first], contents[first] = 0, -1
             asks = sets = first + 1
         else:
-            sets = _put_writes(writes, place, item, begin, end, where, what, asks)
+            sets = _put_writes(writes, place, item, begin, end, where, contents, asks)
         begin = end
         middle[made], start[made + 1] = asks, sets
-        numbers[op] = _same(made, start, middle, where, what, table)
+        numbers[op] = _same(made, start, middle, where, contents, table)
         made = max(made, numbers[op] + 1)
     used = start[made]
-    return numbers, (start[: made + 1], middle[:made].copy(), where[:used].copy(), what[:used].copy())
+    return numbers, (start[: made + 1], middle[:made].copy(), where[:used].copy(), contents[:used].copy())
 
 
 @step
-def _put_reads(writes, place, item, begin, end, where, what, first):  # type: ignore[no-untyped-def]
+def _put_reads(writes, place, item, begin, end, where, contents, first):  # type: ignore[no-untyped-def]
     """Store from ``first`` on what the steps require; return where that ends.
 
     Returns -1 if the steps contradict each other.
@@ -79,12 +79,12 @@ def _put_reads(writes, place, item, begin, end, where, what, first):  # type: ig
         known = np.int64(-2)
         for part in range(first, asks):
             if where[part] == place[at]:
-                known = np.int64(what[part])
+                known = np.int64(contents[part])
         for earlier in range(begin, at):
             if writes[earlier] and place[earlier] == place[at]:
                 known = np.int64(item[earlier])
         if known == -2:
-            where[asks], what[asks] = place[at], item[at]
+            where[asks], contents[asks] = place[at], item[at]
             asks += 1
         elif known != item[at]:
             return np.int64(-1)
@@ -92,7 +92,7 @@ def _put_reads(writes, place, item, begin, end, where, what, first):  # type: ig
 
 
 @step
-def _put_writes(writes, place, item, begin, end, where, what, first):  # type: ignore[no-untyped-def]
+def _put_writes(writes, place, item, begin, end, where, contents, first):  # type: ignore[no-untyped-def]
     """Store from ``first`` on the last item that the steps set in each register; return where that ends."""
     sets = first
     for at in range(begin, end):
@@ -100,18 +100,18 @@ def _put_writes(writes, place, item, begin, end, where, what, first):  # type: i
             part = first
             while part < sets and where[part] != place[at]:
                 part += 1
-            where[part], what[part] = place[at], item[at]
+            where[part], contents[part] = place[at], item[at]
             sets = max(sets, part + 1)
     return sets
 
 
 @compiled_part
-def _same(made, start, middle, where, what, table):  # type: ignore[no-untyped-def]
+def _same(made, start, middle, where, contents, table):  # type: ignore[no-untyped-def]
     """Return the number of the first transaction equal to the last one; enter it into ``table`` if it is new."""
     asks, size = middle[made] - start[made], start[made + 1] - start[made]
     hashed = np.uint64(asks)
     for part in range(start[made], start[made + 1]):
-        hashed = (hashed ^ _weight(where[part], what[part])) * np.uint64(_HASH)
+        hashed = (hashed ^ _weight(where[part], contents[part])) * np.uint64(_HASH)
     at = home(hashed, table)
     while table[at] >= 0:
         other = table[at]
@@ -119,7 +119,7 @@ def _same(made, start, middle, where, what, table):  # type: ignore[no-untyped-d
         part = 0
         while alike and part < size:
             mine, its = start[made] + part, start[other] + part
-            alike = where[mine] == where[its] and what[mine] == what[its]
+            alike = where[mine] == where[its] and contents[mine] == contents[its]
             part += 1
         if alike:
             return np.int64(other)

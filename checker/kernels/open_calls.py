@@ -16,7 +16,7 @@ def open_calls(owner, is_return, ret, is_read):  # type: ignore[no-untyped-def]
     """
     reads, writes, now = np.empty(ret.size, np.int64), np.empty(4 * ret.size, np.int64), np.empty(64, np.int64)
     reads_at, writes_at = np.zeros(ret.size, np.int64), np.zeros(ret.size + 1, np.int64)
-    seen = size = opened = returns = 0
+    begun = size = opened = returns = 0
     for rank in range(owner.size):
         op = owner[rank]
         if is_return[rank]:
@@ -24,15 +24,15 @@ def open_calls(owner, is_return, ret, is_read):  # type: ignore[no-untyped-def]
                 writes = np.append(writes, np.empty(writes.size + 64, np.int64))
             writes[size : size + opened] = now[:opened]
             size += opened
-            reads_at[returns] = seen
+            reads_at[returns] = begun
             returns += 1
             writes_at[returns] = size
             if opened and now[0] == op:
                 opened -= 1
                 now[:opened] = now[1 : opened + 1].copy()
         elif is_read[op]:
-            reads[seen] = op
-            seen += 1
+            reads[begun] = op
+            begun += 1
         elif ret[op] < owner.size:
             place = opened
             while place and ret[now[place - 1]] > ret[op]:
@@ -40,4 +40,4 @@ def open_calls(owner, is_return, ret, is_read):  # type: ignore[no-untyped-def]
                 place -= 1
             now[place] = op
             opened += 1
-    return reads[:seen], reads_at[:returns], writes[:size], writes_at[: returns + 1]
+    return reads[:begun], reads_at[:returns], writes[:size], writes_at[: returns + 1]

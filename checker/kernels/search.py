@@ -312,9 +312,9 @@ def _precondition_holds(calls, call, state):  # type: ignore[no-untyped-def]
 
 
 @step
-def _are_alike(calls, one, other):  # type: ignore[no-untyped-def]
+def _are_alike(calls, op, other):  # type: ignore[no-untyped-def]
     return (
-        calls.kind[one] == calls.kind[other]
-        and calls.value[one] == calls.value[other]
-        and calls.old[one] == calls.old[other]
+        calls.kind[op] == calls.kind[other]
+        and calls.value[op] == calls.value[other]
+        and calls.old[op] == calls.old[other]
     )

@@ -63,15 +63,15 @@ def index_writes(kind: Array, key: Array, value: Array) -> Any:
 
 def find_writes(table: Array, key: Array, value: Array, wanted_key: Array, wanted_value: Array) -> Any:
     """Return the step that writes each wanted value to its key; -1 if no step does."""
-    found = np.empty(wanted_key.size, np.int32)
+    steps = np.empty(wanted_key.size, np.int32)
     mask = table.size - 1
     for row in range(wanted_key.size):
         mixed = (int(wanted_key[row]) * _SPREAD + int(wanted_value[row])) * _MIX
         at = (mixed ^ (mixed >> 15)) & mask
         while table[at] >= 0 and (key[table[at]] != wanted_key[row] or value[table[at]] != wanted_value[row]):
             at = (at + 1) & mask
-        found[row] = table[at]
-    return found
+        steps[row] = table[at]
+    return steps
 
 
 def link_steps(first: Array, key: Array, keys: int) -> Any:
@@ -109,20 +109,20 @@ def external_reads(
         for step in range(first[row], first[row + 1]):
             if kind[step] != READ:
                 continue
-            size, seen = length[step], -1
+            size, earlier = length[step], -1
             at = previous[step]
             while at >= 0:
                 if kind[at] == READ:
                     # Appends before that read were checked when that read was stripped.
-                    if seen < 0:
-                        seen = at
+                    if earlier < 0:
+                        earlier = at
                 elif size > 0 and elements[begin[step] + size - 1] == value[at]:
                     size -= 1
                 else:
                     contradicts[step] = True
                 at = previous[at]
             external[step] = size
-            if seen >= 0 and external[seen] != size:
+            if earlier >= 0 and external[earlier] != size:
                 contradicts[step] = True
             best = longest[key[step]]
             if best < 0 or external[best] < size:
@@ -275,7 +275,7 @@ def register_reads(first: Array, outcome: Array, kind: Array, value: Array, prev
 
 
 def realtime_versions(
-    start: Array, earlier: Array, seen: Array, later: Array, wanted: Array, key: Array, writer: Array, first: int,
+    start: Array, earlier: Array, seen_at: Array, later: Array, wanted: Array, key: Array, writer: Array, first: int,
     nodes: int,
 ) -> Any:  # fmt: skip
     """Make edges from each version to the writers of versions that were first seen later: (from, to, nodes).
@@ -286,7 +286,7 @@ def realtime_versions(
     """
     size = earlier.size
     source, target = np.empty(2 * size + 5 * later.size, np.int32), np.empty(2 * size + 5 * later.size, np.int32)
-    place = np.full(seen.size, -1, np.int32)
+    place = np.full(seen_at.size, -1, np.int32)
     made = 0
     for at in range(size):
         place[earlier[at]] = at
@@ -300,7 +300,7 @@ def realtime_versions(
         begin = low
         while low < high:
             middle = (low + high) // 2
-            if seen[earlier[middle]] < wanted[version]:
+            if seen_at[earlier[middle]] < wanted[version]:
                 low = middle + 1
             else:
                 high = middle
@@ -394,7 +394,7 @@ def components(start: Array, targets: Array, kinds: Array, counts: Array, group:
     component = np.full(size, -1, np.int32)
     edge = np.zeros(size, np.int32)
     stack, path = np.empty(size, np.int32), np.empty(size, np.int32)
-    on_stack, on_path, count, found = 0, 0, 0, 0
+    on_stack, on_path, count, total = 0, 0, 0, 0
     for root in range(size):
         if index[root] != 0 or group[root // layers] < 0:
             continue
@@ -447,12 +447,12 @@ def components(start: Array, targets: Array, kinds: Array, counts: Array, group:
                     member = stack[on_stack]
                     index[member] = size + 1
                     if not alone:
-                        component[member] = found
+                        component[member] = total
                     if member == state:
                         break
                 if not alone:
-                    found += 1
-    return component, found
+                    total += 1
+    return component, total
 
 
 def shortest_path(

@@ -78,7 +78,7 @@ class Bank(Model):
             moved[whence] = moved.get(whence, 0) - amount
             moved[whither] = moved.get(whither, 0) + amount
             if not self.overdraft:
-                lowest.update((one, min(lowest.get(one, 0), moved[one])) for one in (whence, whither))
+                lowest.update((account, min(lowest.get(account, 0), moved[account])) for account in (whence, whither))
         shown = () if result is UNKNOWN or result is None else result
         for name, balance in shown:
             start = balance - moved.get(name, 0)
@@ -88,10 +88,10 @@ class Bank(Model):
         if whole:
             # An account that a read leaves out has the balance 0, so all balances are known now.
             left_out = began.keys() - dict(shown).keys()
-            if any(began[one] + moved.get(one, 0) for one in left_out):
+            if any(began[account] + moved.get(account, 0) for account in left_out):
                 return ILLEGAL
-            began = {one: began.get(one, -moved.get(one, 0)) for one in {*began, *lowest}}
-        if not self.overdraft and any(start + lowest.get(one, 0) < 0 for one, start in began.items()):
+            began = {account: began.get(account, -moved.get(account, 0)) for account in {*began, *lowest}}
+        if not self.overdraft and any(start + lowest.get(account, 0) < 0 for account, start in began.items()):
             return ILLEGAL
         if whole:
             return _present(shown)
@@ -118,12 +118,12 @@ class Bank(Model):
 
     def adopt(self, operations: Sequence[Operation]) -> Adopted | None:
         """Convert the maps of Jepsen's bank, whose initial balances are unknown unless given."""
-        reads = [one.result for one in operations if one.f == "read"]
+        reads = [op.result for op in operations if op.f == "read"]
         listed = any(isinstance(result, dict) or _are_amounts(result) for result in reads)
-        maps = listed or any(isinstance(item, dict) for one in operations for item in (one.value, one.result))
-        if not maps and not any(one.f == "transfer" and one.result == one.value for one in operations):
+        maps = listed or any(isinstance(item, dict) for op in operations for item in (op.value, op.result))
+        if not maps and not any(op.f == "transfer" and op.result == op.value for op in operations):
             return None
-        taken = [replace(one, value=_asked(one.value), result=_answered(one)) for one in operations]
+        taken = [replace(op, value=_asked(op.value), result=_answered(op)) for op in operations]
         notes, model = [], self
         if self.initial == frozenset() and listed:
             model = type(self)(ANY)
@@ -131,8 +131,8 @@ class Bank(Model):
                 "the history does not contain the initial balances, so they are taken from the first read; to name "
                 """them: --initial '{"0": 10, "1": 10}'"""
             )
-        shown = (one for one in taken if one.f == "read" and one.outcome == "ok" and _are_balances(freeze(one.result)))
-        low = next((one for one in shown if any(held < 0 for _, held in one.result)), None)
+        shown = (op for op in taken if op.f == "read" and op.outcome == "ok" and _are_balances(freeze(op.result)))
+        low = next((read for read in shown if any(held < 0 for _, held in read.result)), None)
         if low is not None and self.overdraft:
             notes.append(
                 f"a read shows a balance below 0 (process {low.process}): a bank may be overdrawn here; "
@@ -206,5 +206,5 @@ def _present(balances: Any) -> frozenset[Any]:
 
 def _are_balances(result: Any) -> bool:
     return isinstance(result, tuple) and all(
-        isinstance(one, tuple) and len(one) == 2 and type(one[1]) is int for one in result
+        isinstance(pair, tuple) and len(pair) == 2 and type(pair[1]) is int for pair in result
     )

@@ -40,10 +40,10 @@ class _Store:
         return replace(self, pairs=tuple(pair for pair in self.pairs if pair[0] not in keys))
 
     def range(self, start: str, end: str, limit: int, keys_only: int) -> tuple[int, list[tuple[str, str, int, int]]]:
-        found = [pair for pair in self.pairs if (start <= pair[0] < end if end else pair[0] == start)]
-        shown = found[:limit] if limit and end else found
+        pairs = [pair for pair in self.pairs if (start <= pair[0] < end if end else pair[0] == start)]
+        shown = pairs[:limit] if limit and end else pairs
         hidden = bool(keys_only and end)
-        return len(found), [(key, "" if hidden else value, change, version) for key, value, change, version, _ in shown]
+        return len(pairs), [(key, "" if hidden else value, change, version) for key, value, change, version, _ in shown]
 
 
 class Etcd(Model):
@@ -65,14 +65,14 @@ class Etcd(Model):
         """
         if self.taken is not None:
             return None
-        return Etcd(frozenset(one.result[0] for one in operations if _has_changed(one))), operations
+        return Etcd(frozenset(operation.result[0] for operation in operations if _has_changed(operation))), operations
 
     def witnesses(self, core: Sequence[Operation], operations: Iterable[Operation]) -> list[Operation]:
         """Return the transactions that made the revisions that a request in doubt could otherwise have made."""
-        if all(one.outcome == "ok" for one in core):
+        if all(operation.outcome == "ok" for operation in core):
             return []
-        last = max((one.result[0] for one in core if one.outcome == "ok"), default=0)
-        return [one for one in operations if _has_changed(one) and one.result[0] <= last]
+        last = max((operation.result[0] for operation in core if operation.outcome == "ok"), default=0)
+        return [operation for operation in operations if _has_changed(operation) and operation.result[0] <= last]
 
     def admit(self, f: str, value: Any, result: Any) -> None:
         if f not in _FUNCTIONS:
@@ -113,8 +113,8 @@ def _has_changed(operation: Operation) -> bool:
 def _range(store: _Store, value: Any) -> tuple[_Store, Any]:
     *options, revision = value
     if revision in (0, store.revision):
-        count, found = store.range(*options)
-        return store, (store.revision, count, tuple(found))
+        count, pairs = store.range(*options)
+        return store, (store.revision, count, tuple(pairs))
     if revision > store.revision:
         return store, (0, _FUTURE)
     if revision < store.compacted:
@@ -126,17 +126,17 @@ def _transaction(store: _Store, value: Any) -> tuple[_Store, Any]:
     conditions, on_success, on_failure = value
     failed = not all(_holds(store, *condition) for condition in conditions)
     after, results, changed = store, [], False
-    for kind, *asked in on_failure if failed else on_success:
+    for kind, *arguments in on_failure if failed else on_success:
         deleted, count = 0, 0
-        found: list[tuple[str, str, int, int]] = []
+        pairs: list[tuple[str, str, int, int]] = []
         if kind == "range":
-            count, found = after.range(*asked)
+            count, pairs = after.range(*arguments)
         elif kind == "delete":
-            if after.get(asked[0]) is not None:
-                after, deleted, changed = after.without(asked[0]), 1, True
-        elif not asked[2] or asked[2] in after.leases:
-            after, changed = after.put(*asked), True
-        results.append((deleted, count, tuple(found)))
+            if after.get(arguments[0]) is not None:
+                after, deleted, changed = after.without(arguments[0]), 1, True
+        elif not arguments[2] or arguments[2] in after.leases:
+            after, changed = after.put(*arguments), True
+        results.append((deleted, count, tuple(pairs)))
     after = replace(after, revision=after.revision + changed)
     return after, (after.revision, int(failed), tuple(results))
 
@@ -189,10 +189,10 @@ def _of_range(start: str, end: str, *_: Any) -> str:
     return f"range {start} to {end}" if end else f"get {start}"
 
 
-def _of_step(kind: str, *asked: Any) -> str:
+def _of_step(kind: str, *arguments: Any) -> str:
     if kind == "put":
-        return f"put {asked[0]} = {asked[1]}"
-    return f"delete {asked[0]}" if kind == "delete" else _of_range(*asked)
+        return f"put {arguments[0]} = {arguments[1]}"
+    return f"delete {arguments[0]}" if kind == "delete" else _of_range(*arguments)
 
 
 def _of_transaction(value: Any) -> str:
@@ -203,12 +203,12 @@ def _of_transaction(value: Any) -> str:
 
     if not conditions and not on_failure:
         return steps(on_success)
-    asked = " and ".join(
+    guard = " and ".join(
         f"{key} has {f'version {version}' if version else f'revision {revision}'}"
         for key, revision, version in conditions
     )
     other = f", else {steps(on_failure)}" if on_failure else ""
-    return f"if {asked}: {steps(on_success)}{other}"
+    return f"if {guard}: {steps(on_success)}{other}"
 
 
 _WORDS: Final[dict[str, Callable[[Any], str]]] = {

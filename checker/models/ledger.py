@@ -80,13 +80,13 @@ class Ledger(Model):
 
     def witnesses(self, core: Sequence[Operation], operations: Iterable[Operation]) -> list[Operation]:
         """Return, for each get that found no entry, the operation that shows a client's entry at that index."""
-        known = {index for one in core if one.outcome == "ok" for index in _known(one)}
-        asked = {one.value for one in core if one.f == "get" and one.outcome == "ok" and one.result is None} - known
-        found: dict[int, Operation] = {}
-        for one in operations if asked else ():
-            if one.outcome == "ok":
-                found |= dict.fromkeys(asked.intersection(_known(one)) - found.keys(), one)
-        return list({one.invoke_index: one for one in found.values()}.values())
+        known = {index for operation in core if operation.outcome == "ok" for index in _known(operation)}
+        wanted = {get.value for get in core if get.f == "get" and get.outcome == "ok" and get.result is None} - known
+        shown: dict[int, Operation] = {}
+        for operation in operations if wanted else ():
+            if operation.outcome == "ok":
+                shown |= dict.fromkeys(wanted.intersection(_known(operation)) - shown.keys(), operation)
+        return list({operation.invoke_index: operation for operation in shown.values()}.values())
 
     def describe(self, state: State) -> str:
         return f"a log of {counted(len(state), 'entry', 'entries')} of clients"
@@ -102,8 +102,8 @@ def _seen(state: Any, index: int, item: Any) -> State:
         if kept == item:
             if known is not None:
                 return state if known == index else ILLEGAL
-            before = max((one for one, _, _ in state[:place] if one is not None), default=-1)
-            after = min((one for one, _, _ in state[place:] if one is not None), default=index + 1)
+            before = max((other for other, _, _ in state[:place] if other is not None), default=-1)
+            after = min((other for other, _, _ in state[place:] if other is not None), default=index + 1)
             fits = before < index < after and index not in out
             return (*state[:place], (index, item, out), *state[place + 1 :]) if fits else ILLEGAL
     return ILLEGAL
@@ -115,17 +115,17 @@ def _dense(operations: Sequence[Operation]) -> list[Operation]:
     Raises ModelError for operations that a ledger does not have, and for a value appended twice.
     """
     model = Ledger()
-    ok = [one for one in operations if one.outcome == "ok"]
-    for one in ok:
-        model.admit(one.f, freeze(one.value), freeze(one.result))
-    appended = [freeze(one.value) for one in operations if one.f == "append"]
+    ok = [operation for operation in operations if operation.outcome == "ok"]
+    for operation in ok:
+        model.admit(operation.f, freeze(operation.value), freeze(operation.result))
+    appended = [freeze(operation.value) for operation in operations if operation.f == "append"]
     if None in appended:
         raise ModelError("a ledger cannot hold null, which is the answer at an index without a client's entry")
     if len(set(appended)) < len(appended):
         raise ModelError("a ledger needs unique values, but one was appended twice")
-    known = sorted({index for one in ok for index in _known(one)})
+    known = sorted({index for operation in ok for index in _known(operation)})
     place = {index: place for place, index in enumerate(known)}
-    return [moved for one in operations if (moved := _moved(one, place)) is not None]
+    return [moved for operation in operations if (moved := _moved(operation, place)) is not None]
 
 
 def _known(operation: Operation) -> Iterable[int]:

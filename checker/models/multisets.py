@@ -114,7 +114,7 @@ class UniqueIds(Model):
         return [("generate", None, item) for item in listed(value, "a generator")]
 
     def because(self, operations: Sequence[Any], suspect: Any) -> str:
-        if sum(one.outcome == "ok" and one.result == suspect.result for one in operations) > 1:
+        if sum(operation.outcome == "ok" and operation.result == suspect.result for operation in operations) > 1:
             return f"{suspect.result!r} was returned more than once"
         return ""
 

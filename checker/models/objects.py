@@ -58,14 +58,14 @@ class Mutex(Model):
         on without end.
         """
         holding: dict[Any, bool | None] = {}
-        for one in sorted(operations, key=lambda one: one.invoke_index):
-            if one.outcome == "fail":
+        for operation in sorted(operations, key=lambda operation: operation.invoke_index):
+            if operation.outcome == "fail":
                 continue
-            takes = one.f == "acquire"
-            if holding.get(one.process, False) is not (not takes):
+            takes = operation.f == "acquire"
+            if holding.get(operation.process, False) is not (not takes):
                 return None
-            holding[one.process] = takes if one.outcome == "ok" else None
-        return HeldMutex(), [replace(one, value=one.process) for one in operations]
+            holding[operation.process] = takes if operation.outcome == "ok" else None
+        return HeldMutex(), [replace(operation, value=operation.process) for operation in operations]
 
     def start_with(self, value: Any) -> Model | Sequence[Made]:
         if value not in ("held", "free"):
@@ -77,12 +77,12 @@ class Mutex(Model):
 
     def adopt(self, operations: Sequence[Operation]) -> Adopted | None:
         """Convert ``lock``, ``unlock`` and attempts; an attempt answered with false had no effect."""
-        if not any(one.f in _LOCKING for one in operations):
+        if not any(op.f in _LOCKING for op in operations):
             return None
         taken = []
-        for one in operations:
-            refused = one.outcome == "ok" and one.result is False and one.f not in ("acquire", "release")
-            taken.append(replace(one, f=_LOCKING.get(one.f, one.f), outcome="fail" if refused else one.outcome))
+        for op in operations:
+            refused = op.outcome == "ok" and op.result is False and op.f not in ("acquire", "release")
+            taken.append(replace(op, f=_LOCKING.get(op.f, op.f), outcome="fail" if refused else op.outcome))
         return Adopted(self, taken)
 
 
@@ -159,13 +159,13 @@ class MultiRegister(Model):
 
     def asked(self, f: str, value: Any, result: Any) -> list[tuple[bool, Any]]:  # noqa: ARG002
         """Return the values read from registers before they are written."""
-        written, found = set(), []
+        written, needed = set(), []
         for kind, key, item in () if result is UNKNOWN else value if result is None else result:
             if kind in _WRITES:
                 written.add(key)
             elif key not in written:
-                found.append((True, (key, item)))
-        return found
+                needed.append((True, (key, item)))
+        return needed
 
     def start_with(self, value: Any) -> Model | Sequence[Made]:
         if not isinstance(value, dict):
@@ -176,9 +176,9 @@ class MultiRegister(Model):
         return "{" + ", ".join(f"{key}: {value}" for key, value in sorted(state, key=repr)) + "}"
 
 
-def _expect(wanted: bool, what: str, found: Any) -> None:
+def _expect(wanted: bool, message: str, value: Any) -> None:
     if not wanted:
-        raise ModelError(f"{what}, found {shape(found)}")
+        raise ModelError(f"{message}, found {shape(value)}")
 
 
 def shape(value: Any) -> str:
@@ -186,10 +186,10 @@ def shape(value: Any) -> str:
     return "no answer" if value is UNKNOWN else json.dumps(thaw(value), ensure_ascii=False, default=str)[:80]
 
 
-def listed(value: Any, what: str) -> list[Any]:
+def listed(value: Any, name: str) -> list[Any]:
     """Return the items with which an object starts.  Raises ModelError."""
     if not isinstance(value, list):
-        raise ModelError(f"{what} starts with a list, such as '[1, 2]', not with {shape(value)}")
+        raise ModelError(f"{name} starts with a list, such as '[1, 2]', not with {shape(value)}")
     return value
 
 
@@ -313,13 +313,13 @@ class GrowSet(Model):
 
 def unasked(operations: Sequence[Operation], f: str) -> list[Any]:
     """Return the items in answers that no ``f`` added, each once, in the order of the answers."""
-    asked = {freeze(one.value) for one in operations if one.f == f}
-    answers = [one.result for one in operations if one.outcome == "ok" and one.f != f]
+    added = {freeze(operation.value) for operation in operations if operation.f == f}
+    answers = [operation.result for operation in operations if operation.outcome == "ok" and operation.f != f]
     items = [item for answer in answers for item in (answer if isinstance(answer, list) else [answer])]
     return [
         item
         for item in {freeze(item): item for item in items}.values()
-        if item is not None and freeze(item) not in asked
+        if item is not None and freeze(item) not in added
     ]
 
 
@@ -418,20 +418,20 @@ class Counter(Model):
         return [("add", value, None)]
 
     def likely_start(self, operations: Sequence[Operation]) -> Any:
-        read = next((one for one in operations if one.f == "read" and one.outcome == "ok"), None)
+        read = next((op for op in operations if op.f == "read" and op.outcome == "ok"), None)
         if read is None:
             return None
-        added = [one.value for one in operations if one.f == "add" and one.outcome == "ok"]
-        before = [one.value for one in operations if one.f == "add" and one.end_index < read.invoke_index]
+        added = [op.value for op in operations if op.f == "add" and op.outcome == "ok"]
+        before = [op.value for op in operations if op.f == "add" and op.end_index < read.invoke_index]
         return read.result - sum(before) if {type(item) for item in [read.result, *added]} <= {int} else None
 
     def adopt(self, operations: Sequence[Operation]) -> Adopted | None:
         """Treat a read of null as 0: a counter stored under a key is absent before the first add."""
-        if not any(one.f == "read" and one.outcome == "ok" and one.result is None for one in operations):
+        if not any(op.f == "read" and op.outcome == "ok" and op.result is None for op in operations):
             return None
         taken = [
-            replace(one, result=0) if one.f == "read" and one.outcome == "ok" and one.result is None else one
-            for one in operations
+            replace(op, result=0) if op.f == "read" and op.outcome == "ok" and op.result is None else op
+            for op in operations
         ]
         return Adopted(self, taken, ("a counter that was read as null counts as 0: nothing had been added to it",))
 

@@ -21,31 +21,31 @@ def settled(operations: Sequence[Operation]) -> list[Operation]:
 
     Raises ModelError if no other answered read is left, because there would be nothing to judge.
     """
-    last = max((one.return_index or one.invoke_index for one in operations if one.f == "add"), default=-1)
-    kept = [one for one in operations if one.f != "read" or one.invoke_index > last]
-    if not any(one.f == "read" and one.outcome == "ok" for one in kept):
+    last = max((op.return_index or op.invoke_index for op in operations if op.f == "add"), default=-1)
+    kept = [op for op in operations if op.f != "read" or op.invoke_index > last]
+    if not any(op.f == "read" and op.outcome == "ok" for op in kept):
         raise ModelError("no read was answered after the last add, so replicas that may be behind cannot be judged")
     return kept
 
 
 def _completed(operations: Sequence[Operation]) -> list[Operation]:
     """Return the operations with each read completed by elements that later reads show."""
-    reads = [one for one in operations if one.f == "read" and isinstance(one.result, list | tuple)]
-    by_start = sorted(reads, key=lambda one: one.invoke_index)
-    later, found = dict[Any, Any](), dict[int, Operation]()
-    for read in sorted(reads, key=lambda one: one.end_index, reverse=True):
+    reads = [op for op in operations if op.f == "read" and isinstance(op.result, list | tuple)]
+    by_start = sorted(reads, key=lambda op: op.invoke_index)
+    later, completed = dict[Any, Any](), dict[int, Operation]()
+    for read in sorted(reads, key=lambda op: op.end_index, reverse=True):
         while by_start and by_start[-1].invoke_index > read.end_index:
             later |= {freeze(element): element for element in by_start.pop().result}
         shown = set(map(freeze, read.result))
         missing = [element for frozen, element in later.items() if frozen not in shown]
-        found[read.invoke_index] = replace(read, result=[*read.result, *missing])
-    return [found.get(one.invoke_index, one) for one in operations]
+        completed[read.invoke_index] = replace(read, result=[*read.result, *missing])
+    return [completed.get(op.invoke_index, op) for op in operations]
 
 
 def _last(operations: Sequence[Operation]) -> list[Operation]:
     """Return the operations without reads that another answered read follows."""
-    begun = max(one.invoke_index for one in operations if one.f == "read" and one.outcome == "ok")
-    return [one for one in operations if one.f != "read" or one.end_index > begun]
+    begun = max(op.invoke_index for op in operations if op.f == "read" and op.outcome == "ok")
+    return [op for op in operations if op.f != "read" or op.end_index > begun]
 
 
 class ReplicatedSet(GrowSet):
@@ -55,7 +55,7 @@ class ReplicatedSet(GrowSet):
     is_general = False
 
     def adopt(self, operations: Sequence[Operation]) -> Adopted:
-        taken = [replace(one, f="add") if one.f == "broadcast" else one for one in operations if one.f != "topology"]
+        taken = [replace(op, f="add") if op.f == "broadcast" else op for op in operations if op.f != "topology"]
         return Adopted(self, taken, (_note(taken),))
 
     def judged_as(self, operations: Sequence[Operation]) -> tuple[Model, Sequence[Operation]]:

@@ -100,10 +100,10 @@ class SyncStateSet(Model):
                 until = suspect.invoked if suspect.returned is None else suspect.returned
             case _:
                 return ""
-        begun = [one for one in operations if one.outcome != "fail" and one.f == "alter" and one.invoked < until]
-        asked = [tuple(one.value[:3]) for one in begun]
-        many, before = asked.count((master, elected, epoch - 2)), epoch - 2
-        if many < 2 or any(expected == epoch - 1 for _, _, expected in asked):
+        begun = [op for op in operations if op.outcome != "fail" and op.f == "alter" and op.invoked < until]
+        expectations = [tuple(change.value[:3]) for change in begun]
+        many, before = expectations.count((master, elected, epoch - 2)), epoch - 2
+        if many < 2 or any(expected == epoch - 1 for _, _, expected in expectations):
             return ""
         return (
             f"{many} changes expected epoch {before}, of which at most one can be granted, as epoch {before + 1}; "
@@ -126,10 +126,10 @@ def _words(state: Sequence[Any]) -> str:
 
 def _altered(state: Any, value: Any, result: Any) -> State:
     master, master_epoch, members, epoch = state
-    asked = value[3]
-    if value[:3] != (master, master_epoch, epoch) or master not in asked or set(asked) == set(members):
+    wanted = value[3]
+    if value[:3] != (master, master_epoch, epoch) or master not in wanted or set(wanted) == set(members):
         return ILLEGAL
-    after = (master, master_epoch, tuple(sorted(set(asked))), epoch + 1)
+    after = (master, master_epoch, tuple(sorted(set(wanted))), epoch + 1)
     return after if result is UNKNOWN or result == epoch + 1 else ILLEGAL
 
 

@@ -61,14 +61,14 @@ class Transactions(Model):
 
     def likely_start(self, operations: Sequence[Operation]) -> Any:
         """Return for each key the value that reads found there first and that nobody wrote."""
-        steps = [step for one in operations for step in self._steps_of(one)]
+        steps = [step for operation in operations for step in self._steps_of(operation)]
         written = {(freeze(key), freeze(value)) for f, key, value in steps if f not in READ_STEPS}
         start: dict[str, Any] = {}
         for f, key, value in steps:
-            found = value if self.holds == "list-append" else [value]
+            values = value if self.holds == "list-append" else [value]
             if f in READ_STEPS and value is not None and type(key) in (str, int):
-                known = (place for place, item in enumerate(found) if (key, freeze(item)) in written)
-                start[str(key)] = max(start.get(str(key), []), list(found[: next(known, None)]), key=len)
+                known = (place for place, item in enumerate(values) if (key, freeze(item)) in written)
+                start[str(key)] = max(start.get(str(key), []), list(values[: next(known, None)]), key=len)
         held = {key: items for key, items in start.items() if items}
         return held if self.holds == "list-append" else {key: items[0] for key, items in held.items()}
 
@@ -155,5 +155,5 @@ class LongFork(RwRegister):
 
     def adopt(self, operations: Sequence[Operation]) -> Adopted:
         """Convert reads and writes that are lists of steps to transactions."""
-        taken = [replace(one, f=TXN) if one.f in ("read", "write") else one for one in operations]
+        taken = [replace(op, f=TXN) if op.f in ("read", "write") else op for op in operations]
         return Adopted(RwRegister(self.level), taken)

@@ -23,14 +23,14 @@ class WeakRegister(Register):
 
     def __init__(self, level: str, initial: Any = None) -> None:
         super().__init__(initial)
-        found = _BOUND.fullmatch(level)
-        if found is None and (level not in WEAK_LEVELS or level == STALENESS):
+        match = _BOUND.fullmatch(level)
+        if match is None and (level not in WEAK_LEVELS or level == STALENESS):
             raise ModelError(
                 f"a register has no level {level!r}; it has {', '.join(WEAK_LEVELS)}=500ms, "
                 "and isolation levels are for --model list-append, rw-register"
             )
-        self.level = level if found is None else STALENESS
-        self.bound = 0 if found is None else round(float(found[1]) * (1e6 if found[2] == "ms" else 1e9))
+        self.level = level if match is None else STALENESS
+        self.bound = 0 if match is None else round(float(match[1]) * (1e6 if match[2] == "ms" else 1e9))
         self.name = f"register:{level}"
         self._asked = level
 
@@ -54,8 +54,8 @@ class WeakKeyValue(WeakRegister):
         self.name = f"kv:{level}"
 
     def adopt(self, operations: Sequence[Operation]) -> Adopted:
-        taken = [replace(one, f=_OF_STORES.get(one.f, one.f)) for one in operations]
-        return Adopted(self, [replace(one, result="") if _is_empty_read(one) else one for one in taken])
+        taken = [replace(op, f=_OF_STORES.get(op.f, op.f)) for op in operations]
+        return Adopted(self, [replace(op, result="") if _is_empty_read(op) else op for op in taken])
 
 
 _OF_STORES: Final = {"put": "write", "get": "read"}

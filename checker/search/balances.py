@@ -92,9 +92,9 @@ def _distinct(pairs: Any) -> dict[Any, int]:
     """Return the balances that a read answered, each account once.  Raises ValueError or TypeError."""
     if type(pairs) not in _LISTS:
         raise TypeError
-    if len(found := dict(pairs)) != len(pairs):
+    if len(balances := dict(pairs)) != len(pairs):
         raise ValueError
-    return found
+    return balances
 
 
 def _moved(value: Any, result: Any) -> dict[Any, int]:

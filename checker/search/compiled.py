@@ -161,10 +161,10 @@ class _Run:
     def order(self) -> list[int]:
         """Return the calls on the way to the goal, in order."""
         reads = np.isin(self.numbers.kind, self.kernel.READS)
-        found: list[int] = self.kernel.order_of(
+        path: list[int] = self.kernel.order_of(
             self.progress["goal"], self.events, self.nodes, self._live, reads, self.ret
         ).tolist()
-        return found
+        return path
 
 
 def useful(calls: Sequence[Call], model: Model) -> list[Call]:
@@ -177,8 +177,8 @@ def useful(calls: Sequence[Call], model: Model) -> list[Call]:
     call itself would have read is unknown and constrains nothing.
     """
     if is_register(model):
-        asked = {asked_by(call) for call in calls}
-        return [call for call in calls if not call.pending or made_by(call) in asked]
+        needed = {asked_by(call) for call in calls}
+        return [call for call in calls if not call.pending or made_by(call) in needed]
     if not model.only_values or not any(call.pending for call in calls):
         return list(calls)
     known = {item for call in calls if not call.pending for item in model.asked(call.f, call.value, call.result)}
@@ -199,18 +199,18 @@ def compiled_search(calls: Sequence[Call], model: Model, limits: Limits, *, proo
         raise ModelError("two events have the same place in the history")
     shapes, (invoke, ret) = shapes_of(kept), _ranked(moments, invoke, ret)
     numbers = numbers_of(shapes, model)
-    found = refuted(numbers, invoke, ret) if rises(numbers) else None
-    if found is None:
+    result = refuted(numbers, invoke, ret) if rises(numbers) else None
+    if result is None:
         run = _Run(numbers, invoke, ret, limits.memory)
-        found = _explored(run, limits, proof=proof)
-        if found is not None and found.verdict == "valid" and not _is_confirmed(run):
+        result = _explored(run, limits, proof=proof)
+        if result is not None and result.verdict == "valid" and not _is_confirmed(run):
             run = _Run(TransitionTable(shapes, model), invoke, ret, limits.memory)
-            found = _explored(run, limits, proof=proof)
-        if proof and found is not None and found.verdict == "valid" and run.progress["status"] == run.kernel.FOUND:
-            return replace(found, order=[kept[op] for op in run.order()])
-    if found is None or found.last is None:
-        return found
-    return replace(found, last=int(moments[found.last]))
+            result = _explored(run, limits, proof=proof)
+        if proof and result is not None and result.verdict == "valid" and run.progress["status"] == run.kernel.FOUND:
+            return replace(result, order=[kept[op] for op in run.order()])
+    if result is None or result.last is None:
+        return result
+    return replace(result, last=int(moments[result.last]))
 
 
 def decide_columns(numbers: Numbers, invoke: IntArray, ret: IntArray, limits: Limits) -> EngineResult | None:
@@ -221,12 +221,12 @@ def decide_columns(numbers: Numbers, invoke: IntArray, ret: IntArray, limits: Li
     invoke, ret = _ranked(moments, invoke, ret)
     # The search needs room.
     del moments
-    found = refuted(numbers, invoke, ret) if rises(numbers) else None
-    if found is not None:
-        return found
+    result = refuted(numbers, invoke, ret) if rises(numbers) else None
+    if result is not None:
+        return result
     run = _Run(numbers, invoke, ret, limits.memory)
-    found = _explored(run, limits)
-    return None if found is not None and found.verdict == "valid" and not _is_confirmed(run) else found
+    result = _explored(run, limits)
+    return None if result is not None and result.verdict == "valid" and not _is_confirmed(run) else result
 
 
 def _is_confirmed(run: _Run) -> bool:
@@ -294,9 +294,9 @@ def _explored(run: _Run, limits: Limits, *, proof: bool = False) -> EngineResult
     for window, steps in attempts:
         run.restart(window)
         # Looking ahead takes few steps and much time.
-        found = _attempt(run, limits.extended(), proof=proof, steps=steps)
-        if found.verdict == "valid" or (found.verdict == "invalid" and window == NEVER):
-            return found
+        result = _attempt(run, limits.extended(), proof=proof, steps=steps)
+        if result.verdict == "valid" or (result.verdict == "invalid" and window == NEVER):
+            return result
     if not run.fits():
         return None
     if attempts:

@@ -39,8 +39,8 @@ class Numbers(Protocol):
 
 def numbers_of(shapes: Shapes, model: Model) -> Numbers:
     """Convert calls to integers.  Raises ModelError for an operation that the model does not have."""
-    found = None if model.encoding is None else _ENCODINGS[model.encoding](shapes, model)
-    return TransitionTable(shapes, model) if found is None else found
+    numbers = None if model.encoding is None else _ENCODINGS[model.encoding](shapes, model)
+    return TransitionTable(shapes, model) if numbers is None else numbers
 
 
 def numbers_of_lists(shapes: Shapes, model: Model) -> Numbers | None:

@@ -88,7 +88,7 @@ class LookAhead:
         event, state, _, op, done, opened = question
         todo, done = self._with_reads(state, [op for op in opened if is_read[op] and not done & bit[op]], done)
         stack: list[_Step] = [(event, state, done, todo, op)]
-        seen: set[tuple[int, int, int]] = set()
+        visited: set[tuple[int, int, int]] = set()
         credit, left, learned, window, looked = IDLE, 0, len(known), 1, limits.clock()
         while stack:
             event, state, done, todo, op = stack.pop()
@@ -99,7 +99,7 @@ class LookAhead:
                 left -= 1
                 if left < 0:
                     credit += PAYS * (len(known) - learned)
-                    self.deepest, self.made = max(self.deepest, event), len(seen)
+                    self.deepest, self.made = max(self.deepest, event), len(visited)
                     if credit <= 0 or limits.over() or self.held > limits.memory:
                         return False
                     window = min(4 * window, _LOOK_EVERY) if limits.clock() - looked < _SOON else 1
@@ -130,9 +130,9 @@ class LookAhead:
                             todo = [*todo, read]
                     op = _NOTHING
                     continue
-                made = len(seen)
-                seen.add((event, state, done))
-                if len(seen) == made:
+                made = len(visited)
+                visited.add((event, state, done))
+                if len(visited) == made:
                     break
                 stack.append((event, state, done, todo, _OTHERS))
                 if is_read[due]:
@@ -163,9 +163,9 @@ class LookAhead:
         of, bit = self._transitions.of, self._bit
         tried = {of[self._due[event]]}
         writes = self._writes[self._writes_at[event] : self._writes_at[event + 1]].tolist()
-        found: list[_Step] = []
+        steps: list[_Step] = []
         for op in writes + self._waiting[: self._waiting_at[event]]:
             if not done & bit[op] and of[op] not in tried:
                 tried.add(of[op])
-                found.append((event, state, done, todo, op))
-        return found[::-1]
+                steps.append((event, state, done, todo, op))
+        return steps[::-1]

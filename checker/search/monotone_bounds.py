@@ -92,8 +92,8 @@ class _SumsUntil:
         """
         reads, down = ~self.adds, np.minimum(value, 0)
         falls = bool(down[self.adds].any())
-        seen = np.full(self.ret.size + np.count_nonzero(self.done), self.initial, np.int64)
-        seen[self.ret[reads]] = value[reads] - (self.ended(down) if falls else 0)
-        known = np.maximum.accumulate(seen, out=seen)[self.invoke[reads]]
+        shown = np.full(self.ret.size + np.count_nonzero(self.done), self.initial, np.int64)
+        shown[self.ret[reads]] = value[reads] - (self.ended(down) if falls else 0)
+        known = np.maximum.accumulate(shown, out=shown)[self.invoke[reads]]
         least = np.maximum(self.initial + self.ended(value - down), known)
         return least + self.begun(down) if falls else least

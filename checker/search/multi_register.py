@@ -46,9 +46,9 @@ class RegisterRows:
         items: defaultdict[Any, int] = defaultdict(count(1).__next__, {None: 0})
         place, item = (column(numbers, steps.parts[at::3], np.int32) for at, numbers in ((1, registers), (2, items)))
         self.registers, self.items = list(registers), list(items)
-        self.value, found = self.kernel.number_transactions(steps.writes, place, item, steps.lengths, steps.pending)
+        self.value, parts = self.kernel.number_transactions(steps.writes, place, item, steps.lengths, steps.pending)
         self.old = self.value
-        self.rows = self.kernel.Rows(*self._room(ROOM), *found)
+        self.rows = self.kernel.Rows(*self._room(ROOM), *parts)
         # All registers are absent, which has the hash 0.
         self.rows.ids[0] = 0
         changes = self.rows.middle < self.rows.start[1:]
@@ -98,26 +98,26 @@ def steps_of(shapes: Shapes) -> Steps | None:
     """Return the steps of transactions; None if they have another shape, or values that are not all plain."""
     if not set(shapes.f) <= {"txn"}:
         return None
-    asked, pending = shapes.result, np.zeros(len(shapes.f), np.bool_)
-    if not set(map(type, asked)) <= _LISTS:
+    transactions, pending = shapes.result, np.zeros(len(shapes.f), np.bool_)
+    if not set(map(type, transactions)) <= _LISTS:
         pending = np.array([result is UNKNOWN for result in shapes.result], np.bool_)
         pairs = zip(shapes.value, shapes.result, strict=True)
-        asked = [value if result is UNKNOWN or result is None else result for value, result in pairs]
-    parts = _parts(asked)
-    if parts is None or not _repeat(parts, asked, shapes.value) or not set(parts[::3]) <= _NAMES:
+        transactions = [value if result is UNKNOWN or result is None else result for value, result in pairs]
+    parts = _parts(transactions)
+    if parts is None or not _repeat(parts, transactions, shapes.value) or not set(parts[::3]) <= _NAMES:
         return None
     unanswered = (value for value, result in zip(shapes.value, shapes.result, strict=True) if result is None)
     if any(step[0] in READ_STEPS for steps in unanswered for step in steps):
         return None
-    return Steps(parts, np.fromiter(map(len, asked), np.int64, len(asked)), pending)
+    return Steps(parts, np.fromiter(map(len, transactions), np.int64, len(transactions)), pending)
 
 
-def _repeat(parts: Sequence[Any], asked: Sequence[Any], invoked: Sequence[Any]) -> bool:
+def _repeat(parts: Sequence[Any], answers: Sequence[Any], invoked: Sequence[Any]) -> bool:
     """Return whether answers repeat their requests except for what they read; if not, the model says what differs."""
-    if all(answer is value for answer, value in zip(asked, invoked, strict=True)):
+    if all(answer is value for answer, value in zip(answers, invoked, strict=True)):
         return True
     before = _parts(invoked)
-    if before is None or list(map(len, asked)) != list(map(len, invoked)):
+    if before is None or list(map(len, answers)) != list(map(len, invoked)):
         return False
     if parts[::3] != before[::3] or parts[1::3] != before[1::3]:
         return False
@@ -129,14 +129,14 @@ def column(numbers: Mapping[Any, int], parts: Sequence[Any], dtype: Any) -> Any:
     return np.fromiter(map(numbers.__getitem__, parts), dtype, len(parts))
 
 
-def _parts(asked: Sequence[Any]) -> list[Any] | None:
+def _parts(transactions: Sequence[Any]) -> list[Any] | None:
     """Return all steps of all transactions, three parts each; None if a step is malformed or a value is not plain.
 
     True equals 1, so types are checked one by one.
     """
-    if not set(map(type, asked)) <= _LISTS:
+    if not set(map(type, transactions)) <= _LISTS:
         return None
-    steps = list(chain.from_iterable(asked))
+    steps = list(chain.from_iterable(transactions))
     if not set(map(type, steps)) <= _LISTS or not set(map(len, steps)) <= {3}:
         return None
     parts = list(chain.from_iterable(steps))

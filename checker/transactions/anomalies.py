@@ -83,11 +83,11 @@ class Contradictions:
 
     def add(self, name: str, places: Iterable[Any], make: Example) -> None:
         """Count the ``places``; ``make`` returns the rows and the sentence for one of them."""
-        found = np.asarray(places)
-        if found.size:
-            self.counts[name] = self.counts.get(name, 0) + found.size
+        all_places = np.asarray(places)
+        if all_places.size:
+            self.counts[name] = self.counts.get(name, 0) + all_places.size
             kept = sum(contradiction.name == name for contradiction in self.shown)
-            for place in islice(found.tolist(), MOST_SHOWN - kept):
+            for place in islice(all_places.tolist(), MOST_SHOWN - kept):
                 self.shown.append(Refutation(name, *make(place)))
 
 
@@ -111,13 +111,13 @@ class Steps:
             and c.ret[0] < c.invoke[1:].min(initial=NEVER)
             and (c.kind[: c.first[1]] == WRITE).all()
         )
-        self.table, one, other = self.loops.index_writes(c.kind, c.key, c.value)
-        if one >= 0:
-            places = " and at ".join(c.place(int(self.owner[step])) for step in (one, other))
+        self.table, dup, other = self.loops.index_writes(c.kind, c.key, c.value)
+        if dup >= 0:
+            places = " and at ".join(c.place(int(self.owner[step])) for step in (dup, other))
             verb = "appended" if c.holds == "list-append" else "written"
             raise FormatError(
                 "history", places,
-                f"the value {self.value(one)} is {verb} to the key {self.key(one)!r} twice, so no read shows which of "
+                f"the value {self.value(dup)} is {verb} to the key {self.key(dup)!r} twice, so no read shows which of "
                 "the two it saw: every value of a key must be unique in the whole history",
             )  # fmt: skip
         self.previous = self.loops.link_steps(c.first, c.key, len(c.keys))
@@ -125,24 +125,24 @@ class Steps:
     def find(self, key: Ints, value: Ints) -> NDArray[np.int32]:
         """Return the step that writes each value to its key; -1 where no step does."""
         c = self.columns
-        found: NDArray[np.int32] = self.loops.find_writes(self.table, c.key, c.value, key, value)
-        return found
+        steps: NDArray[np.int32] = self.loops.find_writes(self.table, c.key, c.value, key, value)
+        return steps
 
     def outcome(self, steps: Ints) -> NDArray[np.int8]:
         """Return the outcomes of the transactions that these steps belong to; -1 where there is no step."""
-        found: NDArray[np.int8] = np.where(steps >= 0, self.columns.outcome[self.owner[steps]], -1).astype(np.int8)
-        return found
+        outcomes: NDArray[np.int8] = np.where(steps >= 0, self.columns.outcome[self.owner[steps]], -1).astype(np.int8)
+        return outcomes
 
-    def committed(self, seen: Ints) -> NDArray[np.bool_]:
+    def committed(self, read_steps: Ints) -> NDArray[np.bool_]:
         """Return which transactions committed: they are ok, or in doubt and a read has ``seen`` one of their steps."""
         committed: NDArray[np.bool_] = self.columns.outcome == OK
-        known = self.owner[seen[seen >= 0]]
+        known = self.owner[read_steps[read_steps >= 0]]
         committed[known[self.columns.outcome[known] == INFO]] = True
         return committed
 
     def failed(self, steps: Ints) -> NDArray[np.bool_]:
-        found: NDArray[np.bool_] = self.outcome(steps) == FAIL
-        return found
+        mask: NDArray[np.bool_] = self.outcome(steps) == FAIL
+        return mask
 
     def orders(self, committed: NDArray[np.bool_], nodes: int) -> tuple[list[tuple[Any, Any, Any]], int]:
         """Return the edges of sessions and of real time, and the number of nodes including helpers."""

@@ -56,10 +56,10 @@ def broken_by(
 def _explained(
     report: IsolationReport, model: Transactions
 ) -> tuple[tuple[Counterexample, ...], tuple[KindCount, ...]]:
-    found = report.violations
-    names = dict.fromkeys(anomaly.name for anomaly in found)
-    kinds = (_count(name, number, found) for name, number in report.counts.items() if name in names)
-    return tuple(_counterexample(anomaly, model) for anomaly in found[:MAX_COUNTEREXAMPLES]), tuple(kinds)
+    anomalies = report.violations
+    names = dict.fromkeys(anomaly.name for anomaly in anomalies)
+    kinds = (_count(name, number, anomalies) for name, number in report.counts.items() if name in names)
+    return tuple(_counterexample(anomaly, model) for anomaly in anomalies[:MAX_COUNTEREXAMPLES]), tuple(kinds)
 
 
 def _place(history: Sequence[Operation]) -> Callable[[int], str]:
@@ -68,9 +68,9 @@ def _place(history: Sequence[Operation]) -> Callable[[int], str]:
     return lambda index: "the start" if index < made else place_of_index(index - made)
 
 
-def _count(name: str, number: int, found: Iterable[Anomaly]) -> KindCount:
+def _count(name: str, number: int, anomalies: Iterable[Anomaly]) -> KindCount:
     """Count one anomaly, with the times of those occurrences whose transactions are known."""
-    times = sorted(max(one.ended for one in anomaly.transactions) for anomaly in found if anomaly.name == name)
+    times = sorted(max(txn.ended for txn in anomaly.transactions) for anomaly in anomalies if anomaly.name == name)
     return KindCount(name, number, times[0], times[-1]) if times else KindCount(name, number)
 
 

@@ -175,14 +175,14 @@ def cycles_of(graph: Graph) -> tuple[list[FoundCycle], dict[str, int]]:
         return [], {}
     graph, whole = graph.within(whole >= 0), whole[whole >= 0]
     paths = Paths(graph)
-    found: list[FoundCycle] = []
+    cycles: list[FoundCycle] = []
     counts: dict[str, int] = {}
     for variant in (DATA, PROCESS, REALTIME):
         for name, shown, number in _of_variant(paths, whole, variant):
             if number and not any(name + suffix in counts for suffix in SUFFIXES[:variant]):
                 counts[name + SUFFIXES[variant]] = number
-                found += [replace(cycle, name=name + SUFFIXES[variant]) for cycle in shown]
-    named = [replace(cycle, nodes=tuple(graph.nodes[list(cycle.nodes)].tolist())) for cycle in found]
+                cycles += [replace(cycle, name=name + SUFFIXES[variant]) for cycle in shown]
+    named = [replace(cycle, nodes=tuple(graph.nodes[list(cycle.nodes)].tolist())) for cycle in cycles]
     return named, counts
 
 
@@ -265,7 +265,7 @@ def _simple(nodes: tuple[int, ...], kinds: tuple[int, ...]) -> tuple[tuple[int, 
             again = nodes.index(node, place + 1)
             inner = nodes[place:again], kinds[place:again]
             outer = nodes[:place] + nodes[again:], kinds[:place] + kinds[again:]
-            return next((found for part in (inner, outer) if (found := _simple(*part)) is not None), None)
+            return next((cycle for part in (inner, outer) if (cycle := _simple(*part)) is not None), None)
     anti = [kind == k.RW for kind in kinds if kind < k.CONT]
     neighbours = any(here and after for here, after in zip(anti, [*anti[1:], anti[0]], strict=True)) if anti else True
     return None if neighbours or not any(anti) else (nodes, kinds)

@@ -83,7 +83,7 @@ class ListAppendGraph:
 
     def _judge_elements(self) -> None:
         """Find what is wrong with the longest read of a key, or with a read that does not fit it."""
-        steps, owner, found = self.steps, self.steps.owner, self._found
+        steps, owner, report = self.steps, self.steps.owner, self._found
 
         def element(text: str) -> Example:
             def example(at: int) -> tuple[tuple[int, ...], str]:
@@ -95,22 +95,22 @@ class ListAppendGraph:
             return example
 
         unknown = "T1 read {0} in {1}, which no transaction appended"
-        found.add("unknown-element", np.flatnonzero(self.unknown), element(unknown))
+        report.add("unknown-element", np.flatnonzero(self.unknown), element(unknown))
         twice = "T1 read {0} twice in {1}, where it was appended once"
-        found.add("duplicate-element", np.flatnonzero(self.repeated), element(twice))
-        found.add("unknown-element", np.flatnonzero(self.odd < 0), self._stray)
-        found.add("incompatible-order", self.different, self._incompatible)
+        report.add("duplicate-element", np.flatnonzero(self.repeated), element(twice))
+        report.add("unknown-element", np.flatnonzero(self.odd < 0), self._stray)
+        report.add("incompatible-order", self.different, self._incompatible)
         failed = steps.failed(self.order)
         behind = np.flatnonzero(failed[:-1] & self._known()[1:] & (self.order_key[1:] == self.order_key[:-1]))
-        found.add("dirty-update", behind, self._dirty_update)
+        report.add("dirty-update", behind, self._dirty_update)
         torn, early, again, self.final, self.hidden = self.loops.own_order(
             self.columns.first, self.columns.kind, self.columns.key, steps.previous, self.external, self.contradicts,
             self.position, self.sizes,
         )  # fmt: skip
         known = ~self.broken[self.columns.key]
-        found.add("own-order", np.flatnonzero(torn & known & self.committed[owner]), self._torn)
-        found.add("future-read", np.flatnonzero(early & known), self._early)
-        found.add("duplicate-element", np.flatnonzero(again & known), self._again)
+        report.add("own-order", np.flatnonzero(torn & known & self.committed[owner]), self._torn)
+        report.add("future-read", np.flatnonzero(early & known), self._early)
+        report.add("duplicate-element", np.flatnonzero(again & known), self._again)
 
     def _known(self) -> Ints:
         """Return which elements of all orders were appended by a committed transaction."""
@@ -124,9 +124,9 @@ class ListAppendGraph:
         )
 
     def _dirty_update(self, at: int) -> tuple[tuple[int, ...], str]:
-        one, other = self.order[at], self.order[at + 1]
-        return (int(self.steps.owner[one]), int(self.steps.owner[other])), (
-            f"T1 appended {self.steps.value(one)} to {self.steps.key(one)} and failed, yet T2 appended "
+        earlier, other = self.order[at], self.order[at + 1]
+        return (int(self.steps.owner[earlier]), int(self.steps.owner[other])), (
+            f"T1 appended {self.steps.value(earlier)} to {self.steps.key(earlier)} and failed, yet T2 appended "
             f"{self.steps.value(other)} after it"
         )
 
@@ -146,14 +146,14 @@ class ListAppendGraph:
 
     def _incompatible(self, step: int) -> tuple[tuple[int, ...], str]:
         longest = int(self.longest[self.columns.key[step]])
-        one, other = int(self.steps.owner[step]), int(self.steps.owner[longest])
-        return ((one,) if one == other else (one, other)), (
-            f"T1 read {self._list(step)} in {self.steps.key(step)}, and {'T1' if one == other else 'T2'} read "
+        reader, other = int(self.steps.owner[step]), int(self.steps.owner[longest])
+        return ((reader,) if reader == other else (reader, other)), (
+            f"T1 read {self._list(step)} in {self.steps.key(step)}, and {'T1' if reader == other else 'T2'} read "
             f"{self._list(longest)}: the shorter list is not a prefix of the longer one"
         )
 
     def _judge_reads(self) -> None:
-        c, steps, owner, found = self.columns, self.steps, self.steps.owner, self._found
+        c, steps, owner, report = self.columns, self.steps, self.steps.owner, self._found
         self.reads = np.flatnonzero(self.external >= 0)
         fits = ~self.differs[self.reads]
         key, size = c.key[self.reads], self.external[self.reads]
@@ -166,15 +166,15 @@ class ListAppendGraph:
         first = np.full(len(c.keys), np.iinfo(np.int64).max)
         failed = np.flatnonzero(steps.failed(self.order))
         np.minimum.at(first, self.order_key[failed], failed - self.start[self.order_key[failed]])
-        found.add("G1a", np.flatnonzero(fits & (size > first[key])), lambda at: self._aborted(
+        report.add("G1a", np.flatnonzero(fits & (size > first[key])), lambda at: self._aborted(
             int(self.reads[at]), int(self.order[self.start[key[at]] + first[key[at]]])))  # fmt: skip
         odd = np.flatnonzero(steps.failed(self.odd))
         odd = odd[np.unique(self.odd_reads[odd], return_index=True)[1]]
-        found.add("G1a", odd, lambda at: self._aborted(int(self.odd_reads[at]), int(self.odd[at])))
+        report.add("G1a", odd, lambda at: self._aborted(int(self.odd_reads[at]), int(self.odd[at])))
         writer = owner[self.last]
         partly = (self.last >= 0) & ~self.final[self.last] & (writer != owner[self.reads])
-        found.add("G1b", np.flatnonzero(partly & (c.outcome[writer] != FAIL)), self._partly)
-        found.add("internal", np.flatnonzero(self.contradicts), self._internal)
+        report.add("G1b", np.flatnonzero(partly & (c.outcome[writer] != FAIL)), self._partly)
+        report.add("internal", np.flatnonzero(self.contradicts), self._internal)
         self._judge_lost_updates()
 
     def _aborted(self, read: int, write: int) -> tuple[tuple[int, ...], str]:
@@ -283,8 +283,8 @@ class ListAppendGraph:
         kind = kinds[0]
         if kind in (k.PROCESS, k.REALTIME) or (self.steps.started and source == 0):
             return self.steps.in_order(source, KINDS[kind])
-        found = {k.WW: self._overwrote, k.WR: self._saw, k.RW: self._missed}[kind](source, target)
-        return KINDS[kind], *found
+        reason = {k.WW: self._overwrote, k.WR: self._saw, k.RW: self._missed}[kind](source, target)
+        return KINDS[kind], *reason
 
     def _pairs(self, source: int, target: int, kinds: tuple[int, int]) -> list[tuple[int, int]]:
         """Return the pairs of steps of two transactions on the same key."""
@@ -298,24 +298,24 @@ class ListAppendGraph:
 
     def _overwrote(self, source: int, target: int) -> tuple[Any, str, tuple[int, int]]:
         distances = []
-        for one, other in self._pairs(source, target, (WRITE, WRITE)):
-            here, there = self.position[one], self.position[other]
-            if here >= 0 and not self.broken[self.columns.key[one]] and (there < 0 or here < there):
-                distances.append((there - here if there >= 0 else len(self.order), one, other))
-        _, one, other = min(distances)
-        key, first, then = self.steps.key(one), self.steps.value(one), self.steps.value(other)
+        for step, other in self._pairs(source, target, (WRITE, WRITE)):
+            here, there = self.position[step], self.position[other]
+            if here >= 0 and not self.broken[self.columns.key[step]] and (there < 0 or here < there):
+                distances.append((there - here if there >= 0 else len(self.order), step, other))
+        _, step, other = min(distances)
+        key, first, then = self.steps.key(step), self.steps.value(step), self.steps.value(other)
         if self.position[other] < 0:
             sentence = f"{{1}}'s append of {then} to {key} is in no read, so it comes after {{0}}'s {first}: {_LOST}"
         else:
             sentence = f"{{1}} appended {then} to {key} after {{0}} had appended {first}"
-        return key, sentence, (one, other)
+        return key, sentence, (step, other)
 
     def _saw(self, source: int, target: int) -> tuple[Any, str, tuple[int, int]]:
         pairs = self._pairs(source, target, (WRITE, READ))
-        fitting = [(one, read) for one, read in pairs if self.columns.value[one] in self._contents(read).tolist()]
-        one, read = max(fitting, key=lambda pair: self._contents(pair[1])[-1] == self.columns.value[pair[0]])
-        key, value = self.steps.key(one), self.steps.value(one)
-        return key, f"{{1}} saw {{0}}'s append of {value} to {key}: it read {self._list(read)}", (one, read)
+        fitting = [(step, read) for step, read in pairs if self.columns.value[step] in self._contents(read).tolist()]
+        step, read = max(fitting, key=lambda pair: self._contents(pair[1])[-1] == self.columns.value[pair[0]])
+        key, value = self.steps.key(step), self.steps.value(step)
+        return key, f"{{1}} saw {{0}}'s append of {value} to {key}: it read {self._list(read)}", (step, read)
 
     def _missed(self, source: int, target: int) -> tuple[Any, str, tuple[int, int]]:
         unseen = []

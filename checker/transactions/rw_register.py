@@ -60,7 +60,7 @@ class RwRegisterGraph:
         self.graph = self._graph()
 
     def _judge(self, contradicts: Ints, there: Ints) -> None:
-        steps, owner, found, c = self.steps, self.steps.owner, self._found, self.columns
+        steps, owner, report, c = self.steps, self.steps.owner, self._found, self.columns
         reader, writer = owner[self.reads], owner[self.made]
 
         def read(at: int) -> str:
@@ -74,19 +74,19 @@ class RwRegisterGraph:
 
         other = (self.made >= 0) & (writer != reader)
         failed = c.outcome[writer] == FAIL
-        found.add("unknown-element", np.flatnonzero(there & (self.made < 0)), one(", which no transaction wrote"))
-        found.add("G1a", np.flatnonzero(other & failed), two(f", which T2 wrote, and T2 failed: {ABORTED}"))
+        report.add("unknown-element", np.flatnonzero(there & (self.made < 0)), one(", which no transaction wrote"))
+        report.add("G1a", np.flatnonzero(other & failed), two(f", which T2 wrote, and T2 failed: {ABORTED}"))
         partly = other & ~failed & ~self.installed[self.made]
-        found.add("G1b", np.flatnonzero(partly), two(", which T2 wrote and then overwrote itself"))
+        report.add("G1b", np.flatnonzero(partly), two(", which T2 wrote and then overwrote itself"))
         future = (self.made >= 0) & (writer == reader)
-        found.add("future-read", np.flatnonzero(future), one(" before it wrote that value itself"))
+        report.add("future-read", np.flatnonzero(future), one(" before it wrote that value itself"))
 
         def internal(step: int) -> tuple[tuple[int, ...], str]:
             value, key = steps.value(step), steps.key(step)
             sentence = f"T1 read {value} of {key}, which contradicts what it had read or written before"
             return (int(owner[step]),), sentence
 
-        found.add("internal", contradicts, internal)
+        report.add("internal", contradicts, internal)
 
     # -- versions -----------------------------------------------------------------------------------------------------
 
@@ -112,8 +112,8 @@ class RwRegisterGraph:
     def _graph(self) -> Graph:
         c, owner, n = self.columns, self.steps.owner, len(self.columns)
         reader, writer = owner[self.reads], owner[self.made]
-        seen = (self.made >= 0) & self.committed[writer] & (writer != reader)
-        edges: list[tuple[Any, Any, Any]] = [(writer[seen], reader[seen], k.WR)]
+        depends = (self.made >= 0) & self.committed[writer] & (writer != reader)
+        edges: list[tuple[Any, Any, Any]] = [(writer[depends], reader[depends], k.WR)]
         # A version is reached from its writer, and from those that read it and wrote nothing to its key.
         values = np.flatnonzero(self.version_step >= 0)
         edges.append((owner[self.version_step[values]], n + values, k.WW))
@@ -182,17 +182,17 @@ class RwRegisterGraph:
         sessions = n + last[here], owner[self.version_step[first[there]]], k.CONT_PROCESS
         # By version: the first return of those that touched it last, and the last invocation of those that touched it
         # first.
-        seen = np.full(self.version_step.size, NEVER, np.int64)
+        seen_at = np.full(self.version_step.size, NEVER, np.int64)
         ok = c.outcome[row] == OK
-        np.minimum.at(seen, last[ok], c.ret[row[ok]])
+        np.minimum.at(seen_at, last[ok], c.ret[row[ok]])
         wanted = np.full(self.version_step.size, -1, np.int64)
         np.maximum.at(wanted, first, c.invoke[row])
-        earlier = np.flatnonzero(seen < NEVER)
-        earlier = earlier[np.lexsort((seen[earlier], self.version_key[earlier]))].astype(np.int32)
+        earlier = np.flatnonzero(seen_at < NEVER)
+        earlier = earlier[np.lexsort((seen_at[earlier], self.version_key[earlier]))].astype(np.int32)
         start = np.concatenate([[0], np.cumsum(np.bincount(self.version_key[earlier], minlength=len(c.keys)))])
         later = np.flatnonzero((wanted >= 0) & (self.version_step >= 0)).astype(np.int32)
         source, target, nodes = self.loops.realtime_versions(
-            start, earlier, seen, later, wanted, self.version_key, owner[self.version_step], n, nodes
+            start, earlier, seen_at, later, wanted, self.version_key, owner[self.version_step], n, nodes
         )
         return [sessions, (source, target, k.CONT_REALTIME)], int(nodes)
 
@@ -203,12 +203,12 @@ class RwRegisterGraph:
         if kind in (k.PROCESS, k.REALTIME) or (self.steps.started and source == 0):
             return self.steps.in_order(source, KINDS[kind])
         if kind == k.WR:
-            found = self._saw(source, target)
+            reason = self._saw(source, target)
         elif helpers:
-            found = self._later(source, target, helpers[0] - len(self.columns), max(kinds))
+            reason = self._later(source, target, helpers[0] - len(self.columns), max(kinds))
         else:
-            found = self._missed(source, target)
-        return KINDS[kind], *found
+            reason = self._missed(source, target)
+        return KINDS[kind], *reason
 
     def _saw(self, source: int, target: int) -> tuple[Any, str, tuple[int, int]]:
         c = self.columns
@@ -227,8 +227,8 @@ class RwRegisterGraph:
         if made >= 0 and self.steps.owner[made] == source:
             return key, f"{{1}} wrote {after} to {key} after {{0}} had written {before}: {reason}", (made, write)
         read = next(s for s in self.steps.of(source, READ) if self.version[s] == version)
-        seen = f"{before}, and {reason}" if reason else before
-        return key, f"{{0}} did not see {{1}}'s write of {after} to {key}: it read {seen}", (read, write)
+        answer = f"{before}, and {reason}" if reason else before
+        return key, f"{{0}} did not see {{1}}'s write of {after} to {key}: it read {answer}", (read, write)
 
     def _missed(self, source: int, target: int) -> tuple[Any, str, tuple[int, int]]:
         """Explain that the source did not see the target's write.
@@ -244,8 +244,8 @@ class RwRegisterGraph:
                 if version in (c.key[read], self.opening[c.key[read]]) or (
                     first >= 0 and version == self.version[first]
                 ):
-                    seen, key, value = self._named(version), self.steps.key(write), self.steps.value(write)
-                    return key, f"{{0}} read {seen} of {key} and did not see {{1}}'s write of {value}", (read, write)
+                    answer, key, value = self._named(version), self.steps.key(write), self.steps.value(write)
+                    return key, f"{{0}} read {answer} of {key} and did not see {{1}}'s write of {value}", (read, write)
         raise AssertionError("every edge has its steps")
 
     def _named(self, version: int) -> Any:

@@ -77,26 +77,26 @@ def check_columns(columns: TransactionColumns, level: str = DEFAULT_LEVEL) -> Is
 
     Raises FormatError for transactions that cannot be judged, and ModelError for an unknown level.
     """
-    asked = level_named(level)
+    wanted = level_named(level)
     analysis = _ANALYSES[columns.holds](columns)
     cycles, counts = cycles_of(analysis.graph)
     in_doubt = {cycle.name for cycle in cycles if cycle.in_doubt}
     everything = {**analysis.counts, **counts}
     refuted = [weakest for name in everything for weakest in weakest_refuted(name, in_doubt=name in in_doubt)]
     holds = holding(refuted)
-    found = [_contradiction(one, columns) for one in analysis.contradictions]
-    found += [_cycle(cycle, analysis, columns) for cycle in cycles]
-    found.sort(key=lambda anomaly: (not refutes(anomaly, asked), len(anomaly.transactions)))
-    verdict: Verdict = "valid" if asked in holds else "invalid"
+    anomalies = [_contradiction(contradiction, columns) for contradiction in analysis.contradictions]
+    anomalies += [_cycle(cycle, analysis, columns) for cycle in cycles]
+    anomalies.sort(key=lambda anomaly: (not refutes(anomaly, wanted), len(anomaly.transactions)))
+    verdict: Verdict = "valid" if wanted in holds else "invalid"
     reason = None
     if verdict == "valid" and not (columns.outcome == OK).any():
         verdict, reason = "unknown", "no transaction certainly took effect, so nothing was proven"
-    return IsolationReport(asked, verdict, holds, everything, tuple(found), len(columns), reason)
+    return IsolationReport(wanted, verdict, holds, everything, tuple(anomalies), len(columns), reason)
 
 
-def _contradiction(found: Refutation, columns: TransactionColumns) -> Anomaly:
-    rows = tuple(columns.operation(row) for row in found.rows)
-    return Anomaly(found.name, weakest_refuted(found.name), rows, (), f"{found.sentence}.")
+def _contradiction(refutation: Refutation, columns: TransactionColumns) -> Anomaly:
+    rows = tuple(columns.operation(row) for row in refutation.rows)
+    return Anomaly(refutation.name, weakest_refuted(refutation.name), rows, (), f"{refutation.sentence}.")
 
 
 def _cycle(cycle: FoundCycle, analysis: Analysis, columns: TransactionColumns) -> Anomaly:

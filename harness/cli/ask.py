@@ -89,11 +89,11 @@ def ask(question: tuple[str, ...], only_sql: bool, limit: int, as_json: bool, st
 
 
 def _by_run(answer: QueryResult) -> list[tuple[str, list[Match]]]:
-    return [(run, list(matches)) for run, matches in groupby(answer.matches, key=lambda one: one.run)]
+    return [(run, list(matches)) for run, matches in groupby(answer.matches, key=lambda match: match.run)]
 
 
 def _document(answer: QueryResult, store: Path) -> dict[str, object]:
-    matches = [{**one._asdict(), "run": str(store / one.run)} for one in answer.matches]
+    matches = [{**match._asdict(), "run": str(store / match.run)} for match in answer.matches]
     return {"events": answer.events, "runs": answer.runs, "matches": matches, "sql": answer.sql}
 
 
@@ -104,18 +104,18 @@ def _lines(answer: QueryResult, store: Path, limit: int) -> Iterator[str]:
     yield f"{len(answer.matches)} of {answer.events} events, in {len(runs)} of {answer.runs} runs"
     for run, matches in runs[: limit or None]:
         yield f"\n{one_line(_page(store, run), 400)}  {matches[0].verdict}"
-        yield from (f"    {_event(one)}" for one in matches[:_SHOWN])
+        yield from (f"    {_event(match)}" for match in matches[:_SHOWN])
         if len(matches) > _SHOWN:
             yield f"    and {len(matches) - _SHOWN} more"
     if limit and len(runs) > limit:
         yield f"\n{len(runs) - limit} more runs; --limit 0 shows all"
 
 
-def _event(one: Match) -> str:
+def _event(match: Match) -> str:
     from reports.style.format import one_line
 
-    at = "no time" if one.seconds is None else f"{one.seconds:.3f} s"
-    words = one.kind, one.name or "", ", ".join(one.nodes)
+    at = "no time" if match.seconds is None else f"{match.seconds:.3f} s"
+    words = match.kind, match.name or "", ", ".join(match.nodes)
     return f"{at:>12}  {one_line(' '.join(words), 120)}"
 
 

@@ -157,7 +157,7 @@ def _check_run(files: RunFiles, store: Path, start: dict[str, Any], *, spark: bo
     return code
 
 
-def _check_files(paths: Sequence[str], asked: FileCheckOptions, *, as_json: bool) -> int:
+def _check_files(paths: Sequence[str], options: FileCheckOptions, *, as_json: bool) -> int:
     """Check files one after another, and summarize them in a table.  A file that cannot be judged also gets a row."""
     codes, answers = list[int](), list[dict[str, Any]]()
     rows = [("verdict", "operations", "engine", "seconds", "file")]
@@ -165,7 +165,7 @@ def _check_files(paths: Sequence[str], asked: FileCheckOptions, *, as_json: bool
         if not as_json:
             click.echo(f"{path}:")
         try:
-            checked, seconds = _check_file(Path(path), asked, as_json=as_json)
+            checked, seconds = _check_file(Path(path), options, as_json=as_json)
         except (UsageError, StoreError) as error:
             text = " ".join(str(error).splitlines())
             click.echo(f"harness: {text}", err=True)
@@ -190,12 +190,12 @@ def _check_files(paths: Sequence[str], asked: FileCheckOptions, *, as_json: bool
     return worst_code(codes)
 
 
-def _check_file(path: Path, asked: FileCheckOptions, *, as_json: bool) -> tuple[Checked, float]:
+def _check_file(path: Path, options: FileCheckOptions, *, as_json: bool) -> tuple[Checked, float]:
     """Check a file, and print the report unless JSON was requested.  Return the result and the time in seconds."""
     from harness.files import check_file
 
     started = time.monotonic()
-    checked = check_file(path, asked)
+    checked = check_file(path, options)
     seconds = time.monotonic() - started
     if not as_json:
         _print_report(checked, seconds)

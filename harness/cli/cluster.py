@@ -83,18 +83,18 @@ def status(spec: str, as_json: bool) -> int:
     The exit code is 0 if all nodes are up, else 255.
     """
     if as_json:
-        found = open_cluster(spec, say=Progress().say).status()
-        click.echo(json_line({"cluster": found.name, "up": found.is_up, "nodes": [asdict(node) for node in found.nodes],
-                              "holder": found.holder, "notes": list(found.notes)}))  # fmt: skip
-        return 0 if found.is_up else 255
+        state = open_cluster(spec, say=Progress().say).status()
+        click.echo(json_line({"cluster": state.name, "up": state.is_up, "nodes": [asdict(node) for node in state.nodes],
+                              "holder": state.holder, "notes": list(state.notes)}))  # fmt: skip
+        return 0 if state.is_up else 255
     return 0 if _show(open_cluster(spec, say=_say)) else 255
 
 
 def _show(target: Cluster) -> bool:
     """Print the cluster's state, and return whether all nodes are up."""
-    found = target.status()
-    nodes = fitted((node.name, node.address, node.state, node.detail) for node in found.nodes)
-    click.echo(nodes or f"cluster {found.name} is not up")
-    holder = f"in use by {found.holder}" if found.holder else "not in use"
-    click.echo(fitted(("  ", text) for text in (*found.notes, holder)))
-    return found.is_up
+    state = target.status()
+    nodes = fitted((node.name, node.address, node.state, node.detail) for node in state.nodes)
+    click.echo(nodes or f"cluster {state.name} is not up")
+    holder = f"in use by {state.holder}" if state.holder else "not in use"
+    click.echo(fitted(("  ", text) for text in (*state.notes, holder)))
+    return state.is_up

@@ -28,9 +28,9 @@ def completion(ctx: click.Context, shell: str) -> int:
     zsh:  eval "$(harness completion zsh)"            in ~/.zshrc
     fish: harness completion fish > ~/.config/fish/completions/harness.fish
     """
-    found = get_completion_class(shell)
-    assert found is not None
-    click.echo(found(ctx.find_root().command, {}, "harness", "_HARNESS_COMPLETE").source())
+    completer = get_completion_class(shell)
+    assert completer is not None
+    click.echo(completer(ctx.find_root().command, {}, "harness", "_HARNESS_COMPLETE").source())
     return 0
 
 
@@ -62,8 +62,8 @@ def complete_workloads(ctx: click.Context, _param: click.Parameter, incomplete: 
 
     named = ctx.params.get("system")
     systems = _systems_named(named) if named else usable_systems()[0]
-    found = {one.name: one.summary for system in systems for one in system.workloads}
-    return _described(incomplete, found)
+    summaries = {workload.name: workload.summary for system in systems for workload in system.workloads}
+    return _described(incomplete, summaries)
 
 
 def complete_options(ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
@@ -71,13 +71,13 @@ def complete_options(ctx: click.Context, _param: click.Parameter, incomplete: st
     from harness.systems import DEFAULT
 
     name, sign, _ = incomplete.partition("=")
-    options = [one for system in _systems_named(ctx.params.get("system") or DEFAULT) for one in system.options]
-    found = {f"{one.name}=": one.help for one in options}
-    for one in options if sign else ():
-        if one.name == name:
-            values = ("true", "false") if isinstance(one.default, bool) else one.choices
-            found = dict.fromkeys((f"{name}={value}" for value in values), one.help)
-    return _described(incomplete, found)
+    options = [option for system in _systems_named(ctx.params.get("system") or DEFAULT) for option in system.options]
+    completions = {f"{option.name}=": option.help for option in options}
+    for option in options if sign else ():
+        if option.name == name:
+            values = ("true", "false") if isinstance(option.default, bool) else option.choices
+            completions = dict.fromkeys((f"{name}={value}" for value in values), option.help)
+    return _described(incomplete, completions)
 
 
 def _systems_named(text: str) -> list[System]:
@@ -128,10 +128,10 @@ def complete_runs(ctx: click.Context, _param: click.Parameter, incomplete: str) 
     return _or_files(incomplete, ["latest", *runs])
 
 
-def _described(incomplete: str, found: Mapping[str, str]) -> list[CompletionItem]:
-    return [CompletionItem(name, help=text) for name, text in found.items() if name.startswith(incomplete)]
+def _described(incomplete: str, texts: Mapping[str, str]) -> list[CompletionItem]:
+    return [CompletionItem(name, help=text) for name, text in texts.items() if name.startswith(incomplete)]
 
 
 def _or_files(incomplete: str, names: Iterable[str]) -> list[CompletionItem]:
-    found = [CompletionItem(name) for name in names if name.startswith(incomplete)]
-    return found or [CompletionItem(incomplete, type="file")]
+    completions = [CompletionItem(name) for name in names if name.startswith(incomplete)]
+    return completions or [CompletionItem(incomplete, type="file")]

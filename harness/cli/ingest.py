@@ -75,12 +75,12 @@ def ingest(
     except (FormatError, PipelineError) as error:
         raise StoreError(f"the runs were not added to the warehouse: {error}") from None
     _print([*failed, *brought], store / WAREHOUSE)
-    return EXIT_UNJUDGED if failed else EXIT_FAILURE if any(one.error for one in brought) else 0
+    return EXIT_UNJUDGED if failed else EXIT_FAILURE if any(result.error for result in brought) else 0
 
 
 @contextmanager
 def _by_conventions(
-    places: Sequence[str], asked: FileCheckOptions, store: Path
+    places: Sequence[str], options: FileCheckOptions, store: Path
 ) -> Iterator[tuple[list[str], list[IngestResult]]]:
     """Yield the places, with history files replaced by plain copies where necessary, and the files that failed.
 
@@ -99,14 +99,14 @@ def _by_conventions(
         for number, place in enumerate(places):
             path = Path(place)
             is_file = not is_remote(place) and is_history_file(place) and path.name != "history.jsonl"
-            if not is_file or not (asked.given() or needs_convention(path)):
+            if not is_file or not (options.given() or needs_convention(path)):
                 plain.append(place)
                 continue
             # The last two parts of the path become the run's name.
             target = Path(directory, str(number), path.resolve().parent.name or "-", path.name)
             target.parent.mkdir(parents=True)
             try:
-                write_plainly(path, asked, target)
+                write_plainly(path, options, target)
             except (UsageError, OSError) as error:
                 failed.append(IngestResult(f"{target.parent.name}/{path.name}", "failed", str(error)))
             else:
@@ -141,11 +141,11 @@ def _runs_of(store: Path) -> list[str]:
     from reports.load.store_index import runs_of
 
     require_store(store)
-    found = [files.root for files in runs_of(store) if has_history(files)]
-    going = {root for root in found if is_under_way(root)}
+    roots = [files.root for files in runs_of(store) if has_history(files)]
+    going = {root for root in roots if is_under_way(root)}
     for root in sorted(going):
         Progress().say(f"{root.parent.name}/{root.name}: still running, skipped")
-    return sorted(str(root) for root in found if root not in going)
+    return sorted(str(root) for root in roots if root not in going)
 
 
 def _print(outcomes: Sequence[IngestResult], warehouse: Path) -> None:

@@ -70,15 +70,15 @@ def list_systems(name: str | None, as_json: bool) -> int:
 
 
 def _all_about(system: System) -> dict[str, list[tuple[str, ...]]]:
-    found: dict[str, list[tuple[str, ...]]] = {
+    sections: dict[str, list[tuple[str, ...]]] = {
         "versions": [(", ".join(system.versions), "the first is the default")],
-        "workloads": [(one.name, one.summary) for one in system.workloads],
-        "options": [(one.name, f"{one.help} {_values(one)}") for one in system.options],
-        "planted bugs": [(one.name, one.help) for one in system.planted_bugs],
+        "workloads": [(workload.name, workload.summary) for workload in system.workloads],
+        "options": [(option.name, f"{option.help} {_values(option)}") for option in system.options],
+        "planted bugs": [(bug.name, bug.help) for bug in system.planted_bugs],
         "answers": [(rule.answer, rule.words()) for rule in system.law.rules.values()],
         "promises": [(str(number), str(promise)) for number, promise in enumerate(system.promises, 1)],
     }
-    return {name: rows for name, rows in found.items() if rows}
+    return {name: rows for name, rows in sections.items() if rows}
 
 
 def _values(option: Option) -> str:
@@ -119,11 +119,11 @@ def list_workloads(name: str | None, as_json: bool) -> int:
     systems = [find_system(name)] if name else usable_systems()[0]
     if as_json:
         document = [
-            {"system": system.name, **_workload_document(one)} for system in systems for one in system.workloads
+            {"system": system.name, **_workload_document(load)} for system in systems for load in system.workloads
         ]
         click.echo(json_line({"workloads": document}))
         return 0
-    groups = {system.name: [(one.name, one.summary) for one in system.workloads] for system in systems}
+    groups = {system.name: [(workload.name, workload.summary) for workload in system.workloads] for system in systems}
     click.echo(fitted(_grouped(groups)))
     return 0
 
@@ -137,11 +137,11 @@ def list_suites(as_json: bool) -> int:
     """
     from harness.suite.packaged import scenarios, suites
 
-    found = {"suites": _described(suites()), "scenarios": _described(scenarios())}
+    sections = {"suites": _described(suites()), "scenarios": _described(scenarios())}
     if as_json:
-        click.echo(json_line(found))
+        click.echo(json_line(sections))
         return 0
-    groups = {kind: [(one["name"], one["summary"], one["file"]) for one in ones] for kind, ones in found.items()}
+    groups = {kind: [(row["name"], row["summary"], row["file"]) for row in ones] for kind, ones in sections.items()}
     click.echo(fitted(_grouped(groups)))
     return 0
 

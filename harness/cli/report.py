@@ -61,14 +61,14 @@ def report(
     return 0
 
 
-def _draw_file(path: Path, output: Path | None, asked: FileCheckOptions) -> int:
+def _draw_file(path: Path, output: Path | None, options: FileCheckOptions) -> int:
     require("report")
     from harness.file_report import draw_file
 
     if output is None and (str(path) == "-" or path.is_fifo()):
         raise UsageError(f"{path} is a pipe: name the output file with --output")
     page = output or (path / "report.html" if path.is_dir() else path.with_name(f"{path.name}.report.html"))
-    for warning in draw_file(path, asked, page):
+    for warning in draw_file(path, options, page):
         click.echo(f"warning: {warning}", err=True)
     click.echo(page)
     return 0

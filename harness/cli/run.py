@@ -84,8 +84,8 @@ def run(
     own = {"seed": first, "nemesis": _turns(nemesis), "system": name, "version": chosen}
     given = given_options(name, option)
     refuse_twice(ctx, given, options)
-    taken = {one: value for one, value in given.items() if not is_free(one)}
-    plan = Plan.of({**options, **{one: given[one] for one in given if one not in taken}, "options": taken, **own})
+    taken = {key: value for key, value in given.items() if not is_free(key)}
+    plan = Plan.of({**options, **{key: given[key] for key in given if key not in taken}, "options": taken, **own})
     if schedule is not None:
         plan = _scripted(plan, schedule)
     validate(plan)

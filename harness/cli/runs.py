@@ -91,7 +91,7 @@ def ls(
             return 0
         return _show(shown, count)
     rows = index.rows()
-    found = [
+    matches = [
         row
         for row in rows
         if (not verdict or row.shown.replace(" ", "-") in verdict)
@@ -100,14 +100,14 @@ def ls(
         and set(nemesis) <= set(row.faults)
         and (since is None or row.started >= f"{since:%Y-%m-%dT%H:%M:%SZ}")
     ]
-    shown = found[:limit] if limit else found
+    shown = matches[:limit] if limit else matches
     if as_json:
-        click.echo(json_line({"store": str(root), "count": len(found), "runs": [_document(root, r) for r in shown]}))
+        click.echo(json_line({"store": str(root), "count": len(matches), "runs": [_document(root, r) for r in shown]}))
         return 0
-    if not found:
+    if not matches:
         click.echo("\n".join(_none_of(rows, system, workload, nemesis)), err=True)
         return 0
-    return _show(shown, len(found))
+    return _show(shown, len(matches))
 
 
 def _show(shown: Sequence[RunRow], count: int) -> int:
@@ -125,10 +125,10 @@ def _listed(rows: Sequence[RunRow]) -> str:
     width = max(len(row.shown) for row in rows)
     about = [(_begin(row), row.shown.ljust(width), row.finding) for row in rows]
     names, room = [_printable(row.place) for row in rows], Screen(sys.stdout).room
-    whole = [(*one, name) for one, name in zip(about, names, strict=True)]
+    whole = [(*cells, name) for cells, name in zip(about, names, strict=True)]
     if room is None or max(map(len, render(whole).splitlines())) <= room:
         return fitted(whole)
-    return "\n".join(f"{fitted([one])}\n    {name}" for one, name in zip(about, names, strict=True))
+    return "\n".join(f"{fitted([cells])}\n    {name}" for cells, name in zip(about, names, strict=True))
 
 
 def _none_of(rows: Sequence[RunRow], system: str | None, workload: str | None, nemesis: Sequence[str]) -> Iterator[str]:
@@ -186,10 +186,10 @@ def diff(first: str, second: str, as_json: bool, store: Path) -> int:
     from reports.text.difference import difference, render_difference
 
     runs = find_run(first, store), find_run(second, store)
-    found = difference(*runs)
+    differences = difference(*runs)
     names = str(runs[0].root), str(runs[1].root)
     if as_json:
-        click.echo(json_line({"runs": names, **found.to_json()}))
+        click.echo(json_line({"runs": names, **differences.to_json()}))
     else:
-        click.echo(render_difference(found, names, Screen(sys.stdout).room))
+        click.echo(render_difference(differences, names, Screen(sys.stdout).room))
     return 0

@@ -42,9 +42,9 @@ def _settings(ctx: click.Context, param: click.Parameter, given: Iterable[str]) 
     pairs = [text.partition("=") for text in given]
     if wrong := [name for name, sign, _ in pairs if not sign]:
         raise UsageError(f"--spark-conf {wrong[0]}: expected NAME=VALUE")
-    found = {name.strip(): value.strip() for name, _, value in pairs}
-    require_settings(found)
-    return found
+    settings = {name.strip(): value.strip() for name, _, value in pairs}
+    require_settings(settings)
+    return settings
 
 
 #: The options for Spark, by the fields of the plan that they set.

@@ -40,14 +40,14 @@ def suite(file: Path, as_json: bool, **options: Any) -> int:
     from harness.suite.session import SuiteOptions, list_cells, run_suite
 
     dry_run = options.pop("dry_run")
-    asked = SuiteOptions(file=find_suite(file), **options)
+    settings = SuiteOptions(file=find_suite(file), **options)
     if dry_run and as_json:
         raise click.UsageError("--json gives the results of a suite: leave out --dry-run")
     if dry_run:
-        for line in list_cells(asked):
+        for line in list_cells(settings):
             click.echo(line)
         return 0
-    results = run_suite(asked, sys.stderr if as_json else sys.stdout)
+    results = run_suite(settings, sys.stderr if as_json else sys.stdout)
     if as_json:
         Progress().result(json_line({**results.to_json(), "directory": str(results.journal.root)}))
     return results.code

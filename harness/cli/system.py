@@ -71,10 +71,10 @@ def check(name: str, cluster: str, workload: str, interval: float, seed: int, st
     from harness.systems import split_version
     from harness.systems.conformance import FAULTS, findings
 
-    found, version = split_version(name)
+    named, version = split_version(name)
     calm = validate(
         Plan(
-            seed=seed, system=found, version=version, workload=workload, cluster=cluster, time_limit=CALM_S, spark=False
+            seed=seed, system=named, version=version, workload=workload, cluster=cluster, time_limit=CALM_S, spark=False
         )
     )
     length = 2 * interval * len(FAULTS) + interval  # one more interval for restarts on slow machines

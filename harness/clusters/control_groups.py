@@ -62,5 +62,5 @@ def _ours(root: Path) -> Iterator[tuple[str, Path]]:
     """
     for pattern in ("harness-*", "*/harness-*"):
         for path in root.glob(pattern):
-            if (found := _OURS.fullmatch(path.name)) and path.is_dir():
-                yield found[1], path
+            if (match := _OURS.fullmatch(path.name)) and path.is_dir():
+                yield match[1], path

@@ -73,16 +73,16 @@ class InventoryCluster(Machines):
 def read_inventory(file: Path, say: Say) -> InventoryCluster:
     """Read an inventory file.  Raises UsageError that names the file, the place in it, and what is wrong."""
     try:
-        found = read_toml(file)
+        content = read_toml(file)
     except (OSError, ValueError) as error:
         raise _bad(file, f"cannot be read: {getattr(error, 'strerror', None) or error}") from None
-    return InventoryCluster(file, parse_nodes(found, file), say)
+    return InventoryCluster(file, parse_nodes(content, file), say)
 
 
-def parse_nodes(found: dict[str, Any], file: Path) -> tuple[Node, ...]:
+def parse_nodes(content: dict[str, Any], file: Path) -> tuple[Node, ...]:
     """Return the nodes of a parsed inventory.  Raises UsageError."""
     try:
-        shared = to_builtins(convert(found, INVENTORY))
+        shared = to_builtins(convert(content, INVENTORY))
     except ValueError as error:
         raise _bad(file, str(error)) from None
     tables = shared.pop("nodes")
@@ -90,10 +90,10 @@ def parse_nodes(found: dict[str, Any], file: Path) -> tuple[Node, ...]:
         _node({**_DEFAULTS, "name": f"n{number + 1}", **shared, **table}, file, f"nodes[{number}]")
         for number, table in enumerate(tables)
     )
-    for what in ("name", "address"):
-        values = [getattr(node, what) for node in nodes]
+    for field in ("name", "address"):
+        values = [getattr(node, field) for node in nodes]
         if twice := {value for value in values if values.count(value) > 1}:
-            raise _bad(file, f"repeats the {what} {', '.join(sorted(twice))}")
+            raise _bad(file, f"repeats the {field} {', '.join(sorted(twice))}")
     return nodes
 
 
@@ -146,5 +146,5 @@ def _address(text: str, file: Path, where: str) -> str:
         raise _bad(file, f"{where}: the address of {text} cannot be found ({error.strerror})") from None
 
 
-def _bad(file: Path, what: str) -> UsageError:
-    return UsageError(f"--cluster inventory:{file}: {what}")
+def _bad(file: Path, problem: str) -> UsageError:
+    return UsageError(f"--cluster inventory:{file}: {problem}")

@@ -124,9 +124,9 @@ def batch(*commands: str) -> None:
 def _ip_json(*words: str) -> list[dict[str, Any]]:
     done = subprocess.run(["ip", "-j", *words], text=True, check=False, capture_output=True)
     try:
-        found = json.loads(done.stdout or "[]")
+        entries = json.loads(done.stdout or "[]")
     except ValueError:
         raise ClusterError(
             f"`ip -j {' '.join(words)}` has output that cannot be parsed: {done.stdout[:80]!r}"
         ) from None
-    return [entry for entry in found if entry]
+    return [entry for entry in entries if entry]

@@ -27,9 +27,9 @@ PASSING_S = 5.0
 class FileLock:
     """A reentrant lock for one process at a time."""
 
-    def __init__(self, path: Path, what: str) -> None:
+    def __init__(self, path: Path, subject: str) -> None:
         self._path = path
-        self._what = what
+        self._what = subject
         self._entering = threading.RLock()
         self._descriptor = -1
         self._depth = 0
@@ -102,7 +102,7 @@ class FileLock:
     def _words(self, pid: str) -> str:
         """Return the holder's own description if it wrote one, else its pid."""
         try:
-            said = read_object(self._path)
-            return f"pid {said['pid']} (`{said['command']}`) since {said['since']}"
+            record = read_object(self._path)
+            return f"pid {record['pid']} (`{record['command']}`) since {record['since']}"
         except (OSError, ValueError, KeyError, TypeError):
             return f"pid {pid}"

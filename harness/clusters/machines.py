@@ -32,8 +32,8 @@ def check_machines(nodes: tuple[Node, ...]) -> None:
     with Remote(nodes) as remote:
         for name, done in remote.run(commands).items():
             if done.code != 0:
-                said = done.stderr.strip() or f"exit code {done.code}"
-                raise ClusterError(f"{name} accepts the login, but root cannot create the data directory: {said}")
+                reason = done.stderr.strip() or f"exit code {done.code}"
+                raise ClusterError(f"{name} accepts the login, but root cannot create the data directory: {reason}")
 
 
 def _status_of(node: Node) -> NodeStatus:
@@ -41,8 +41,8 @@ def _status_of(node: Node) -> NodeStatus:
     try:
         with Remote((node,)) as remote:
             code = remote.run({node.name: Command(("true",), timeout=5.0)})[node.name].code
-            said = f"`true` as root exits with {code}; is sudo allowed?"
-            state, detail = ("up", "") if code == 0 else ("unhealthy", said)
+            problem = f"`true` as root exits with {code}; is sudo allowed?"
+            state, detail = ("up", "") if code == 0 else ("unhealthy", problem)
     except HostUnreachableError as error:
         state, detail = "down", str(error)
     except RemoteError as error:

@@ -133,9 +133,9 @@ class NetnsCluster:
             return False
 
     def _clear_leftovers(self) -> None:
-        found = {node for node, _ in processes.find(self.name)}
-        if self._state.path.exists() or found or links.existing(self.name):
-            alive = f"{len(found)} of {self._count} nodes alive" if found else "no node alive"
+        running = {node for node, _ in processes.find(self.name)}
+        if self._state.path.exists() or running or links.existing(self.name):
+            alive = f"{len(running)} of {self._count} nodes alive" if running else "no node alive"
             self._say(f"cluster {self.name}: removing the leftovers of an earlier run ({alive}, not healthy)")
             self._remove()
 
@@ -198,9 +198,9 @@ class NetnsCluster:
             self._remove()
 
     def _remove(self) -> None:
-        found = processes.find(self.name)
-        namespaces = {control_groups.namespace_of(process.pid) for _, process in found}
-        left = processes.kill(self.name, found, END_S)
+        running = processes.find(self.name)
+        namespaces = {control_groups.namespace_of(process.pid) for _, process in running}
+        left = processes.kill(self.name, running, END_S)
         if left:
             raise ClusterError(
                 f"cluster {self.name}: these processes cannot be ended: {[process.pid for process in left]}"
@@ -232,9 +232,9 @@ class NetnsCluster:
         """Return the state of the cluster, from its records and what this machine shows."""
         capabilities.require_root()
         record = self._state.read_record()
-        found = {node for node, _ in processes.find(self.name)}
+        running = {node for node, _ in processes.find(self.name)}
         if record is None:
-            lost = ("leftovers without a record; remove them: harness cluster down",) if found else ()
+            lost = ("leftovers without a record; remove them: harness cluster down",) if running else ()
             return ClusterStatus(self.name, (), self._lock.holder(), lost)
         notes = [f"subnet {record.subnet}, root {record.root}, data {record.data}, {self._state.path}/ssh_config"]
         if self.orphaned():

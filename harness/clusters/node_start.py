@@ -181,8 +181,8 @@ class NodeStart:
     def _failed(self) -> ClusterError:
         console = self.directory / "console.log"
         lines = console.read_text(errors="replace").strip().splitlines()
-        said = "; ".join(lines[-3:]) or "no output"
-        return ClusterError(f"node {self.node} did not come up: {said}")
+        output = "; ".join(lines[-3:]) or "no output"
+        return ClusterError(f"node {self.node} did not come up: {output}")
 
 
 def inherited() -> list[int]:
@@ -191,12 +191,12 @@ def inherited() -> list[int]:
     A node outlives us.  If it kept these open, a reader of our pipe, or a process waiting for our caller's lock, would
     have to wait until the node ends.
     """
-    found = []
+    descriptors = []
     for entry in Path("/proc/self/fd").iterdir():
         with suppress(OSError):  # the descriptor of this directory itself is closed by now
             if int(entry.name) > 3 and os.get_inheritable(int(entry.name)):
-                found.append(int(entry.name))
-    return found
+                descriptors.append(int(entry.name))
+    return descriptors
 
 
 def greets(host: str, timeout: float) -> bool:
@@ -216,8 +216,8 @@ def sshd_version() -> tuple[int, int]:
     """Return the version of the installed sshd, or (0, 0) if unknown."""
     # Before 9.2, sshd has no -V, but prints its version in the error message.
     done = subprocess.run([which("sshd") or "sshd", "-V"], text=True, check=False, capture_output=True)
-    found = re.search(r"OpenSSH_(\d+)\.(\d+)", done.stderr + done.stdout)
-    return (int(found[1]), int(found[2])) if found else (0, 0)
+    match = re.search(r"OpenSSH_(\d+)\.(\d+)", done.stderr + done.stdout)
+    return (int(match[1]), int(match[2])) if match else (0, 0)
 
 
 def edit_root(source: Path, target: Path, fields: dict[int, str], mode: int) -> None:

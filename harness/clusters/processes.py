@@ -41,11 +41,11 @@ def node_of(arguments: list[str], cluster: str) -> str | None:
     server = re.compile(
         rf"(?:sshd: )?/usr/sbin/sshd -D -e -f /etc/harness/{re.escape(cluster)}/(\w+)/sshd_config( .*)?"
     )
-    if arguments and (found := keeper.fullmatch(arguments[0]) or server.fullmatch(" ".join(arguments).strip())):
-        return found[1]
+    if arguments and (match := keeper.fullmatch(arguments[0]) or server.fullmatch(" ".join(arguments).strip())):
+        return match[1]
     # The shell that later becomes sshd: sh node-init.sh TAG …
-    if len(arguments) > 2 and arguments[1].endswith("/node-init.sh") and (found := keeper.fullmatch(arguments[2])):
-        return found[1]
+    if len(arguments) > 2 and arguments[1].endswith("/node-init.sh") and (match := keeper.fullmatch(arguments[2])):
+        return match[1]
     return None
 
 
@@ -86,15 +86,15 @@ def is_node(process: Process, cluster: str, node: str) -> bool:
 
 def find(cluster: str) -> list[tuple[str, Process]]:
     """Find the keepers and first processes of all nodes of a cluster, using only the process table."""
-    found = []
+    pairs = []
     for entry in PROC.iterdir():
         if not entry.name.isdigit():
             continue
         pid = int(entry.name)
         node = _node_of_pid(pid, cluster)
         if node is not None and (process := identify(pid)) is not None:
-            found.append((node, process))
-    return found
+            pairs.append((node, process))
+    return pairs
 
 
 def kill(cluster: str, processes: Iterable[tuple[str, Process]], timeout: float) -> list[Process]:

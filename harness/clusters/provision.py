@@ -37,17 +37,17 @@ def package_versions(remote: Remote) -> dict[str, str]:
     If nodes differ, the text lists every version with its nodes. Empty without dpkg.  Raises RemoteError.
     """
     ask = Command(("sh", "-s", "--", "--versions"), stdin=SCRIPT.read_text())
-    found: dict[str, dict[str, list[str]]] = {}
+    packages: dict[str, dict[str, list[str]]] = {}
     for node, done in remote.run(dict.fromkeys(remote.names, ask)).items():
         for package, _, version in (line.partition(" ") for line in done.stdout.splitlines()):
-            found.setdefault(package, {}).setdefault(version, []).append(node)
+            packages.setdefault(package, {}).setdefault(version, []).append(node)
     everywhere = len(remote.names)
     return {
         package: ", ".join(
             version if len(nodes) == everywhere else f"{version} ({' '.join(nodes)})"
             for version, nodes in versions.items()
         )
-        for package, versions in sorted(found.items())
+        for package, versions in sorted(packages.items())
     }
 
 

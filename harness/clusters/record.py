@@ -82,8 +82,8 @@ class StateDir:
     def read_record(self) -> ClusterRecord | None:
         """Return the cluster's record, or None if there is no valid one."""
         try:
-            found = read_object(self.path / "cluster.json")
-            return ClusterRecord(**{**found, "nodes": tuple(found["nodes"])})
+            record = read_object(self.path / "cluster.json")
+            return ClusterRecord(**{**record, "nodes": tuple(record["nodes"])})
         except (OSError, ValueError, KeyError, TypeError):
             return None
 

@@ -85,8 +85,8 @@ class VagrantCluster(Machines):
             return nodes
         # With forwarded ports, our address for a machine differs from the one that other machines use.
         with Remote(nodes) as remote:
-            said = remote.run(dict.fromkeys(remote.names, Command(("hostname", "-I"))))
-        addresses = peer_addresses({name: done.stdout.split() for name, done in said.items()})
+            answers = remote.run(dict.fromkeys(remote.names, Command(("hostname", "-I"))))
+        addresses = peer_addresses({name: done.stdout.split() for name, done in answers.items()})
         return tuple(replace(node, address=addresses[node.name]) for node in nodes)
 
     def _with_host_keys(self, nodes: tuple[Node, ...]) -> tuple[Node, ...]:
@@ -106,8 +106,8 @@ class VagrantCluster(Machines):
         except subprocess.TimeoutExpired:
             raise ClusterError(f"`vagrant {' '.join(words)}` did not end within {timeout:g} s") from None
         if done.returncode != 0:
-            said = (done.stderr.strip() or done.stdout.strip()).splitlines()
-            raise ClusterError(f"`vagrant {' '.join(words)}` failed: {said[0] if said else 'no output'}")
+            lines = (done.stderr.strip() or done.stdout.strip()).splitlines()
+            raise ClusterError(f"`vagrant {' '.join(words)}` failed: {lines[0] if lines else 'no output'}")
         return done.stdout
 
 
@@ -131,15 +131,15 @@ def parse_ssh_config(text: str) -> tuple[Node, ...]:
     return tuple(sorted(nodes, key=lambda node: int(node.name[1:])))
 
 
-def peer_addresses(seen: Mapping[str, list[str]]) -> dict[str, str]:
+def peer_addresses(reported: Mapping[str, list[str]]) -> dict[str, str]:
     """Return an address of each machine that no other machine shares.  Behind NAT, all machines share one.
 
     Raises ClusterError if a machine has none.
     """
-    everywhere = [address for addresses in seen.values() for address in addresses]
+    everywhere = [address for addresses in reported.values() for address in addresses]
     own = {
         name: [address for address in addresses if everywhere.count(address) == 1 and ":" not in address]
-        for name, addresses in seen.items()
+        for name, addresses in reported.items()
     }
     if alone := [name for name, addresses in own.items() if not addresses]:
         raise ClusterError(f"{', '.join(alone)}: no address of its own; give the machines a private network")

@@ -245,19 +245,19 @@ class Conductor:
         try:
             left = self.nemesis.heal_all(final=True)
             for _ in range(tries - 1):
-                if all(one.by_system for one in left):
+                if all(unhealed.by_system for unhealed in left):
                     break
                 time.sleep(HEAL_AGAIN_S)
                 left = self.nemesis.heal_all(final=True)
         except Exception as error:  # noqa: BLE001 (nothing may keep the run from ending)
             self._fail_from_thread(error)
             return
-        for one in left:
-            if one.by_system:
-                self._run.state.warn(f"not healed: {one}")
-            elif str(one) not in self._run.state.unhealed:
-                self._run.state.unhealed.append(str(one))
-                self._run.state.fail(f"a fault could not be healed: {one}")
+        for unhealed in left:
+            if unhealed.by_system:
+                self._run.state.warn(f"not healed: {unhealed}")
+            elif str(unhealed) not in self._run.state.unhealed:
+                self._run.state.unhealed.append(str(unhealed))
+                self._run.state.fail(f"a fault could not be healed: {unhealed}")
 
     def _fail_from_thread(self, error: Exception) -> None:
         log.error("the nemesis failed", exc_info=error)

@@ -211,8 +211,8 @@ class Faults:
             lacking[PromoteFollower] = NO_PROMOTION
         if not surface.snapshot_entries:
             lacking[IsolateUntilSnapshot] = NO_SNAPSHOTS
-        found = {name: why for name in self.names for kind, why in lacking.items() if isinstance(find(name), kind)}
-        return found | {name: why for name, why in surface.refused.items() if name in self.names}
+        reasons = {name: why for name in self.names for kind, why in lacking.items() if isinstance(find(name), kind)}
+        return reasons | {name: why for name, why in surface.refused.items() if name in self.names}
 
     def _context(
         self,

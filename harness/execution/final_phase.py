@@ -86,7 +86,7 @@ class FinalPhase:
         # A system's own rule may look at other nodes as well, such as metadata servers.
         probes = self._run.probes.of_members if system.recovered is None else self._run.probes.all
         members, logless = self._run.system.members, self._run.probes.logless
-        caught_up = [waiting_for(system, probes, members, one, committed_before, logless) for one in since]
+        caught_up = [waiting_for(system, probes, members, start, committed_before, logless) for start in since]
         moving = {worker.client.home for worker in load.workers} - {*self._run.system.names}
         wanted = {*wants_of(workload, load.asked, {*self._nodes, *moving} if clients_decide(system, probes) else ())}
         # A key that is requested without success keeps the load going; one that was never served has nothing to recover
@@ -135,11 +135,11 @@ class FinalPhase:
         probes, members = self._run.probes.of_members, self._run.system.members
         nodes = self._run.probes.applying.intersection(members) or members
         since, late = len(probes), self._run.standstills.deadline(QUIET_S)
-        while not (level(seen := probes[since:], nodes) or late() or self._run.stopped()):
+        while not (level(recent := probes[since:], nodes) or late() or self._run.stopped()):
             await asyncio.sleep(LOOK_S)
         if self._run.stopped():
             return
-        if level(seen, nodes) or resting(seen):
+        if level(recent, nodes) or resting(recent):
             self._run.reach(moment)
         else:
             self._run.state.warn(f"the nodes did not settle within {QUIET_S:g} s without load")

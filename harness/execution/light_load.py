@@ -104,17 +104,17 @@ class AskAgain(Around, frozen=True):
         if not isinstance(op, Invocation) or (want := on_key(self.kind, op.f, op.value, op.key)) is None:
             return op, after
         side = want[0]
-        again = next((one for one in self.vain if one[0] == side), None)
+        again = next((other for other in self.vain if other[0] == side), None)
         if side in self.redirected or again is None:
             return op, replace(after, redirected=self.redirected - {side})
-        vain = tuple([one for one in self.vain if one != again])
+        vain = tuple([other for other in self.vain if other != again])
         return replace(op, key=again[1]), replace(after, vain=vain, redirected=self.redirected | {side})
 
     def update(self, ctx: GeneratorContext, event: Event) -> AskAgain:
         after, want = super().update(ctx, event), on_key(self.kind, event.f, event.value, event.key)
         if want is None:
             return after
-        others = tuple([one for one in self.vain if one != want])
+        others = tuple([other for other in self.vain if other != want])
         return replace(after, vain=others if was_served(event.type, event.error) else (*others, want))
 
 

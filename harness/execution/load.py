@@ -114,14 +114,14 @@ class Load:
     async def close(self) -> None:
         await self._all("close", [worker.client.close() for worker in self.workers])
 
-    async def _all(self, what: str, calls: Sequence[Awaitable[None]]) -> None:
+    async def _all(self, action: str, calls: Sequence[Awaitable[None]]) -> None:
         try:
             async with asyncio.timeout(OPENING_S) as limit:
                 await asyncio.gather(*calls)
         except TimeoutError:
             if not limit.expired():  # a client raised this TimeoutError itself
                 raise
-            raise HarnessError(f"a client did not {what} within {OPENING_S:g} s") from None
+            raise HarnessError(f"a client did not {action} within {OPENING_S:g} s") from None
 
     def context(self, free: tuple[int, ...]) -> GeneratorContext:
         """Return the current context for generators."""

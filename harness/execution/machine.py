@@ -35,9 +35,9 @@ def environment(plan: Plan, system: Deployment, remote: Remote) -> dict[str, Any
 
 def machine() -> str:
     """Return processor, cores and memory of the control node; only figures from equal machines are compared."""
-    found = re.search(r"^model name\s*: (.+)$", Path("/proc/cpuinfo").read_text(), re.MULTILINE)
+    match = re.search(r"^model name\s*: (.+)$", Path("/proc/cpuinfo").read_text(), re.MULTILINE)
     memory = memory_gib(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
-    return f"{found[1].strip() if found else platform.machine()}, {os.cpu_count()} cores, {memory} GiB"
+    return f"{match[1].strip() if match else platform.machine()}, {os.cpu_count()} cores, {memory} GiB"
 
 
 def memory_gib(usable: int) -> int:

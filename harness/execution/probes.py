@@ -41,11 +41,11 @@ def probe_of(figures: Mapping[str, Any], node: str, time_ns: int) -> Probe:
     Figures that are not in FIGURES or COUNTS go into ``own``; None means unknown.  Raises ValueError for a figure of
     the wrong type, which would later break comparisons.
     """
-    said = {name: value for name, value in figures.items() if value is not None}
-    known = {name: value for name, value in said.items() if name in _FIELDS}
+    given = {name: value for name, value in figures.items() if value is not None}
+    known = {name: value for name, value in given.items() if name in _FIELDS}
     if wrong := [f"{name} {value!r}" for name, value in known.items() if not _fits(name, value)]:
         raise ValueError(f"{WRONG_TYPE}: {', '.join(wrong)}"[:_LONGEST])
-    own = {name: _plain(value) for name, value in said.items() if name not in _FIELDS}
+    own = {name: _plain(value) for name, value in given.items() if name not in _FIELDS}
     return Probe(time_ns, node, **{_FIELDS[name]: value for name, value in known.items()}, own=own)
 
 

@@ -221,12 +221,12 @@ class Run:
     def _look_for_kills(self, before: Mapping[str, Count], remote: Remote, tried: Set[str]) -> None:
         """Record processes that the kernel killed for lack of memory, so that the system is not blamed."""
         try:
-            found = describe(before, count_kills(remote), tried)
+            finding = describe(before, count_kills(remote), tried)
         except HarnessError as error:
             self._state.warn(f"cannot tell whether the kernel killed processes for lack of memory: {error}")
             return
-        if found is not None:
-            text, by_fault = found
+        if finding is not None:
+            text, by_fault = finding
             self._state.warn(f"{text}; a memory fault was injected") if by_fault else self._state.fail(text)
 
     @contextmanager

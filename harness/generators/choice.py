@@ -60,8 +60,8 @@ class Soonest(Among, frozen=True):
     """
 
     def op(self, ctx: GeneratorContext) -> tuple[Op, Generator]:
-        asked = [(op, place, child) for place, child in enumerate(self.children) for op, child in [child.op(ctx)]]
-        left = [(op, place, child) for op, place, child in asked if type(op) is not Exhausted]
+        offers = [(op, place, child) for place, child in enumerate(self.children) for op, child in [child.op(ctx)]]
+        left = [(op, place, child) for op, place, child in offers if type(op) is not Exhausted]
         if not left:
             return EXHAUSTED, NOTHING
         due = [(_due(op), place, op, child) for op, place, child in left if type(op) is not Pending]
@@ -69,7 +69,7 @@ class Soonest(Among, frozen=True):
             times = [op.until for op, _, _ in left if type(op) is Pending and op.until is not None]
             # Asking may have started a child's waiting time, so keep the children as they are now.
             return (Pending(min(times)) if times else PENDING), Soonest(tuple([child for _, _, child in left]))
-        _, chosen, first, child = min(due, key=lambda one: one[:2])
+        _, chosen, first, child = min(due, key=lambda offer: offer[:2])
         others = [
             waiting if type(op) is Pending else self.children[place]
             for op, place, waiting in left if place != chosen

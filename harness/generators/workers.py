@@ -83,7 +83,7 @@ class Groups(Struct, frozen=True):
 
 def _grouped(children: Iterable[Generator], groups: Iterable[Iterable[int]], spare: Lazy[Generator]) -> Groups:
     sets = tuple(map(frozenset, groups))
-    return Groups(tuple(children), sets, {worker: place for place, one in enumerate(sets) for worker in one}, spare)
+    return Groups(tuple(children), sets, {worker: place for place, group in enumerate(sets) for worker in group}, spare)
 
 
 def on(workers: Iterable[int], generator: Generator) -> Generator:

@@ -254,10 +254,10 @@ def _timed(timings: dict[str, float], name: str) -> Iterator[None]:
         timings[name] = round(time.monotonic() - started, 3)
 
 
-def _try(what: str, action: Callable[[], Any], warnings: list[str]) -> Any:
+def _try(part: str, action: Callable[[], Any], warnings: list[str]) -> Any:
     try:
         return action()
     except Exception as error:  # the traceback belongs in the run's log, not on the screen
-        log.info("%s could not be rendered", what, exc_info=error)
-        warnings.append(f"{what} could not be rendered: {type(error).__name__}: {error}")
+        log.info("%s could not be rendered", part, exc_info=error)
+        warnings.append(f"{part} could not be rendered: {type(error).__name__}: {error}")
         return None

@@ -96,18 +96,18 @@ class _Record:
             return {"caught_up": {}, "behind": []}
         end = len(self._probes) if later is None else bisect_left(self._moments, later)
         begin = bisect_left(self._moments, healed - FRESH_NS)
-        seen = self._probes[begin:end]
-        recovery = assess(seen, self._nodes, healed, committed_before=self._committed[begin - 1] if begin else -1)
+        probes = self._probes[begin:end]
+        recovery = assess(probes, self._nodes, healed, committed_before=self._committed[begin - 1] if begin else -1)
         if recovery.target < 0:
             return {"caught_up": {}, "behind": []}
-        ends = {probe.node: probe.log_end for probe in seen if probe.answered and probe.time >= healed}
+        ends = {probe.node: probe.log_end for probe in probes if probe.answered and probe.time >= healed}
         cut = {node for node, end in ends.items() if node in self._logs and end < recovery.target}
         if ends.keys() == cut == {*self._nodes}:
             return {"caught_up": {}, "behind": [], "gone": recovery.target}
         took = {node: None if moment is None else (moment - healed) / 1e6 for node, moment in recovery.reached.items()}
         known = [ms for ms in took.values() if ms is not None]
         last = max(known) if len(known) == len(took) and not cut else None
-        probed = {probe.node for probe in seen if probe.time >= healed}
+        probed = {probe.node for probe in probes if probe.time >= healed}
         return {
             "caught_up": {"target": recovery.target, "nodes": took, "last_ms": last},
             "behind": [node for node in self._nodes if node in probed and (node in recovery.behind or node in cut)],

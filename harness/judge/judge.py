@@ -154,8 +154,8 @@ def linearizability(
     # No operation counted, so any order fits, which proves nothing.
     if verdict == "valid" and not any(key.operations for key in keys):
         verdict = "unknown"
-    seen = linearizability_text(keys, recorded, when, unread)
-    return Check("linearizable", "check", verdict, ONE_ORDER, seen, _of_keys("linearizable", keys, when))
+    text = linearizability_text(keys, recorded, when, unread)
+    return Check("linearizable", "check", verdict, ONE_ORDER, text, _of_keys("linearizable", keys, when))
 
 
 def isolation(
@@ -171,10 +171,10 @@ def isolation(
     verdict = worst(key.verdict for key in keys) if keys else "unknown"
     number = len(operations), int(np.count_nonzero(operations.which(FAIL)))
     unseen = unread_text(unread) + ("" if transactions.exact else INEXACT)
-    seen = isolation_text(keys, number, when, unseen if keys else "")
+    text = isolation_text(keys, number, when, unseen if keys else "")
     level = [IsolationLevel(level=transactions.level)] if verdict == "invalid" else []
     findings = (*_of_keys("isolation", keys, when), *level)
-    return Check("isolation", "check", verdict, level_text(transactions.level), seen, findings)
+    return Check("isolation", "check", verdict, level_text(transactions.level), text, findings)
 
 
 def _of_keys(check: str, keys: Sequence[KeyVerdict], when: ViolationTimes | None) -> tuple[Finding, ...]:

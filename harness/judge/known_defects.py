@@ -100,7 +100,7 @@ class Defect(Struct, frozen=True, forbid_unknown_fields=True):
         return (self.log,) if isinstance(self.log, str) else self.log or ()
 
     def explains(
-        self, violation: Violation, run: Recording, receipts: Sequence[Mapping[str, Any]], found: Collection[str]
+        self, violation: Violation, run: Recording, receipts: Sequence[Mapping[str, Any]], kinds: Collection[str]
     ) -> bool:
         """Return whether the violation bears this defect's marks, in a run with violations of the kinds ``found``.
 
@@ -108,7 +108,7 @@ class Defect(Struct, frozen=True, forbid_unknown_fields=True):
         """
         if violation.kind not in self.kinds:
             return False
-        if self.only_with and {violation.kind, *found}.isdisjoint(self.only_with):
+        if self.only_with and {violation.kind, *kinds}.isdisjoint(self.only_with):
             return False
         if self.workloads and run.plan.get("workload") not in self.workloads:
             return False
@@ -121,11 +121,11 @@ class Defect(Struct, frozen=True, forbid_unknown_fields=True):
         healed = max((receipt.get("healed") or 0 for receipt in receipts), default=0) / 1e9
         recorded = _Recorded(run, receipts)
         objects: list[tuple[str, int | None]] = [("", None)]
-        if any(_OBJECT in one for one in self.lines):
+        if any(_OBJECT in regex for regex in self.lines):
             shown = violation.shown or (None,) * len(violation.objects)
             objects = list(zip(violation.objects, shown, strict=True))
         return bool(objects) and all(
-            self._marks(*one, violation, recorded, healed + self.after_heal_s) >= self.times for one in objects
+            self._marks(*pair, violation, recorded, healed + self.after_heal_s) >= self.times for pair in objects
         )
 
     def _struck(self, receipt: Mapping[str, Any], violation: Violation) -> bool:
@@ -140,10 +140,10 @@ class Defect(Struct, frozen=True, forbid_unknown_fields=True):
         run = recorded.run
         every_node = sorted(path.name for path in run.files.nodes.glob("*") if path.is_dir())
         named = list(violation.nodes) or every_node
-        searched = every_node if any(_NODE in one for one in self.lines) else [n for n in named if n in every_node]
+        searched = every_node if any(_NODE in regex for regex in self.lines) else [n for n in named if n in every_node]
         words = {_NODE: f"(?:{'|'.join(map(re.escape, named))})", _OBJECT: re.escape(an_object)}
-        places = [named if _OWN_LOG.match(one) else searched for one in self.lines]
-        patterns = [re.compile(_filled(one, words)) for one in self.lines]
+        places = [named if _OWN_LOG.match(regex) else searched for regex in self.lines]
+        patterns = [re.compile(_filled(regex, words)) for regex in self.lines]
 
         def counts(path: Path, number: int, line: str, groups: Mapping[str, str]) -> bool:
             logged, dated = seconds_of(line, recorded.started), self.after_heal_s or LOG_END in groups
@@ -186,10 +186,10 @@ class _Recorded:
     def __init__(self, run: Recording, receipts: Sequence[Mapping[str, Any]]) -> None:
         """Read when the run started.  Raises OSError, or FormatError for files that cannot be read."""
         self.started = run.header.started
-        stood = [one for one in receipts if one.get("state") != "skipped"]
-        self._cuts = [one for one in stood if one.get("fault") in CUTS]
+        stood = [receipt for receipt in receipts if receipt.get("state") != "skipped"]
+        self._cuts = [receipt for receipt in stood if receipt.get("fault") in CUTS]
         #: The nodes whose clocks a fault set, so that the dates of their lines may be wrong.
-        self.astray = {node for one in stood if sets_clock(str(one.get("fault"))) for node in one.get("nodes", ())}
+        self.astray = {node for row in stood if sets_clock(str(row.get("fault"))) for node in row.get("nodes", ())}
         self.run = run
         self._lines_of_start: dict[Path, float] = {}
 
@@ -210,11 +210,11 @@ class _Recorded:
 
     @cached_property
     def _probes(self) -> dict[str, list[tuple[float, int]]]:
-        found: dict[str, list[tuple[float, int]]] = {}
+        commits: dict[str, list[tuple[float, int]]] = {}
         for probe in self.run.probes:
             if probe.answered:
-                found.setdefault(probe.node, []).append((probe.time / 1e9, probe.committed))
-        return found
+                commits.setdefault(probe.node, []).append((probe.time / 1e9, probe.committed))
+        return commits
 
     def committed_above(self, node: str, logged: float, log_end: int) -> bool:
         """Return whether the node had reported a commit index above ``log_end`` before the time ``logged`` (s).
@@ -222,9 +222,9 @@ class _Recorded:
         A report before a fault that may have cut off the end of its log does not count.
         """
         healed = [
-            math.inf if one.get("healed") is None else one["healed"] / 1e9
-            for one in self._cuts
-            if node in one.get("nodes", ()) and (one.get("started") or 0) / 1e9 <= logged
+            math.inf if cut.get("healed") is None else cut["healed"] / 1e9
+            for cut in self._cuts
+            if node in cut.get("nodes", ()) and (cut.get("started") or 0) / 1e9 <= logged
         ]
         since = max(healed, default=-math.inf)
         return any(committed > log_end for time, committed in self._probes.get(node, ()) if since <= time < logged)
@@ -236,12 +236,12 @@ _Line: TypeAlias = tuple[tuple[Path, int], Mapping[str, str]]
 _NUMBERS: Final = (LOG_END, "above", "below")
 
 
-def _groups(found: re.Match[str] | None) -> dict[str, str] | None:
+def _groups(match: re.Match[str] | None) -> dict[str, str] | None:
     """Return the named groups of a line that is a mark, or None for any other line."""
-    if found is None:
+    if match is None:
         return None
-    groups = {name: text for name, text in found.groupdict().items() if text is not None}
-    whole = len(groups) == len(found.re.groupindex)
+    groups = {name: text for name, text in match.groupdict().items() if text is not None}
+    whole = len(groups) == len(match.re.groupindex)
     numbers = all(re.fullmatch(r"-?[0-9]+", groups[name]) for name in _NUMBERS if name in groups)
     return groups if whole and numbers else None
 
@@ -308,7 +308,7 @@ def unexplained(
     known: Sequence[Defect],
     run: RunFiles | Recording,
     receipts: Sequence[Mapping[str, Any]],
-    found: Collection[str],
+    kinds: Collection[str],
 ) -> list[Violation]:
     """Return the violations without the marks of any known defect.
 
@@ -318,9 +318,9 @@ def unexplained(
     recording, strange = Recording.of(run), list[Violation]()
     for violation in violations:
         strange += [
-            one
-            for one in _of_each_node(violation)
-            if not any(defect.explains(one, recording, receipts, found) for defect in known)
+            part
+            for part in _of_each_node(violation)
+            if not any(defect.explains(part, recording, receipts, kinds) for defect in known)
         ]
     return strange
 
@@ -332,21 +332,21 @@ def known_in(
 
     Raises OSError, or FormatError for records that cannot be read.
     """
-    kinds = {one.kind for one in violations}
+    kinds = {breach.kind for breach in violations}
     explained: dict[str, dict[str, None]] = {}
     strange: dict[str, None] = {}
-    for one in (alone for violation in violations for alone in _of_each_node(violation)):
-        defect = next((other for other in known if other.explains(one, run, run.results["receipts"], kinds)), None)
+    for part in (alone for violation in violations for alone in _of_each_node(violation)):
+        defect = next((other for other in known if other.explains(part, run, run.results["receipts"], kinds)), None)
         if defect is None:
-            strange[one.kind] = None
+            strange[part.kind] = None
         else:
-            explained.setdefault(defect.name, {})[one.kind] = None
-    found = (
-        KnownDefect(name=one.name, kinds=tuple(explained[one.name]), why=one.why)
-        for one in known
-        if one.name in explained
+            explained.setdefault(defect.name, {})[part.kind] = None
+    recognized = (
+        KnownDefect(name=candidate.name, kinds=tuple(explained[candidate.name]), why=candidate.why)
+        for candidate in known
+        if candidate.name in explained
     )
-    return tuple(found), tuple(strange)
+    return tuple(recognized), tuple(strange)
 
 
 def _of_each_node(violation: Violation) -> list[Violation]:
@@ -356,7 +356,7 @@ def _of_each_node(violation: Violation) -> list[Violation]:
 def _check(place: str, defect: Defect) -> None:
     """Check that a defect has marks that can be searched for.  Raises UsageError that names the remedy."""
     try:
-        groups = {name for one in defect.lines for name in re.compile(_filled(one, {_NODE: "n1"})).groupindex}
+        groups = {name for regex in defect.lines for name in re.compile(_filled(regex, {_NODE: "n1"})).groupindex}
         re.compile(_filled(defect.unless or "", {_NODE: "n1", **_braced(dict.fromkeys(groups, "1"))}))
     except re.error as error:
         raise UsageError(f"{place}.log is not a regular expression: {error}") from None
@@ -398,10 +398,10 @@ def read_defects(path: Path) -> dict[str, Defect]:
         raise UsageError(f"{path}: {error.strerror}; defects must name a file next to the suite") from None
     except ValueError as error:
         raise UsageError(f"{path}: {error}") from None
-    found: dict[str, Defect] = {}
+    by_name: dict[str, Defect] = {}
     for number, defect in enumerate(defects):
         _check(f"{path}: defect[{number}]", defect)
-        if defect.name in found:
+        if defect.name in by_name:
             raise UsageError(f"{path}: the defect {defect.name} is defined twice")
-        found[defect.name] = defect
-    return found
+        by_name[defect.name] = defect
+    return by_name

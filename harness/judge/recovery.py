@@ -178,8 +178,8 @@ def last_heal(receipts: Iterable[Receipt], swept: int) -> int:
     and for the heal of a run without faults.
     """
     healed = [receipt.healed for receipt in receipts if receipt.state != "skipped"]
-    seen = [moment for moment in healed if moment is not None]
-    return min(swept, max(seen)) if seen and len(seen) == len(healed) else swept
+    known = [moment for moment in healed if moment is not None]
+    return min(swept, max(known)) if known and len(known) == len(healed) else swept
 
 
 def silent_before(probes: Sequence[Probe], nodes: Iterable[str], healed_at: int) -> dict[str, int | None]:

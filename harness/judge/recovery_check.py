@@ -280,10 +280,10 @@ def recovery_check(recorded: Recorded, recoveries: RecoveryFindings | None, dama
     by_clients = clients_decide(recorded.plan.under_test, recorded.of_members)
     required = required_text(_event(recorded), rule, limit, by_clients=by_clients)
 
-    def check(verdict: Verdict, seen: str, *findings: Comeback) -> Check:
+    def check(verdict: Verdict, summary: str, *findings: Comeback) -> Check:
         kind = "recovered" if verdict == "valid" else "no-recovery"
         of_verdict = tuple(structs.replace(finding, verdict=verdict, kind=kind) for finding in findings)
-        return Check("recovery", "check", verdict, required, seen, findings=of_verdict)
+        return Check("recovery", "check", verdict, required, summary, findings=of_verdict)
 
     state = recorded.state
     if state.unhealed:
@@ -292,10 +292,10 @@ def recovery_check(recorded: Recorded, recoveries: RecoveryFindings | None, dama
         return check("unknown", CUT_OFF)
     if restart := _restart_failed(recorded, damages):
         finding = _comeback(recoveries, recoveries.since_heal, recorded, recoveries.since_heal.behind)
-        seen = restart_text(restart)
+        summary = restart_text(restart)
         if ours := _failed_set_up(recorded):
-            return check("unknown", f"{seen}, but {cause_text(ours, limit)}", finding)
-        return check("invalid", seen, finding)
+            return check("unknown", f"{summary}, but {cause_text(ours, limit)}", finding)
+        return check("invalid", summary, finding)
     looked = [recoveries, recoveries.restarted] if recoveries.restarted else [recoveries]
     wrong = next(((each, failed) for each in looked if (failed := _failed(each, limit))), None)
     if wrong is None:
@@ -304,15 +304,15 @@ def recovery_check(recorded: Recorded, recoveries: RecoveryFindings | None, dama
         well = "; ".join(time_text(each.since_heal, each.since_load, limit) for each in looked)
         return check("valid", well + _refusals(*looked), _comeback(recoveries, recoveries.since_heal, recorded))
     where, recovery = wrong
-    seen = failure_text(recovery, where.since_heal, where.since_load, limit)
+    summary = failure_text(recovery, where.since_heal, where.since_load, limit)
     if ours := _harness_cause(where, recovery, recorded, limit):
-        return check("unknown", f"{seen}, but {cause_text(ours, limit)}")
+        return check("unknown", f"{summary}, but {cause_text(ours, limit)}")
     lost = _lost(recorded, recovery)
     whole = _with_whole_logs(recorded, recovery, lost) if lost else []
     at_fault = sorted({*lost, *recovery.behind} - set(whole))
     if lost:
-        seen = lost_text(lost, whole, seen)
-    return check("invalid", seen + _refusals(where), _comeback(where, recovery, recorded, at_fault))
+        summary = lost_text(lost, whole, summary)
+    return check("invalid", summary + _refusals(where), _comeback(where, recovery, recorded, at_fault))
 
 
 def _restart_failed(recorded: Recorded, damages: Damages) -> str | None:

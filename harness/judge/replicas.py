@@ -223,5 +223,5 @@ def _differ(mismatches: Sequence[DigestMismatch]) -> Check:
         nodes=tuple(sorted(blamed)), since=first.time, count=len(mismatches), by_node=dict(sorted(blamed.items())),
         moments=tuple(moment for mismatch in listed for moment in mismatch.moments),
     )  # fmt: skip
-    seen = differ_text(first.of, first.index, first.sides(suspects), len(mismatches) - 1, alike=alike)
-    return node_check("replicas-agree", "invalid", seen, finding)
+    summary = differ_text(first.of, first.index, first.sides(suspects), len(mismatches) - 1, alike=alike)
+    return node_check("replicas-agree", "invalid", summary, finding)

@@ -47,5 +47,5 @@ def _are_findings(findings: object) -> bool:
     return isinstance(findings, tuple) and all(isinstance(finding, Finding) for finding in findings)
 
 
-def _unknown(name: str, seen: str) -> Check:
-    return Check(name, "check", "unknown", "a check of the system's own", seen)
+def _unknown(name: str, summary: str) -> Check:
+    return Check(name, "check", "unknown", "a check of the system's own", summary)

@@ -22,14 +22,14 @@ def violation_times(
     bad = [verdict for verdict in keys if verdict.verdict == "invalid"]
     if not bad:
         return None
-    seen = [sighting for verdict in bad for sighting in sightings(operations.of_key(verdict.key), verdict)]
-    standing = [[receipt for receipt in receipts if _stood(receipt, sighting)] for sighting in seen]
-    phases = Counter(sighting.by.phase or "main" for sighting in seen)
+    sighted = [sighting for verdict in bad for sighting in sightings(operations.of_key(verdict.key), verdict)]
+    standing = [[receipt for receipt in receipts if _stood(receipt, sighting)] for sighting in sighted]
+    phases = Counter(sighting.by.phase or "main" for sighting in sighted)
     by_id = Counter(receipt.id for faults in standing for receipt in faults)
     return ViolationTimes(
         check=check,
         of=sum(verdict.violations for verdict in bad),
-        counted=len(seen),
+        counted=len(sighted),
         phases={phase: phases[phase] for phase in PHASES if phases[phase]},
         faults=tuple(FaultCount(r.id, r.fault, by_id[r.id]) for r in receipts if by_id[r.id]),
         calm=sum(not faults for faults in standing),

@@ -210,14 +210,14 @@ def known_host_keys(node: Node) -> dict[str, bytes]:
             ) from None
     host = node.ssh_host if node.ssh_port == 22 else f"[{node.ssh_host}]:{node.ssh_port}"
     file = Path("~/.ssh/known_hosts").expanduser()
-    found = paramiko.HostKeys(str(file)).lookup(host) if file.is_file() else None
-    if not found:
+    keys = paramiko.HostKeys(str(file)).lookup(host) if file.is_file() else None
+    if not keys:
         raise RemoteError(
             node.name,
             f"no host key is known for {host}; name it with host_key, or check it and add it: "
             f"ssh-keyscan -p {node.ssh_port} -- {shlex.quote(node.ssh_host)} >> {shlex.quote(str(file))}",
         )
-    return {kind: key.asbytes() for kind, key in found.items()}
+    return {kind: key.asbytes() for kind, key in keys.items()}
 
 
 def _load_key(node: Node) -> paramiko.PKey:

@@ -124,12 +124,12 @@ def proof_of_cut_run(
     which has the form of a run's name.
     """
     begun = {path for path in _runs(store, cell.plan) if path.name[: len(since)] < since}
-    for run in _own_runs(store, cell.plan, begun | {store / one.run for one in attempts}):
+    for run in _own_runs(store, cell.plan, begun | {store / attempt.run for attempt in attempts}):
         with log.open("wb") as output:
             _judge(run, cell, store, output, look)
-        found = _attempt(cell, store, run, EXIT_INTERRUPTED, "", hung=False, seconds=0.0)
-        if found.settled_by_proof:
-            return found
+        proof = _attempt(cell, store, run, EXIT_INTERRUPTED, "", hung=False, seconds=0.0)
+        if proof.settled_by_proof:
+            return proof
     return None
 
 
@@ -157,7 +157,7 @@ def end_with_parent() -> None:
 
 def _wait(process: subprocess.Popen[bytes], deadline: float, look: Callable[[], bool]) -> bool:
     """Wait for a process to end; return whether it had to be ended because it took too long."""
-    asked = hung = False
+    ending = hung = False
     while True:
         try:
             process.wait(_LOOK_EVERY_S)
@@ -166,11 +166,11 @@ def _wait(process: subprocess.Popen[bytes], deadline: float, look: Callable[[], 
         else:
             return hung
         now = time.monotonic()
-        if not asked and (look() or now > deadline):
-            hung, asked = now > deadline, True
+        if not ending and (look() or now > deadline):
+            hung, ending = now > deadline, True
             process.send_signal(signal.SIGTERM)
             deadline = now + ORDERLY_END_S
-        elif asked and now > deadline:
+        elif ending and now > deadline:
             process.kill()
 
 
@@ -204,21 +204,21 @@ def _attempt(
     too_late = f"did not end within {longest_s(cell.plan):.0f} s; {last_words}" if hung else ""
     ended = too_late or "interrupted" * cut
     failure = "; ".join(part for part in (broken, ended) if part) or _failure(code, verdict, last_words)
-    found = Attempt(
+    attempt = Attempt(
         cell.name, "not-run" if cut else "harness-failure", code if cut else EXIT_FAILURE, verdict,
-        tuple(dict.fromkeys(one.kind for one in violations)), failure, where,
+        tuple(dict.fromkeys(violation.kind for violation in violations)), failure, where,
         {name: fact for name, fact in results.get("environment", {}).items() if isinstance(fact, str)}, seconds,
         retryable=not cut,
     )  # fmt: skip
     if failure and verdict != "invalid":
-        return found
+        return attempt
 
     unreadable: list[str] = []
 
     def strange(some: Sequence[Violation], known: Sequence[Defect]) -> list[Violation]:
         assert run is not None
         try:
-            return unexplained(some, known, RunFiles(run), results.get("receipts", ()), found.kinds)
+            return unexplained(some, known, RunFiles(run), results.get("receipts", ()), attempt.kinds)
         except (OSError, FormatError) as error:  # marks that cannot be read explain nothing
             unreadable.append(f"known defects cannot be read: {error}")
             return list(some)
@@ -232,10 +232,10 @@ def _attempt(
         outcome, words = "missing-violation", "no check that looks for the planted bug failed"
     proven = outcome == "passed"
     if failure and outcome != "violation" and not (cut and proven):
-        return replace(found, proven=proven, sentence=f"{failure}; {words}" if proven else failure)
+        return replace(attempt, proven=proven, sentence=f"{failure}; {words}" if proven else failure)
     # A proven violation stands whatever else went wrong, because a second attempt could only hide it.
     text = "; ".join(part for part in (words, *unreadable, str(results.get("sentence", "")), failure) if part)
-    return replace(found, outcome=outcome, code=EXIT_OF_VERDICT[verdict], sentence=text, retryable=False)
+    return replace(attempt, outcome=outcome, code=EXIT_OF_VERDICT[verdict], sentence=text, retryable=False)
 
 
 def _missed(cell: Cell, results: Mapping[str, Any]) -> bool:
@@ -248,17 +248,17 @@ def _undecided(results: Mapping[str, Any], *, stopped: bool) -> list[str]:
 
     If the run should stop at the first violation, name only the check of the clients' operations.
     """
-    unknown = [str(one.get("name")) for one in check_records(results) if one.get("verdict") == "unknown"]
+    unknown = [str(check.get("name")) for check in check_records(results) if check.get("verdict") == "unknown"]
     return [name for name in unknown if not stopped or name in LINEARIZABLE]
 
 
 def _not_looked_for(results: Mapping[str, Any]) -> list[str]:
     """Name the checks that stopped looking for violations, so that a new one may be behind the known ones."""
-    invalid = [one for one in check_records(results) if one.get("verdict") == "invalid"]
+    invalid = [check for check in check_records(results) if check.get("verdict") == "invalid"]
     return [
-        f"other violations of {one.get('name')}"
-        for one in invalid
-        if any(isinstance(finding, Contradiction) and finding.more for finding in findings_in(one))
+        f"other violations of {check.get('name')}"
+        for check in invalid
+        if any(isinstance(finding, Contradiction) and finding.more for finding in findings_in(check))
     ]
 
 

@@ -55,8 +55,8 @@ class Cell:
     @classmethod
     def from_json(cls, record: dict[str, Any]) -> Cell:
         """Read a cell from its record.  Raises ValueError or UsageError if the record is not a valid cell."""
-        found = convert(record, _Record)
-        return cls(found.name, Plan.from_json(found.plan), found.expected, found.skip, found.script)
+        cell = convert(record, _Record)
+        return cls(cell.name, Plan.from_json(cell.plan), cell.expected, cell.skip, cell.script)
 
 
 class _Record(Struct):
@@ -79,10 +79,10 @@ class Shard:
     @classmethod
     def parse(cls, text: str) -> Shard:
         """Parse ``i/n``.  Raises UsageError."""
-        found = _SHARD.fullmatch(text)
-        if found is None or not 1 <= int(found[1]) <= int(found[2]):
+        match = _SHARD.fullmatch(text)
+        if match is None or not 1 <= int(match[1]) <= int(match[2]):
             raise UsageError(f"--shard {text}: expected I/N with I from 1 to N, such as 1/4")
-        return cls(int(found[1]), int(found[2]))
+        return cls(int(match[1]), int(match[2]))
 
     def of(self, cells: Sequence[Cell]) -> list[Cell]:
         """Return the cells of this shard: every n-th cell, because neighbours in a matrix take about the same time."""

@@ -72,7 +72,7 @@ def compare(
     gates that decided nothing, which is acceptable only if an unknown verdict is expected.
     """
     if verdict == "invalid" and "invalid" in expected.verdicts:
-        others = [one for one in violations if one.kind not in expected.kinds]
+        others = [violation for violation in violations if violation.kind not in expected.kinds]
         if strange := unexplained(others, expected.known) if expected.known else others:
             return "violation", f"{', '.join(map(str, strange))} {_beside(expected, strange)}"
         if undecided and "unknown" not in expected.verdicts:
@@ -92,7 +92,7 @@ def compare(
 
 def _beside(expected: Expectation, strange: Sequence[Violation]) -> str:
     """Say why these violations differ from the expectation."""
-    alike = [d.name for d in expected.known if any(one.kind in d.kinds for one in strange)]
+    alike = [d.name for d in expected.known if any(violation.kind in d.kinds for violation in strange)]
     if alike:
         return f"without the marks of {' or '.join(alike)}: a new defect, or one that has changed"
     return f"in addition to the expected {expected.words()}"

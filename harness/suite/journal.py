@@ -57,9 +57,9 @@ class Begun:
         """
         if (record["format"], record["version"]) != (FORMAT, VERSION):
             raise ValueError(f"expected {FORMAT} version {VERSION}")
-        found = convert(record, _Record)
-        fields = {name: getattr(found, name) for name in cls.__slots__ if name != "cells"}
-        return cls(**fields, cells=tuple(map(Cell.from_json, found.cells)))
+        begun = convert(record, _Record)
+        fields = {name: getattr(begun, name) for name in cls.__slots__ if name != "cells"}
+        return cls(**fields, cells=tuple(map(Cell.from_json, begun.cells)))
 
 
 class _Record(Struct):
@@ -98,7 +98,7 @@ class Journal:
 
     def log_of(self, cell: Cell) -> Path:
         """Return the file for the output of the cell's next attempt."""
-        number = 1 + [one.name for one in self.begun.cells].index(cell.name)
+        number = 1 + [other.name for other in self.begun.cells].index(cell.name)
         return self.root / "cells" / f"{number:03}-{len(self.of(cell)) + 1}.log"
 
     def is_settled(self, cell: Cell) -> bool:

@@ -71,8 +71,8 @@ def _case(suite: ET.Element, result: CellResult, name: str, store: Path) -> None
         ET.SubElement(case, "system-out").text = xml_text(text)
         return
     message = result.sentence.splitlines()[0] if result.sentence else result.outcome
-    found = ET.SubElement(case, tag, type=result.outcome, message=xml_text(message))
-    found.text = xml_text(f"{text}\n\nagain: {result.cell.command}")
+    element = ET.SubElement(case, tag, type=result.outcome, message=xml_text(message))
+    element.text = xml_text(f"{text}\n\nagain: {result.cell.command}")
 
 
 def _examples(result: CellResult, store: Path) -> list[str]:
@@ -82,7 +82,7 @@ def _examples(result: CellResult, store: Path) -> list[str]:
     try:
         files = RunFiles(store / result.last.run)
         record, wording = read_object_if_any(files.results), wording_of(files.history)
-        examples = [one.example for one in counterexamples_of(record)[:_MAX_EXAMPLES]]
+        examples = [counterexample.example for counterexample in counterexamples_of(record)[:_MAX_EXAMPLES]]
         return [f"{example.kind}: {example.sentence}\n{draw(example, wording=wording)}" for example in examples]
     except (AttributeError, KeyError, TypeError, ValueError):
         return []

@@ -158,11 +158,11 @@ def _sums(results: SuiteResults) -> str:
 
 
 def _part(results: SuiteResults, outcome: Outcome, heading: str) -> list[str]:
-    found = [result for result in results.cells if result.outcome == outcome]
-    if not found:
+    chosen = [result for result in results.cells if result.outcome == outcome]
+    if not chosen:
         return []
     lines = [heading]
-    for result in found:
+    for result in chosen:
         lines += [f"  {result.cell.name}", f"      {one_line(result.sentence, 400)}"]
         if result.last and result.last.run:
             lines += [f"      run: {result.last.run}", f"      again: {result.cell.command}"]
@@ -171,8 +171,8 @@ def _part(results: SuiteResults, outcome: Outcome, heading: str) -> list[str]:
 
 def _row(result: CellResult) -> tuple[str, ...]:
     last = result.last
-    found = "" if last is None else last.found
+    finding = "" if last is None else last.found
     seconds = "" if last is None else f"{last.seconds:.0f} s"
     tries = f"  {len(result.attempts)} attempts" if len(result.attempts) > 1 else ""
     expected = "" if result.cell.expected.verdicts == ("valid",) else f"  [expected {result.cell.expected.words()}]"
-    return f"  {result.outcome:<18}", f"{seconds:>5}", result.cell.name, f"{found}{tries}{expected}"
+    return f"  {result.outcome:<18}", f"{seconds:>5}", result.cell.name, f"{finding}{tries}{expected}"

@@ -128,8 +128,8 @@ def old_suites(store: Path, limits: RetentionLimits, now: datetime) -> list[Path
     if limits.days is None:
         return []
     try:
-        found = [path for path in sorted(store.glob(f"{SUITES}/*/2*")) if path.is_dir() and not path.is_symlink()]
-        old = [path for path in found if now - _started(path) > timedelta(days=limits.days)]
+        paths = [path for path in sorted(store.glob(f"{SUITES}/*/2*")) if path.is_dir() and not path.is_symlink()]
+        old = [path for path in paths if now - _started(path) > timedelta(days=limits.days)]
         return [path for path in old if not any(map(Path.exists, _runs_of_suite(store, path)))]
     except OSError as error:
         raise StoreError(f"cannot read {store / SUITES}: {error.strerror}") from None

@@ -108,7 +108,7 @@ def _with_earlier_proof(attempt: Attempt, earlier: Sequence[Attempt]) -> Attempt
 
     The earlier one had to be repeated only because the harness failed.
     """
-    proof = next((one for one in earlier if one.proven), None)
+    proof = next((previous for previous in earlier if previous.proven), None)
     if proof is None or attempt.outcome not in ("missing-violation", "unknown"):
         return attempt
     text = f"found in {proof.run} ({proof.sentence}), but not again: {attempt.sentence}"

@@ -60,35 +60,37 @@ class SuiteOptions:
     draw_site: bool = True
 
 
-def cells_of(asked: SuiteOptions, suite: Suite, seed: int) -> list[Cell]:
+def cells_of(options: SuiteOptions, suite: Suite, seed: int) -> list[Cell]:
     """Return the selected cells.  Raises UsageError if none is left."""
-    forced = {"time_limit": asked.time_limit, "spark": asked.spark}
+    forced = {"time_limit": options.time_limit, "spark": options.spark}
     changes: dict[str, Any] = {name: value for name, value in forced.items() if value is not None}
-    wanted = {",".join(part.strip() for part in name.split(",")) for name in asked.nemesis}
+    wanted = {",".join(part.strip() for part in name.split(",")) for name in options.nemesis}
 
     def is_wanted(plan: Plan) -> bool:
         named = not wanted or ",".join(plan.nemesis) in wanted
-        return named and _is_of(plan, asked.system)
+        return named and _is_of(plan, options.system)
 
-    cells = suite.cells(seed, asked.cluster, changes, is_wanted)
+    cells = suite.cells(seed, options.cluster, changes, is_wanted)
     if not cells:
-        given = {"--nemesis": ",".join(asked.nemesis), "--system": asked.system}
+        given = {"--nemesis": ",".join(options.nemesis), "--system": options.system}
         words = " and ".join(f"{option} {value}" for option, value in given.items() if value)
-        raise UsageError(f"no cell of {asked.file} matches {words}; `harness suite {asked.file} --dry-run` lists them")
-    return Shard.parse(asked.shard).of(cells)  # may be empty: with few cells, other shards have them all
+        raise UsageError(
+            f"no cell of {options.file} matches {words}; `harness suite {options.file} --dry-run` lists them"
+        )
+    return Shard.parse(options.shard).of(cells)  # may be empty: with few cells, other shards have them all
 
 
-def _is_of(plan: Plan, asked: str | None) -> bool:
+def _is_of(plan: Plan, system: str | None) -> bool:
     """Return whether a cell is of this system, ``NAME`` or ``NAME@VERSION``; None matches every system."""
-    name, version = split_version(asked or "")
-    return asked is None or (name == plan.system and version in ("", plan.version))
+    name, version = split_version(system or "")
+    return system is None or (name == plan.system and version in ("", plan.version))
 
 
-def list_cells(asked: SuiteOptions) -> Iterator[str]:
+def list_cells(options: SuiteOptions) -> Iterator[str]:
     """Yield a table with a row for each cell, then a line of totals.  Raises UsageError."""
-    suite = read_suite(asked.file)
-    cells = cells_of(asked, suite, asked.seed or 0)
-    _require_cluster(asked, cells)
+    suite = read_suite(options.file)
+    cells = cells_of(options, suite, options.seed or 0)
+    _require_cluster(options, cells)
     rows, total = [], 0.0
     for number, cell in enumerate(cells, 1):
         seconds = likely_seconds(cell.plan, OVERHEAD_S)
@@ -106,24 +108,24 @@ def judged(cells: Sequence[Cell]) -> str:
     return f"{through} judged through Spark, {len(cells) - through} in their own process"
 
 
-def run_suite(asked: SuiteOptions, stream: TextIO | None = None) -> SuiteResults:
+def run_suite(options: SuiteOptions, stream: TextIO | None = None) -> SuiteResults:
     """Run every cell that is due, with progress on ``stream`` (None: standard output), and write the results.
 
     Raises UsageError before anything is touched, or StoreError.
     """
-    suite = read_suite(asked.file)
-    budget_s = suite.budget_s if asked.budget is None else length_s(asked.budget, "--budget")
+    suite = read_suite(options.file)
+    budget_s = suite.budget_s if options.budget is None else length_s(options.budget, "--budget")
     with ExitStack() as held:
-        if asked.resume and (last := latest(asked.store, suite.name)) is not None:
+        if options.resume and (last := latest(options.store, suite.name)) is not None:
             held.enter_context(alone(last))
-        journal = _resumed(asked, suite) if asked.resume else _begun(asked, suite)
-        if not asked.resume:
+        journal = _resumed(options, suite) if options.resume else _begun(options, suite)
+        if not options.resume:
             held.enter_context(alone(journal.root))
-        return _run(asked, suite, journal, budget_s, stream)
+        return _run(options, suite, journal, budget_s, stream)
 
 
 def _run(
-    asked: SuiteOptions, suite: Suite, journal: Journal, budget_s: float | None, stream: TextIO | None
+    options: SuiteOptions, suite: Suite, journal: Journal, budget_s: float | None, stream: TextIO | None
 ) -> SuiteResults:
     table = ProgressTable(journal.begun.cells, stream)
     began = time.monotonic()
@@ -132,8 +134,8 @@ def _run(
         table.say(judged(journal.begun.cells))
         stop = threading.Event()
         runner = SuiteRunner(
-            journal, _launcher(journal, asked.store, table, stop), lambda: (), table, stop.is_set,
-            asked.on_failure or suite.on_failure, budget_s,
+            journal, _launcher(journal, options.store, table, stop), lambda: (), table, stop.is_set,
+            options.on_failure or suite.on_failure, budget_s,
         )  # fmt: skip
         failure, renewed = "", 0
         try:
@@ -142,7 +144,7 @@ def _run(
         except HarnessError as error:
             failure = str(error)
         results = conclude(journal, time.monotonic() - began, runner.why_ended, failure, renewed)
-        return write(results, asked.store, table, draw_site=asked.draw_site)
+        return write(results, options.store, table, draw_site=options.draw_site)
 
 
 def write(results: SuiteResults, store: Path, table: ProgressTable, *, draw_site: bool) -> SuiteResults:
@@ -167,39 +169,39 @@ def write(results: SuiteResults, store: Path, table: ProgressTable, *, draw_site
     return results
 
 
-def _begun(asked: SuiteOptions, suite: Suite) -> Journal:
-    seed = secrets.randbits(32) if asked.seed is None else asked.seed
-    cells = cells_of(asked, suite, seed)
-    _require_cluster(asked, cells)
-    require_usable(asked.cluster)
+def _begun(options: SuiteOptions, suite: Suite) -> Journal:
+    seed = secrets.randbits(32) if options.seed is None else options.seed
+    cells = cells_of(options, suite, seed)
+    _require_cluster(options, cells)
+    require_usable(options.cluster)
     _require_spark(cells)
     for plan in {(cell.plan.system, cell.plan.version): cell.plan for cell in cells}.values():
         fetch(plan.under_test, plan.setup(), print)
-    retries = suite.retries if asked.retries is None else asked.retries
-    begun = Begun(suite.name, str(suite.path), seed, asked.shard, retries, asked.cluster, tuple(cells))
-    return begin(asked.store, begun, datetime.now(UTC))
+    retries = suite.retries if options.retries is None else options.retries
+    begun = Begun(suite.name, str(suite.path), seed, options.shard, retries, options.cluster, tuple(cells))
+    return begin(options.store, begun, datetime.now(UTC))
 
 
-def _require_cluster(asked: SuiteOptions, cells: Iterable[Cell]) -> None:
+def _require_cluster(options: SuiteOptions, cells: Iterable[Cell]) -> None:
     """Check that --cluster names a cluster that these cells can run on.  Raises UsageError."""
     for nodes in {cell.plan.nodes for cell in cells}:
-        open_cluster(asked.cluster, nodes=nodes)
+        open_cluster(options.cluster, nodes=nodes)
 
 
-def _resumed(asked: SuiteOptions, suite: Suite) -> Journal:
+def _resumed(options: SuiteOptions, suite: Suite) -> Journal:
     """Return the journal to resume.
 
     Raises UsageError if there is none, or if options differ from those at its start.
     """
-    journal = unfinished(asked.store, suite.name)
+    journal = unfinished(options.store, suite.name)
     if journal is None:
-        raise UsageError(f"--resume: no run of {suite.name} in {asked.store} was cut off; leave the option out")
-    fixed = {"--seed": asked.seed, "--system": asked.system, "--time-limit": asked.time_limit,
-             "--spark": asked.spark, "--retries": asked.retries}  # fmt: skip
-    given = [name for name, value in {**fixed, "--nemesis": asked.nemesis or None}.items() if value is not None]
+        raise UsageError(f"--resume: no run of {suite.name} in {options.store} was cut off; leave the option out")
+    fixed = {"--seed": options.seed, "--system": options.system, "--time-limit": options.time_limit,
+             "--spark": options.spark, "--retries": options.retries}  # fmt: skip
+    given = [name for name, value in {**fixed, "--nemesis": options.nemesis or None}.items() if value is not None]
     if given:
         raise UsageError(f"--resume continues with the cells of the last run: leave out {', '.join(given)}")
-    if (asked.shard, asked.cluster) != (journal.begun.shard, journal.begun.cluster):
+    if (options.shard, options.cluster) != (journal.begun.shard, journal.begun.cluster):
         raise UsageError(
             f"--resume: that run was started with --shard {journal.begun.shard} --cluster {journal.begun.cluster}: "
             f"use the same"
@@ -265,10 +267,10 @@ def site(store: Path) -> Iterator[str]:
     yield f"{store / 'site' / 'index.html'}, {len(pages)} files"
 
 
-def _attempted(what: str, action: Callable[[], object]) -> list[str]:
+def _attempted(name: str, action: Callable[[], object]) -> list[str]:
     """Run an action; if it fails, return a warning, because a failed drawing never changes an outcome."""
     try:
         action()
     except Exception as error:  # noqa: BLE001 (a recorded run may hold anything)
-        return [f"{what} cannot be written: {type(error).__name__}: {error}"]
+        return [f"{name} cannot be written: {type(error).__name__}: {error}"]
     return []

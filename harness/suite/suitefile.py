@@ -88,27 +88,27 @@ class Suite:
 
         Raises UsageError if the plan of any of them cannot be run.
         """
-        found: list[Cell] = []
+        selected: list[Cell] = []
         for number, table in enumerate(self.tables):
             where = f"{self.path}: matrix[{number}]"
-            found += _Matrix(table, self.defaults, where, self.path.parent, self.defects).cells(
+            selected += _Matrix(table, self.defaults, where, self.path.parent, self.defects).cells(
                 seed, cluster, changes or {}, wanted or (lambda _: True)
             )
         names: set[str] = set()
-        for cell in found:
+        for cell in selected:
             if cell.name in names:
                 raise UsageError(f"{self.path}: the cell {cell.name} appears twice; give one of its matrices a name")
             names.add(cell.name)
-        if len({cell.plan.nodes for cell in found}) > 1:
+        if len({cell.plan.nodes for cell in selected}) > 1:
             raise UsageError(f"{self.path}: all cells share one cluster, so nodes must be the same in all of them")
-        return found
+        return selected
 
 
 def read_suite(path: Path) -> Suite:
     """Read a suite file.  Raises UsageError that names the file."""
     try:
         record = read_toml(path)
-        found = to_builtins(convert(record, SUITE))
+        content = to_builtins(convert(record, SUITE))
     except OSError as error:
         raise UsageError(f"{path}: {error.strerror}; give a suite file, or a name from `harness list suites`") from None
     except ValueError as error:
@@ -116,18 +116,18 @@ def read_suite(path: Path) -> Suite:
     suite = Suite(
         name=path.stem,
         path=path,
-        description=found.get("description", ""),
-        budget_s=length_s(found["budget"], f"{path}: budget") if "budget" in found else None,
-        retries=found.get("retries", 1),
-        on_failure=found.get("on_failure", "continue"),
+        description=content.get("description", ""),
+        budget_s=length_s(content["budget"], f"{path}: budget") if "budget" in content else None,
+        retries=content.get("retries", 1),
+        on_failure=content.get("on_failure", "continue"),
         # In the order of the file: the last axis changes fastest.
         tables=tuple(
-            {key: new[key] for key in old} for new, old in zip(found["matrix"], record["matrix"], strict=True)
+            {key: new[key] for key in old} for new, old in zip(content["matrix"], record["matrix"], strict=True)
         ),
-        defaults=_options(found.get("defaults", {})),
+        defaults=_options(content.get("defaults", {})),
         defects={
             name: defect
-            for file in _listed(found.get("defects", []))
+            for file in _listed(content.get("defects", []))
             for name, defect in read_defects(path.parent / file).items()
         },
     )
@@ -137,8 +137,8 @@ def read_suite(path: Path) -> Suite:
 
 def length_s(value: str, where: str) -> float:
     """Convert a length such as ``2h50m`` or ``90s`` to seconds.  Raises UsageError."""
-    found = _LENGTH.fullmatch(value)
-    hours, minutes, seconds = (int(part or 0) for part in found.groups()) if found else (0, 0, 0)
+    match = _LENGTH.fullmatch(value)
+    hours, minutes, seconds = (int(part or 0) for part in match.groups()) if match else (0, 0, 0)
     total = 3600 * hours + 60 * minutes + seconds
     if total <= 0:
         raise UsageError(f"{where} must be {LENGTH_WORDS}, not {value!r}")
@@ -167,28 +167,28 @@ class _Matrix:
         if self._script and "nemesis" in self._axes:
             raise UsageError(f"{where}: nemesis and schedule cannot be combined: the schedule already names the faults")
         self._excluded = [
-            _Condition(one, f"{where}.exclude[{number}]") for number, one in enumerate(table.get("exclude", ()))
+            _Condition(rule, f"{where}.exclude[{number}]") for number, rule in enumerate(table.get("exclude", ()))
         ]
         self._overrides = [
-            (_Condition(one["where"], f"{where}.override[{number}].where"), one)
-            for number, one in enumerate(table.get("override", ()))
+            (_Condition(override["where"], f"{where}.override[{number}].where"), override)
+            for number, override in enumerate(table.get("override", ()))
         ]
-        if any(_listed(one.get("expect")) == ["unknown"] for one in (table, *(own for _, own in self._overrides))):
+        if any(_listed(part.get("expect")) == ["unknown"] for part in (table, *(own for _, own in self._overrides))):
             raise UsageError(f"{where}: a cell that expects only 'unknown' proves nothing: remove it, or skip it")
 
     def cells(self, suite_seed: int, cluster: str, changes: Mapping[str, Any], wanted: Wanted) -> list[Cell]:
-        found: list[Cell] = []
+        selected: list[Cell] = []
         left = 0
         for values in itertools.product(*self._axes.values()):
             options = dict(zip(self._axes, values, strict=True))
             if not any(condition.fits(options) for condition in self._excluded):
                 left += 1
-                found += self._of(options, suite_seed, cluster, changes, wanted)
+                selected += self._of(options, suite_seed, cluster, changes, wanted)
         if not left:
             raise UsageError(f"{self._where}: the matrix has no cell, because all are excluded")
         for rule in (*self._excluded, *(where for where, _ in self._overrides)):
             rule.require_used()
-        return found
+        return selected
 
     def _of(
         self, options: dict[str, Any], suite_seed: int, cluster: str, changes: Mapping[str, Any], wanted: Wanted
@@ -280,9 +280,9 @@ def _expectation(expecting: Mapping[str, Any], defects: Mapping[str, Defect], wh
             f"{where}.expect has 'invalid': name the known defects in known, or a planted bug's violations in kinds, "
             f"otherwise any violation would pass"
         )
-    found = tuple(defects[name] for name in known)
-    why = expecting.get("why") or "; ".join(dict.fromkeys(defect.why for defect in found if defect.why))
-    return Expectation(tuple(verdicts), tuple(kinds), why, found)
+    known_defects = tuple(defects[name] for name in known)
+    why = expecting.get("why") or "; ".join(dict.fromkeys(defect.why for defect in known_defects if defect.why))
+    return Expectation(tuple(verdicts), tuple(kinds), why, known_defects)
 
 
 def _listed(value: Any) -> list[Any]:
@@ -291,7 +291,7 @@ def _listed(value: Any) -> list[Any]:
 
 def _values(name: str, value: Any) -> list[Any]:
     """Return the values of one axis, or of one option in a condition."""
-    return [turns(one) if name == "nemesis" else one for one in _listed(value)]
+    return [turns(choice) if name == "nemesis" else choice for choice in _listed(value)]
 
 
 def _options(table: Mapping[str, Any]) -> dict[str, Any]:

@@ -108,8 +108,8 @@ class WarmCluster:
             self._renew()
         return tuple(notes)
 
-    def _differences(self, what: str) -> list[str]:
-        return differences(self._fresh, self.look(), what)
+    def _differences(self, label: str) -> list[str]:
+        return differences(self._fresh, self.look(), label)
 
     def look(self) -> Look:
         """Remove what the last run deliberately left, then read the state of the nodes.  Raises HarnessError."""
@@ -140,11 +140,11 @@ def look_command(data_dir: str) -> Command:
     return Command(("sh", "-c", _LOOK, "look", str(PurePosixPath(data_dir))), timeout=20.0)
 
 
-def differences(fresh: Look, now: Look, what: str) -> list[str]:
+def differences(fresh: Look, now: Look, label: str) -> list[str]:
     """Return the lines that were added or removed since ``fresh``, each with its node."""
     lines: list[str] = []
     for node in sorted(set(fresh) | set(now)):
         before, after = fresh.get(node, ()), now.get(node, ())
-        lines += [f"{node}: {what}: {line}" for line in after if line not in before]
+        lines += [f"{node}: {label}: {line}" for line in after if line not in before]
         lines += [f"{node}: gone: {line}" for line in before if line not in after]
     return lines

@@ -71,12 +71,12 @@ class MavenJars:
         say(f"fetching {', '.join(self.coordinates)} and its dependencies with Maven")
         with tempfile.TemporaryDirectory() as scratch:
             pom = Path(scratch) / "pom.xml"
-            pom.write_text(_POM.format("".join(_DEPENDENCY.format(*one.split(":")) for one in self.coordinates)))
+            pom.write_text(_POM.format("".join(_DEPENDENCY.format(*jar.split(":")) for jar in self.coordinates)))
             words = ("dependency:copy-dependencies", f"-DoutputDirectory={into}")
             maven(pom, *words, missing=f"{self.name} is fetched with Maven", failed=f"{self.key} cannot be fetched")
-        if (found := digest_of(sorted(into.iterdir()))) != self.sha256:
+        if (digest := digest_of(sorted(into.iterdir()))) != self.sha256:
             raise ArtifactError(
-                f"{self.key}: the jars have the digest {found}, not {self.sha256}: these are not the jars that this "
+                f"{self.key}: the jars have the digest {digest}, not {self.sha256}: these are not the jars that this "
                 f"release was tested with; check the repository and Maven's settings"
             )
 

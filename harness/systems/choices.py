@@ -34,8 +34,8 @@ def choices(system: System) -> type[Struct]:
     none = None if system.planted_bugs else Meta(description=f"{system.name} has no planted bugs")
     planted_bugs = _annotated[_literal["", *(bug.name for bug in system.planted_bugs)], none]
     names = tuple(workload.name for workload in system.workloads)
-    found = {"version": _literal[system.versions], "workload": _literal[names], "planted_bug": planted_bugs}
-    return table("Choices", found)
+    fields = {"version": _literal[system.versions], "workload": _literal[names], "planted_bug": planted_bugs}
+    return table("Choices", fields)
 
 
 def with_defaults(system: System, given: Mapping[str, OptionValue]) -> dict[str, OptionValue]:

@@ -57,7 +57,7 @@ class Trial:
     def check(self, name: str) -> Mapping[str, Any]:
         """Return the check or gate with this name, or an unknown one if there is none."""
         missing = {"name": name, "verdict": "unknown", "seen": "not judged"}
-        return next((one for one in self.results.get("checks", ()) if one["name"] == name), missing)
+        return next((record for record in self.results.get("checks", ()) if record["name"] == name), missing)
 
     @property
     def of_clients(self) -> Mapping[str, Any]:
@@ -97,23 +97,23 @@ def _outcomes(trial: Trial, client_timeout: float) -> Rating:
     counts = Counter(op.outcome for op in trial.operations)
     at = trial.clock.at
     took = [(at(op.returned) - at(op.invoked)) / 1e9 for op in trial.operations if op.returned is not None]
-    seen = ", ".join(f"{counts[outcome]} {outcome}" for outcome in ("ok", "fail", "info"))
+    summary = ", ".join(f"{counts[outcome]} {outcome}" for outcome in ("ok", "fail", "info"))
     if max(took, default=0.0) > client_timeout + SLACK_S:
         late = f"an operation took up to {max(took):.1f} s, with a client timeout of {client_timeout:g} s"
-        return Rating("outcomes", "invalid", f"{seen}; {late}")
+        return Rating("outcomes", "invalid", f"{summary}; {late}")
     if silent := [op for op in trial.operations if op.outcome != "ok" and op.returned is not None and not op.error]:
-        return Rating("outcomes", "invalid", f"{seen}; {len(silent)} without a reason")
-    return Rating("outcomes", "valid" if counts["ok"] else "unknown", seen)
+        return Rating("outcomes", "invalid", f"{summary}; {len(silent)} without a reason")
+    return Rating("outcomes", "valid" if counts["ok"] else "unknown", summary)
 
 
 def _under(trial: Trial, fault: str) -> Rating:
     """Check that the fault took effect, and that clients were still answered meanwhile."""
-    states = Counter(one["state"] for one in trial.results.get("receipts", ()) if one["fault"] == fault)
+    states = Counter(receipt["state"] for receipt in trial.results.get("receipts", ()) if receipt["fault"] == fault)
     bitten = ", ".join(f"{number} {state}" for state, number in sorted(states.items())) or "never tried"
     under = found_in(trial.results, UnderFault)
-    windows = [one for one in (under.faults if under else ()) if one.fault == fault]
-    ok = sum(one.ok for one in windows)
-    fine = states["installed"] and ok and all(one.exempt or one.ok >= one.least for one in windows)
+    windows = [window for window in (under.faults if under else ()) if window.fault == fault]
+    ok = sum(window.ok for window in windows)
+    fine = states["installed"] and ok and all(window.exempt or window.ok >= window.least for window in windows)
     return Rating(fault, "valid" if fine else "unknown", f"{bitten}; {ok} operations ok while it was in effect")
 
 
@@ -130,17 +130,17 @@ def _probes(system: System, trial: Trial) -> Rating:
     changed = {
         name for name in fields.values() if any(getattr(p, name) != getattr(nothing, name) for p in trial.probes)
     }
-    said = [figure for figure, field in fields.items() if field in changed]
+    figures = [figure for figure, field in fields.items() if field in changed]
     own = sorted({name for probe in trial.probes for name in probe.own})
-    seen = f"{', '.join(said) or 'no standard figure'}; of its own: {', '.join(own) or 'none'}"
-    return Rating("probes", "valid" if said or own else "unknown", seen)
+    summary = f"{', '.join(figures) or 'no standard figure'}; of its own: {', '.join(own) or 'none'}"
+    return Rating("probes", "valid" if figures or own else "unknown", summary)
 
 
 def _collect(trial: Trial) -> Rating:
     logs = {node: list((trial.files / node).glob("*.log*")) for node in trial.nodes}
-    if missing := [node for node, found in logs.items() if not found]:
+    if missing := [node for node, paths in logs.items() if not paths]:
         return Rating("collect", "invalid", f"no log of {', '.join(missing)}")
-    if silent := [node for node, found in logs.items() if not any(path.stat().st_size for path in found)]:
+    if silent := [node for node, paths in logs.items() if not any(path.stat().st_size for path in paths)]:
         return Rating("collect", "unknown", f"empty logs of {', '.join(silent)}")
     return Rating("collect", "valid", f"{sum(map(len, logs.values()))} logs of {len(logs)} nodes")
 
@@ -148,13 +148,13 @@ def _collect(trial: Trial) -> Rating:
 def _wipe(earlier: Trial, trial: Trial) -> Rating:
     """Check that a run on the nodes of an earlier one found none of its values, which no history would explain."""
     of_clients = trial.of_clients
-    seen = f"a second run on the same nodes: {of_clients['name']}: {of_clients['seen']}"
+    summary = f"a second run on the same nodes: {of_clients['name']}: {of_clients['seen']}"
     verdict: Verdict = of_clients["verdict"] if "main" in trial.moments else "invalid"
     if verdict == "valid" and not _looked_for_leftovers(earlier, trial):
         return Rating(
-            "wipe", "unknown", f"{seen}; but every key was written before it was read: try a different --seed"
+            "wipe", "unknown", f"{summary}; but every key was written before it was read: try a different --seed"
         )
-    return Rating("wipe", verdict, seen)
+    return Rating("wipe", verdict, summary)
 
 
 def _looked_for_leftovers(earlier: Trial, trial: Trial) -> bool:

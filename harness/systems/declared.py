@@ -27,28 +27,28 @@ def check_declared(system: System) -> None:
             raise ValueError(f"{place} must be a function, not {getattr(system, place)!r}")
     if not isinstance(system.law, Law):
         raise ValueError(f"law must be a Law, not {system.law!r}")
-    if wrong := [one for one in system.workloads if not isinstance(one, Workload)]:
+    if wrong := [workload for workload in system.workloads if not isinstance(workload, Workload)]:
         raise ValueError(f"workloads must hold Workload values, not {wrong[0]!r}")
     _check_names("versions", system.versions, _VERSION)
-    _check_names("workloads", [one.name for one in system.workloads])
-    _check_names("options", [one.name for one in system.options])
-    _check_names("planted_bugs", [one.name for one in system.planted_bugs])
+    _check_names("workloads", [workload.name for workload in system.workloads])
+    _check_names("options", [entry.name for entry in system.options])
+    _check_names("planted_bugs", [entry.name for entry in system.planted_bugs])
     for option in system.options:
         _check_option(f"options.{option.name}", option)
     for bug in system.planted_bugs:
-        _check_planted_bug(f"planted_bugs.{bug.name}", bug.options, {one.name: one for one in system.options})
+        _check_planted_bug(f"planted_bugs.{bug.name}", bug.options, {entry.name: entry for entry in system.options})
 
 
 def _check_names(place: str, names: Iterable[Any], allowed: re.Pattern[str] = _NAME) -> None:
-    seen = set[str]()
+    earlier = set[str]()
     for name in names:
         if not isinstance(name, str) or not allowed.fullmatch(name):
             letters = "lowercase letters, digits, _ and -, beginning with a letter"
             kind = letters if allowed is _NAME else "characters other than blanks"
             raise ValueError(f"names in {place} must be {kind}, not {name!r}")
-        if name in seen:
+        if name in earlier:
             raise ValueError(f"{place}: {name} appears twice")
-        seen.add(name)
+        earlier.add(name)
 
 
 def _check_option(place: str, option: Option) -> None:

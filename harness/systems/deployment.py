@@ -71,7 +71,7 @@ def members_of(system: System, setup: Setup) -> tuple[str, ...]:
 
 def fetch(system: System, setup: Setup, say: Say) -> dict[str, Path]:
     """Fetch artifacts that this machine lacks, and return the places of all by folder name.  Raises HarnessError."""
-    return {folder(one): cached(one, say) for one in system.artifacts(setup)}
+    return {folder(artifact): cached(artifact, say) for artifact in system.artifacts(setup)}
 
 
 class Deployment:
@@ -143,8 +143,8 @@ class Deployment:
     def hit(self) -> dict[str, Role]:
         """The role that faults hit on each node: the one that the surface names, or else the node's first."""
         wanted = self.system.surface(self.setup).role
-        found = {name: sorted(self._processes(name), key=lambda role: role.name != wanted) for name in self.serving}
-        return {name: roles[0] for name, roles in found.items()}
+        by_node = {name: sorted(self._processes(name), key=lambda role: role.name != wanted) for name in self.serving}
+        return {name: roles[0] for name, roles in by_node.items()}
 
     def shell(self, node: str) -> NodeShell:
         return NodeShell(self.setup.node(node), self._remote)
@@ -165,7 +165,7 @@ class Deployment:
         missing = {name: at for name, at in places.items() if answers[name].stdout.strip()}
         files = sorted(path for path in local.rglob("*") if path.is_file())
         with ThreadPoolExecutor(max(1, len(missing))) as pool:
-            list(pool.map(lambda one: self._upload(one[0], local, files, one[1]), missing.items()))
+            list(pool.map(lambda place: self._upload(place[0], local, files, place[1]), missing.items()))
         self._run_all({name: _script("arrived", ARRIVED, at) for name, at in missing.items()})
 
     def _upload(self, node: str, local: Path, files: Sequence[Path], place: str) -> None:
@@ -186,7 +186,7 @@ class Deployment:
         names = set(nodes)
         for stage in self.stages:
             roles = [role for role in stage if role.node in names]
-            for role in (one for one in roles if one.task):
+            for role in (candidate for candidate in roles if candidate.task):
                 self._perform(role)
             running = [role for role in roles if not role.task]
             for together in _one_a_node(running):
@@ -222,12 +222,12 @@ class Deployment:
 
     def pids(self, nodes: Iterable[str]) -> dict[str, int | None]:
         """Return the pid, inside each node, of the role that faults hit, or None where it is not running."""
-        found: dict[str, int | None] = dict.fromkeys(nodes)
+        by_node: dict[str, int | None] = dict.fromkeys(nodes)
         hit = self.hit
-        asked = {name: self._pid_command(hit[name]) for name in found if name in hit}
-        for name, answer in self._remote.run(asked).items() if asked else ():
-            found[name] = int(answer.stdout) if answer.stdout.strip() else None
-        return found
+        commands = {name: self._pid_command(hit[name]) for name in by_node if name in hit}
+        for name, answer in self._remote.run(commands).items() if commands else ():
+            by_node[name] = int(answer.stdout) if answer.stdout.strip() else None
+        return by_node
 
     def _pid_command(self, role: Role) -> Command:
         return _script("pid", PID, self._home(role.node), role.name)
@@ -248,8 +248,8 @@ class Deployment:
         leader: list[str] = []
 
         def served() -> bool:
-            if (found := self.system.leads(self.setup)) is not None:
-                leader.append(found)
+            if (name := self.system.leads(self.setup)) is not None:
+                leader.append(name)
             return bool(leader)
 
         roles = [role for stage in self.stages for role in stage if not role.task]
@@ -305,10 +305,10 @@ class Deployment:
 
     def ended(self) -> dict[str, list[str]]:
         """Return, by node, the names of the roles (except tasks) that should be running but are not."""
-        found: dict[str, list[str]] = {}
+        missing: dict[str, list[str]] = {}
         for role in self._dead([role for stage in self.stages for role in stage if not role.task]):
-            found.setdefault(role.node, []).append(role.name)
-        return found
+            missing.setdefault(role.node, []).append(role.name)
+        return missing
 
     def _last_words(self, name: str) -> str:
         answer = self._remote.run({name: _script("tail", LAST_WORDS, self._home(name))})[name]
@@ -385,7 +385,7 @@ def _one_a_node(roles: Sequence[Role]) -> list[list[Role]]:
     """Split the roles into groups with at most one role per node, keeping their order."""
     groups: list[list[Role]] = []
     for role in roles:
-        home = next((group for group in groups if all(one.node != role.node for one in group)), None)
+        home = next((group for group in groups if all(member.node != role.node for member in group)), None)
         if home is None:
             groups.append([role])
         else:

@@ -45,14 +45,14 @@ def find_system(name: str) -> System:
         raise UsageError(f"--system: there is no system {name!r}; {hint(name, announced)}")
     point = announced[name]
     try:
-        found = point.load()
+        system = point.load()
     except Exception as error:  # noqa: BLE001 (a third party's module may fail in any way)
         if isinstance(error, ModuleNotFoundError) and (missing := missing_extra(error)) is not None:
             raise UsageError(f"--system {name}: {missing}") from None
         raise UsageError(f"--system {name}: {point.value} cannot be loaded: {type(error).__name__}: {error}") from None
-    if not isinstance(found, System) or found.name != name:
+    if not isinstance(system, System) or system.name != name:
         raise UsageError(f"--system {name}: {point.value} is not a System of that name")
-    return _checked(found, f"--system {name}: {point.value}")
+    return _checked(system, f"--system {name}: {point.value}")
 
 
 def _checked(system: System, where: str) -> System:
@@ -65,13 +65,13 @@ def _checked(system: System, where: str) -> System:
 
 def usable_systems() -> tuple[list[System], dict[str, str]]:
     """Return the systems that can be loaded, default first, and the reason for each of the others, by name."""
-    found, unusable = [], {}
+    usable, unusable = [], {}
     for name in system_names():
         try:
-            found.append(find_system(name))
+            usable.append(find_system(name))
         except UsageError as error:
             unusable[name] = str(error)
-    return found, unusable
+    return usable, unusable
 
 
 def installed(name: str) -> System | None:

@@ -154,21 +154,21 @@ def content(data: bytes) -> Any:
 
 def numbers(names: Iterable[str]) -> list[Any]:
     """Return the numbers among the names of znodes, in order, and then the names that are not numbers."""
-    found = [int(name) if name.isascii() and name.isdigit() else name for name in names]
-    return sorted(found, key=lambda one: (isinstance(one, str), one))
+    parsed = [int(name) if name.isascii() and name.isdigit() else name for name in names]
+    return sorted(parsed, key=lambda label: (isinstance(label, str), label))
 
 
-async def answer(asked: Any) -> Any:
+async def answer(request: Any) -> Any:
     """Await the answer to a request of kazoo, which another thread delivers.  Raises KazooException.
 
     An answer that kazoo cannot read, or that has the number of another request, counts as a lost connection.
     """
     answered: Future[Any] = Future()
     answered.set_running_or_notify_cancel()  # the waiter may give up, but the thread may still deliver
-    asked.rawlink(answered.set_result)
+    request.rawlink(answered.set_result)
     await asyncio.wrap_future(answered)
     try:
-        return asked.get(block=False)
+        return request.get(block=False)
     except KazooException:
         raise
     except Exception as error:  # noqa: BLE001 (whatever its parser stumbles over)
@@ -252,24 +252,24 @@ class Client:
 
         ``before`` is a request whose answer is awaited first.
         """
-        asked = self._zk.get_children_async(path) if path in PARENTS else self._zk.get_async(path)
+        request = self._zk.get_children_async(path) if path in PARENTS else self._zk.get_async(path)
         if before is not None:
             await answer(before)
         with suppress(NoNodeError):
-            return await answer(asked)
+            return await answer(request)
         return None
 
     async def _read(self, f: str, path: str) -> Any:
         weak = f == "peek"
         before = self._barrier() if not weak else self._zk.sync_async(path) if self._syncs else None
-        found = await self._found(path, before)
+        znode = await self._found(path, before)
         if path in PARENTS:
-            names = sorted(found or (), key=lambda name: name[-10:])
-            return [one for name in names for one in numbers([name[:-11]])] if f == "list" else numbers(names)
-        if found is None:
+            names = sorted(znode or (), key=lambda name: name[-10:])
+            return [number for name in names for number in numbers([name[:-11]])] if f == "list" else numbers(names)
+        if znode is None:
             return None
-        value = content(found[0])
-        return [value, found[1].version] if weak else value
+        value = content(znode[0])
+        return [value, znode[1].version] if weak else value
 
     async def _write(self, path: str, data: bytes) -> None:
         """Set a znode, or create it.  Each further attempt is made only if the one before had no effect."""
@@ -279,20 +279,20 @@ class Client:
                 return
         raise NoNodeError
 
-    async def _replace(self, path: str, found: Any, data: bytes) -> int:
+    async def _replace(self, path: str, znode: Any, data: bytes) -> int:
         """Set a znode unless it changed since it was read, or create it if it did not exist, and return its version."""
-        if found is not None:
-            return int((await answer(self._zk.set_async(path, data, found[1].version))).version)
+        if znode is not None:
+            return int((await answer(self._zk.set_async(path, data, znode[1].version))).version)
         with suppress(NodeExistsError):
             await answer(self._zk.create_async(path, data))
             return 0
         raise BadVersionError
 
     async def _compare_and_set(self, path: str, old: Any, new: Any) -> None:
-        found = await self._found(path)
-        if (None if found is None else content(found[0])) != old:
+        znode = await self._found(path)
+        if (None if znode is None else content(znode[0])) != old:
             raise BadVersionError
-        await self._replace(path, found, json.dumps(new).encode())
+        await self._replace(path, znode, json.dumps(new).encode())
 
     async def _transact(self, steps: Sequence[Sequence[Any]]) -> list[list[Any]]:
         """Write several znodes at once, if those that were read have not changed since.
@@ -302,9 +302,9 @@ class Client:
         """
         zk, paths = self._zk, {step[1]: f"{ROOT}/{step[1]}" for step in steps}
         contents, versions = dict[Any, Any](), dict[Any, int]()
-        for key, asked in {key: zk.get_async(path) for key, path in paths.items()}.items():
+        for key, request in {key: zk.get_async(path) for key, path in paths.items()}.items():
             with suppress(NoNodeError):
-                data, state = await answer(asked)
+                data, state = await answer(request)
                 contents[key], versions[key] = content(data), state.version
         for key in paths.keys() - versions.keys():
             with suppress(NodeExistsError):  # created by another client, with the same content and version
@@ -327,11 +327,11 @@ class Client:
         return done
 
     async def _acquire(self, path: str) -> list[Any]:
-        found = await self._found(path, self._barrier())
-        holder, version = (None, -1) if found is None else (content(found[0]), found[1].version)
+        znode = await self._found(path, self._barrier())
+        holder, version = (None, -1) if znode is None else (content(znode[0]), znode[1].version)
         if holder is not None:
             return ["held", holder]
-        return ["acquired", await self._replace(path, found, json.dumps(version + 1).encode())]
+        return ["acquired", await self._replace(path, znode, json.dumps(version + 1).encode())]
 
     async def _release(self, path: str, token: int) -> list[Any]:
         with suppress(BadVersionError, NoNodeError):

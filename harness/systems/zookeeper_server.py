@@ -50,8 +50,8 @@ def server(
 ) -> Role:
     """Return one server of an ensemble, or a standalone one; ``flags`` are more options for Java."""
     elect, follow = PEER_PORTS
-    peers = [f"server.{number}={one.address}:{follow}:{elect}\n" for number, one in enumerate(ensemble, 1)]
-    own = {f"{STORE}/myid": f"{number}\n" for number, one in enumerate(ensemble, 1) if one.name == node.name}
+    peers = [f"server.{number}={peer.address}:{follow}:{elect}\n" for number, peer in enumerate(ensemble, 1)]
+    own = {f"{STORE}/myid": f"{number}\n" for number, peer in enumerate(ensemble, 1) if peer.name == node.name}
     return Role(
         node=node.name, name=name, data=(STORE,), ready=listening(PORT),
         files={"zoo.cfg": "".join((_SETTINGS, *peers, f"clientPortAddress={node.address}\n")), **own},

@@ -39,8 +39,8 @@ class Screen:
     def columns(self) -> int:
         """The current width of the terminal, or COLUMNS, or 80 if both are unknown."""
         with suppress(OSError, ValueError):
-            if found := os.get_terminal_size(self._stream.fileno()).columns:
-                return found
+            if width := os.get_terminal_size(self._stream.fileno()).columns:
+                return width
         named = os.environ.get("COLUMNS", "")
         return int(named) if named.isdecimal() and int(named) else _COLUMNS
 

@@ -118,8 +118,8 @@ class Printable(io.TextIOWrapper):
         return super().write(text)
 
 
-def _shown(found: re.Match[str]) -> str:
-    return found[0] if len(found[0]) > 1 else "\ufffd"
+def _shown(match: re.Match[str]) -> str:
+    return match[0] if len(match[0]) > 1 else "\ufffd"
 
 
 class _Output(io.FileIO):

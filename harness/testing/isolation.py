@@ -41,8 +41,8 @@ def assert_isolation(
     is broken, if the last read of a key lacks an acknowledged append, or if nothing was proven.  Raises ValueError if
     ``transact`` returns anything but the steps it was asked for.
     """
-    asked = mixed_steps(Random(seed), keys, "append")
-    planned = [next(asked) for _ in range(transactions)]
+    stream = mixed_steps(Random(seed), keys, "append")
+    planned = [next(stream) for _ in range(transactions)]
     used = sorted({step[1] for steps in planned for step in steps})
     final = [invocation.value for invocation in last_transactions(used)]
     load = _Load(dsn, transact, connect or _connect)

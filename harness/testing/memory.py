@@ -59,43 +59,43 @@ class Objects:
         ends as ``ok`` and shows the value that it found.  Raises ValueError for an ``f`` that the model lacks or cannot
         answer.
         """
-        asked, now = freeze(value), self._states.get(key, self._initial)
-        result, after = self._done(now, f, asked)
+        frozen, now = freeze(value), self._states.get(key, self._initial)
+        result, after = self._done(now, f, frozen)
         if after is ILLEGAL:
             if not isinstance(self._model, CasRegister):
                 return "fail", value
             if not self._strikes("blind-cas"):
                 return "ok", [*value, thaw(now)]
-            after = asked[1]
+            after = frozen[1]
         if after == now:
             before = self._before.get(key, self._initial)
-            old, unchanged = self._done(before, f, asked) if self._strikes("stale-reads") else (result, before)
+            old, unchanged = self._done(before, f, frozen) if self._strikes("stale-reads") else (result, before)
             return "ok", _shown(old if unchanged == before else result, f, value)
-        self._change(f, key, asked, after)
+        self._change(f, key, frozen, after)
         if self._strikes("lost-answers"):
             return "info", value
         if self._strikes("done-and-called-failed"):
             return "fail", value
         return "ok", _shown(result, f, value)
 
-    def _done(self, state: Any, f: str, asked: Any) -> tuple[Any, Any]:
+    def _done(self, state: Any, f: str, value: Any) -> tuple[Any, Any]:
         """Return the answer to an operation and the state after it.
 
         The answer is ``UNKNOWN`` if there is only an acknowledgement, and the state ``ILLEGAL`` if the operation does
         not fit.
         """
         model = self._model
-        result = model.respond(state, f, asked)
+        result = model.respond(state, f, value)
         if result is UNKNOWN and f in model.reads:
             raise ValueError(f"`answers` of a {model.name} lists nothing for {f!r}, so it cannot run in memory")
         if result is not UNKNOWN:
-            model.admit(f, asked, result)
-        after = model.step(state, f, asked, result)
-        if after is ILLEGAL and model.step(state, f, asked, UNKNOWN) is not ILLEGAL:
+            model.admit(f, value, result)
+        after = model.step(state, f, value, result)
+        if after is ILLEGAL and model.step(state, f, value, UNKNOWN) is not ILLEGAL:
             return result, state  # the answer reveals what a bug did to the state
         return result, after
 
-    def _change(self, f: str, key: Any, asked: Any, after: Any) -> None:
+    def _change(self, f: str, key: Any, value: Any, after: Any) -> None:
         if not self._strikes("lost-writes"):
             self._set(key, after)
         if key in self._again:
@@ -103,7 +103,7 @@ class Objects:
             if twice is not ILLEGAL:
                 self._set(key, twice)
         elif self._strikes("doubled-writes"):
-            self._again[key] = f, asked
+            self._again[key] = f, value
 
     def _set(self, key: Any, state: Any) -> None:
         self._before[key] = self._states.get(key, self._initial)

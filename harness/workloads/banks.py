@@ -48,11 +48,11 @@ def total_check(operations: Sequence[Operation]) -> Check:
     if wrong:
         first = min(wrong, key=lambda op: op.invoke_index)
         total = sum(balance for _, balance in first.result)
-        seen = (
+        summary = (
             f"{len(wrong)} of {counted(len(reads), 'read')} have a different sum, the first {total} by process "
             f"{first.process}"
         )
-        text = f"{BANK}: {seen}"
+        text = f"{BANK}: {summary}"
         example = Counterexample.of_promise("wrong-total", text, (first, f"the balances add up to {total}"))
         times = sorted(op.ended for op in wrong)
         findings = (
@@ -60,5 +60,5 @@ def total_check(operations: Sequence[Operation]) -> Check:
                 check="total", kind=example.kind, since=times[0], until=times[-1], count=len(wrong), keys=(BANK,)
             ),
         )
-        return Check("total", "check", "invalid", _ASKED, seen, findings, (example,))
+        return Check("total", "check", "invalid", _ASKED, summary, findings, (example,))
     return Check("total", "check", "valid" if reads else "unknown", _ASKED, counted(len(reads), "read"))

@@ -134,8 +134,8 @@ class _CasOfSeen(Struct, frozen=True):
         if event.type != "ok":
             return self
         # A cas that took effect returns [old, new]; one that was refused returns [old, new, seen].
-        seen = event.value[-1] if event.f == "cas" else event.value
-        return _CasOfSeen(self.keys, self.stream, self.value, {**self.seen, event.key: seen})
+        latest = event.value[-1] if event.f == "cas" else event.value
+        return _CasOfSeen(self.keys, self.stream, self.value, {**self.seen, event.key: latest})
 
 
 def _reads_and_writes(rng: random.Random, keys: Sequence[str], values: Iterator[int], read: str = "read") -> Generator:

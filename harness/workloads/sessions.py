@@ -52,18 +52,18 @@ def sessions_check(operations: Sequence[Operation]) -> Check:
     keys = [check_operations([op for op in strong if op.key == key], "register") for key in {op.key for op in strong}]
     untested: list[Verdict] = [] if peeks else ["unknown"]
     verdict = "invalid" if wrong else worst([*(key.verdict for key in keys), *untested])
-    seen = counted(len(peeks), "peek") + (f", {len(wrong)} wrong: {wrong[0].sentence}" if wrong else "")
+    summary = counted(len(peeks), "peek") + (f", {len(wrong)} wrong: {wrong[0].sentence}" if wrong else "")
     examples = [*wrong, *(example for key in keys for example in key.counterexamples)]
     findings = [*contradictions("sessions", wrong)]
     findings += contradictions_of_keys("sessions", ((key.key, key.kinds, key.more) for key in keys if key.kinds))
-    return Check("sessions", "check", verdict, _ASKED, seen, tuple(findings), tuple(examples))
+    return Check("sessions", "check", verdict, _ASKED, summary, tuple(findings), tuple(examples))
 
 
-def _ended_when_seen(op: Operation, seen: _Seen) -> Operation:
+def _ended_when_seen(op: Operation, seen_first: _Seen) -> Operation:
     """Return the operation; if it is a write that a peek saw, it ends by the time that peek returned."""
-    if op.f != "write" or op.outcome == "fail" or (op.key, op.value) not in seen:
+    if op.f != "write" or op.outcome == "fail" or (op.key, op.value) not in seen_first:
         return op
-    _, peek = seen[op.key, op.value]
+    _, peek = seen_first[op.key, op.value]
     ends = math.inf if op.outcome == "info" else op.end_index
     if not op.invoke_index < peek.end_index < ends:
         return op
@@ -101,7 +101,7 @@ def _versions_differ(peeks: Sequence[Operation], seen_first: _Seen) -> Iterator[
 
 
 def _known_versions(
-    ordered: Sequence[Operation], seen: _Seen
+    ordered: Sequence[Operation], seen_first: _Seen
 ) -> tuple[dict[tuple[Any, Any], int], list[Counterexample]]:
     """Return the version, or a lower bound of it, of each value, and a counterexample for each violation.
 
@@ -112,10 +112,10 @@ def _known_versions(
     ends: defaultdict[Any, list[Operation]] = defaultdict(list)
     for op in sorted(known, key=lambda op: op.end_index, reverse=True):
         ends[op.key].append(op)
-    taken = {(key, version) for (key, _), (version, _) in seen.items()}
+    taken = {(key, version) for (key, _), (version, _) in seen_first.items()}
     newest: dict[Any, _Version] = {}
     ended = Counter[Any]()
-    versions = {value: version for value, (version, _) in seen.items()}
+    versions = {value: version for value, (version, _) in seen_first.items()}
     wrong: list[Counterexample] = []
     strong = (
         op for op in ordered if (op.f == "write" and op.outcome != "fail") or (op.f, op.outcome) == ("read", "ok")
@@ -124,18 +124,18 @@ def _known_versions(
         left, value = ends[op.key], (op.key, _value(op))
         # Whatever ended before this operation began was known by then.
         while left and left[-1].end_index < op.invoke_index:
-            one = left.pop()
-            ended[op.key] += one.f == "write"
-            if (version := versions[one.key, _value(one)]) > newest.get(op.key, (-1, one))[0]:
-                newest[op.key] = version, one
+            earlier = left.pop()
+            ended[op.key] += earlier.f == "write"
+            if (version := versions[earlier.key, _value(earlier)]) > newest.get(op.key, (-1, earlier))[0]:
+                newest[op.key] = version, earlier
         top, before = newest.get(op.key, (-1, op))
         least = max(top, ended[op.key] - 1) + (op.f == "write")
         version = versions.get(value, -1)
-        if version < least and (value in seen or value[1] is None):
+        if version < least and (value in seen_first or value[1] is None):
             by = f"version {top} was known" if top >= ended[op.key] - 1 else f"{ended[op.key]} writes had ended"
-            wrong.append(_too_low(op, version, (top, before), seen[value][1] if value in seen else op, by))
+            wrong.append(_too_low(op, version, (top, before), seen_first[value][1] if value in seen_first else op, by))
         # No peek shows this value's version: take the lowest one that is possible and free.
-        if value[1] is not None and value not in seen:
+        if value[1] is not None and value not in seen_first:
             versions[value] = next(n for n in count(max(version, least)) if (op.key, n) not in taken)
     return versions, wrong
 
@@ -148,14 +148,14 @@ def _value(op: Operation) -> Any:
 def _too_low(op: Operation, version: int, known: _Version, peek: Operation, by: str) -> Counterexample:
     """Return a counterexample for an operation whose version is lower than one ``known`` before it began."""
     top, before = known
-    said = [(before, f"{_named(top)} at least")]
+    notes = [(before, f"{_named(top)} at least")]
     sees = [(peek, _sees(peek))] if peek is not op else []
     if op.f == "write":
         text = f"{op.value} was written to {op.key} as version {version}, when {by}"
-        return Counterexample.of_promise("version-order", text, *said, (op, f"writes {op.value}"), *sees)
+        return Counterexample.of_promise("version-order", text, *notes, (op, f"writes {op.value}"), *sees)
     kind = "stale-read" if before.f == "write" else "read-inversion"
     text = f"process {op.process} read {_named(version)} of {op.key}, when {by}"
-    return Counterexample.of_promise(kind, text, *said, *sees, (op, f"reads {_named(version)}"))
+    return Counterexample.of_promise(kind, text, *notes, *sees, (op, f"reads {_named(version)}"))
 
 
 def _went_back(ordered: Iterable[Operation], versions: Mapping[tuple[Any, Any], int]) -> Iterator[Counterexample]:
@@ -164,14 +164,14 @@ def _went_back(ordered: Iterable[Operation], versions: Mapping[tuple[Any, Any], 
         session = (op.process, op.key)
         before = newest.get(session, (-1, op))
         if op.outcome == "info" or (op.outcome == "fail" and NEW_SESSION in (op.error or "")):
-            newest = {one: known for one, known in newest.items() if one[0] != op.process}
+            newest = {key: known for key, known in newest.items() if key[0] != op.process}
         elif op.outcome == "ok" and op.f in ("write", "peek"):
             peeked = -1 if op.result is None or op.f == "write" else int(op.result[1])
             version = versions[op.key, op.value] if op.f == "write" else peeked
             if op.f == "peek" and version < before[0]:
                 text = f"process {op.process} saw {_named(version)} of {op.key} after {_named(before[0])}"
-                said = [(one, _named(number)) for number, one in (before, (version, op))]
-                yield Counterexample.of_promise("session-went-back", text, *said)
+                notes = [(operation, _named(number)) for number, operation in (before, (version, op))]
+                yield Counterexample.of_promise("session-went-back", text, *notes)
             newest[session] = (version, op) if version > before[0] else before
 
 

@@ -125,37 +125,37 @@ def account_of(operations: Sequence[Operation]) -> SetAccount:
     Each loss (one node, one moment) has a counterexample: the first read that showed it.
     """
     reads = [op for op in operations if op.f == "read" and op.applied and isinstance(op.result, list)]
-    twice = {one: op for op in reversed(reads) for one, times in Counter(op.result).items() if times > 1}
+    twice = {element: op for op in reversed(reads) for element, times in Counter(op.result).items() if times > 1}
     wrong = []
     if twice:
         first = min(twice.values(), key=lambda op: op.invoke_index)
-        wrong.append(_wrong("duplicated", [one for one, where in twice.items() if where is first], [], first))
+        wrong.append(_wrong("duplicated", [element for element, where in twice.items() if where is first], [], first))
     finals = sorted((op for op in reads if op.phase == "final"), key=lambda op: op.invoke_index)
     if not finals:
         return SetAccount({"duplicated": list(twice)}, wrong, unread=True)
     lacking = [(_lost(operations, op), op) for op in {op.node: op for op in finals}.values()]
-    lacking.sort(key=lambda one: (len(one[0]), one[1].invoke_index), reverse=True)
+    lacking.sort(key=lambda pair: (len(pair[0]), pair[1].invoke_index), reverse=True)
     lost, last = lacking[0]
     held, added = set(last.result), _added_before(operations, last)
-    outcomes = {one: added[one].outcome if one in added else None for one in held}
+    outcomes = {element: added[element].outcome if element in added else None for element in held}
     unexpected = dict[Any, None]()
     for _, read in lacking:
         adds = _added_before(operations, read)
-        mine = [one for one in set(read.result) if one not in adds or adds[one].outcome == "fail"]
+        mine = [element for element in set(read.result) if element not in adds or adds[element].outcome == "fail"]
         if not unexpected.keys() >= {*mine}:
-            wrong.append(_wrong("unexpected", mine, [adds[one] for one in mine if one in adds], read))
+            wrong.append(_wrong("unexpected", mine, [adds[element] for element in mine if element in adds], read))
         unexpected |= dict.fromkeys(mine)
     missing = [op.value for op in lost]
     known = {op.value for lacks, _ in lacking for op in lacks}
     losses = [loss for lacks, read in lacking for loss in _losses(lacks, read, reads, lacking)]
-    losses.sort(key=lambda one: one.read.invoke_index)
-    wrong += [_wrong("lost", [op.value for op in one.shown], one.shown, one.read) for one in losses]
-    ok, recovered = ([one for one in held if outcomes[one] in which] for which in (("ok", "info"), ("info",)))
+    losses.sort(key=lambda entry: entry.read.invoke_index)
+    wrong += [_wrong("lost", [op.value for op in entry.shown], entry.shown, entry.read) for entry in losses]
+    ok, recovered = ([e for e in held if outcomes[e] in which] for which in (("ok", "info"), ("info",)))
     classes = {"ok": ok, "lost": missing, "recovered": recovered}
     classes |= {"unexpected": list(unexpected), "duplicated": list(twice)}
     gone = known.difference(*(read.result for _, read in lacking))
-    asked = {op.node for op in operations if op.f == "read" and op.phase == "final" and op.node is not None}
-    silent = sorted(asked.difference(op.node for op in finals))
+    nodes = {op.node for op in operations if op.f == "read" and op.phase == "final" and op.node is not None}
+    silent = sorted(nodes.difference(op.node for op in finals))
     return SetAccount(classes, wrong, losses, silent=silent, missing=len(known), gone=len(gone))
 
 
@@ -165,8 +165,8 @@ def _added_before(operations: Iterable[Operation], read: Operation) -> dict[Any,
     If an element was added several times, because a failed add was retried, return the add that is most likely to have
     taken effect.
     """
-    asked = (op for op in operations if op.f == "add" and op.invoke_index < read.end_index)
-    return {op.value: op for op in sorted(asked, key=lambda op: _SAYS[op.outcome])}
+    adds = (op for op in operations if op.f == "add" and op.invoke_index < read.end_index)
+    return {op.value: op for op in sorted(adds, key=lambda op: _SAYS[op.outcome])}
 
 
 def elements_check(operations: Sequence[Operation]) -> Check:
@@ -182,17 +182,17 @@ def elements_check(operations: Sequence[Operation]) -> Check:
     for operation in operations:
         sets[operation.key].append(operation)
     accounts = {key: account_of(mine) for key, mine in sets.items()}
-    found = {name: [one for account in accounts.values() for one in account.classes.get(name, ())] for name in _COUNTED}
-    counts = {name: len(elements) for name, elements in found.items()}
+    lists = {name: [e for account in accounts.values() for e in account.classes.get(name, ())] for name in _COUNTED}
+    counts = {name: len(elements) for name, elements in lists.items()}
     classes = [name for name in _KINDS if counts[name]]
-    seen = ", ".join(f"{number} {name}" for name, number in counts.items())
-    named = {name: tuple(sorted(found[name], key=_by_kind)[:_NAMED]) for name in classes}
+    summary = ", ".join(f"{number} {name}" for name, number in counts.items())
+    named = {name: tuple(sorted(lists[name], key=_by_kind)[:_NAMED]) for name in classes}
     losses = _joined(loss for account in accounts.values() for loss in account.losses)
     gone = sum(account.gone for account in accounts.values())
     missing = sum(account.missing for account in accounts.values())
     if losses:
-        seen = _seen(counts, losses, missing, gone)
-    wrong = [one for account in accounts.values() for one in account.wrong]
+        summary = _seen(counts, losses, missing, gone)
+    wrong = [pair for account in accounts.values() for pair in account.wrong]
     unread = [str(key) for key, account in accounts.items() if account.unread]
     silent = sorted({node for account in accounts.values() for node in account.silent})
     # "inconsistent": every last read holds the element, but some earlier read lacked it.
@@ -208,12 +208,12 @@ def elements_check(operations: Sequence[Operation]) -> Check:
     elif unread or not sets:
         verdict = "unknown"
         why = f"not read at the end: {', '.join(unread)}" if unread else "nothing was added"
-        seen += f"; {why}"
+        summary += f"; {why}"
     elif silent:
-        seen += f", but no client of {', '.join(silent)} was answered at the end"
-    examples = tuple(example for _, example in sorted(wrong, key=lambda one: classes.index(one[0])))
+        summary += f", but no client of {', '.join(silent)} was answered at the end"
+    examples = tuple(example for _, example in sorted(wrong, key=lambda pair: classes.index(pair[0])))
     findings = (elements, *contradictions("elements", examples))
-    return Check("elements", "check", verdict, _ASKED, seen, findings, examples, _WORDS)
+    return Check("elements", "check", verdict, _ASKED, summary, findings, examples, _WORDS)
 
 
 def _seen(counts: Mapping[str, int], losses: Sequence[Loss], missing: int, gone: int) -> str:
@@ -310,27 +310,27 @@ def _joined(losses: Iterable[NodeLoss]) -> list[Loss]:
 
     Losses in different sets count as one if their elements were acknowledged at the same time.
     """
-    found: list[list[NodeLoss]] = []
-    for new in sorted((one for one in losses if one.read.node), key=lambda one: one.acknowledged):
+    groups: list[list[NodeLoss]] = []
+    for new in sorted((part for part in losses if part.read.node), key=lambda part: part.acknowledged):
         near = (
             known
-            for known in found
+            for known in groups
             if known[0].read.node == new.read.node
-            and all(one.read.key != new.read.key for one in known)
-            and new.acknowledged[0] <= max(one.acknowledged[1] for one in known) + SAME_NS
+            and all(part.read.key != new.read.key for part in known)
+            and new.acknowledged[0] <= max(part.acknowledged[1] for part in known) + SAME_NS
         )
         if (known := next(near, None)) is None:
-            found.append([new])
+            groups.append([new])
         else:
             known.append(new)
     joined = (
         Loss(
             str(known[0].read.node),
-            sum(len(one.adds) for one in known),
-            sum(one.elsewhere for one in known),
-            min(one.read.ended for one in known),
+            sum(len(part.adds) for part in known),
+            sum(part.elsewhere for part in known),
+            min(part.read.ended for part in known),
         )
-        for known in found
+        for known in groups
     )
     return sorted(joined, key=lambda loss: (loss.seen_ns, loss.node))
 
@@ -347,7 +347,7 @@ def _wrong(name: str, elements: list[Any], adds: Sequence[Operation], read: Oper
     many = counted(len(elements), "element")
     kind, says = _KINDS[name]
     sentence = f"{read.key}: the read of process {read.process}{where} {says.format(many)}: {named}"
-    said = [
+    notes = [
         (add, f"adds {add.value}: {add.outcome}") for add in sorted(adds, key=lambda add: _by_kind(add.value))[:_SHOWN]
     ]
-    return name, Counterexample.of_promise(kind, sentence, *said, (read, says.format(named)))
+    return name, Counterexample.of_promise(kind, sentence, *notes, (read, says.format(named)))

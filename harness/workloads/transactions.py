@@ -76,7 +76,7 @@ def write_skews(write: Write) -> Generator:
         for first in count(0, 2):
             pair = (first, first + 1)
             for key in rng.sample(pair, 2):
-                yield [*(["r", one, None] for one in pair), [write, key, 1]]
+                yield [*(["r", member, None] for member in pair), [write, key, 1]]
 
     return _generator(invocations)
 

@@ -107,7 +107,7 @@ def check_blocks(name: str, blocks: Sequence[Block]) -> None:
 
 def check_problems(name: str, problems: Sequence[Problem | None]) -> None:
     """Raise FormatError for the first event that does not pair."""
-    found = [problem for problem in problems if problem is not None]
-    if found:
-        index, text = min(found)
+    complaints = [problem for problem in problems if problem is not None]
+    if complaints:
+        index, text = min(complaints)
         raise FormatError(name, line_of_event(index), text)

@@ -146,15 +146,15 @@ class _Scan(_Lines):
         kernel.scan(self.data, start, rows.T, np.array(names, np.int64))
         self._types = names[-len(TYPES) :]
         other = np.flatnonzero((rows[:, k.SHAPE] == k.STRANGE) | (rows[:, k.TEXT] == -1))
-        found = self.strictly(rows[other, k.START], rows[other, k.END], other)
+        parsed = self.strictly(rows[other, k.START], rows[other, k.END], other)
         if self.wrong is not None:
             rows = rows.T[:, : self.wrong[0]].T
-        for row, event in found:
+        for row, event in parsed:
             rows[row, [k.INDEX, k.TIME]] = event.index, event.time
         self.rows = rows
-        self._strange = {row: event for row, event in found if event.process != NEMESIS}
+        self._strange = {row: event for row, event in parsed if event.process != NEMESIS}
         self._plain = np.ones(len(rows), np.bool_)
-        self._plain[[row for row, _ in found]] = False
+        self._plain[[row for row, _ in parsed]] = False
         return count, rows[:, k.INDEX], rows[:, k.TIME]
 
     def table(self) -> pa.Table:

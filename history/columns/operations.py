@@ -177,8 +177,8 @@ class Operations(Sequence[Operation]):
         """Convert one row to an operation."""
 
         def number(column: Ints) -> int | None:
-            found = int(column[row])
-            return None if found == NONE else found
+            value = int(column[row])
+            return None if value == NONE else value
 
         return Operation(
             process=int(self.process[row]),
@@ -218,10 +218,10 @@ class Operations(Sequence[Operation]):
     @cached_property
     def refused(self) -> Flags:
         """Mask of the cas whose ok answers show that they were refused."""
-        found = self.which(OK) & self.f.equals("cas")
+        mask = self.which(OK) & self.f.equals("cas")
         parse = cache(lambda text: is_refusal(_value_of(text)))
-        found[found] = [parse(text) for text in self.result.filter(pa.array(found)).to_pylist()]
-        return found
+        mask[mask] = [parse(text) for text in self.result.filter(pa.array(mask)).to_pylist()]
+        return mask
 
     @cached_property
     def called(self) -> Coded:

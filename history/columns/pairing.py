@@ -91,9 +91,9 @@ def pair_events(events: pa.Table, *, last: bool = False) -> Paired:
 
 def operations_of_rows(events: pa.Table, begun: Ints, ended: Ints) -> pa.Table:
     """Make a table of CODED_OPERATIONS from the rows of invocations and completions (negative: no completion)."""
-    asked = pa.array(begun)
+    invoked = pa.array(begun)
     answered = pa.array(ended, mask=ended < 0)
-    invocation, completion = events.take(asked), events.take(answered)
+    invocation, completion = events.take(invoked), events.take(answered)
     outcome = pa.array(_outcomes(completion))
     node, other = _codes(completion["node"]), _codes(invocation["node"])
     node = np.where((node >= 0) & (node != _place(events["node"], "")), node, other).astype(np.int32)
@@ -143,7 +143,7 @@ class Seams:
         return joined.sort_by("invoke_index")
 
     def _note(self, problem: Problem | None) -> None:
-        self.problem = min((one for one in (self.problem, problem) if one is not None), default=None)
+        self.problem = min((known for known in (self.problem, problem) if known is not None), default=None)
 
 
 def _first_contradiction(events: pa.Table, begun: Ints, ended: Ints) -> Problem | None:
@@ -156,9 +156,9 @@ def _first_contradiction(events: pa.Table, begun: Ints, ended: Ints) -> Problem 
     answers = np.isin(_codes(events["f"])[ended], echoed)
     answers &= _codes(events["type"])[ended] == _place(events["type"], "ok")
     rows = np.flatnonzero(answers)
-    asked, answered = (_whole(events["value"]).take(pa.array(places[rows])) for places in (begun, ended))
+    requested, answered = (_whole(events["value"]).take(pa.array(places[rows])) for places in (begun, ended))
     cas = pa.array(_codes(events["f"])[ended[rows]] == _place(events["f"], "cas"))
-    wrong[rows[np.asarray(pc.and_(may_differ(cas, asked, answered), pc.not_equal(answered, "null")))]] = True
+    wrong[rows[np.asarray(pc.and_(may_differ(cas, requested, answered), pc.not_equal(answered, "null")))]] = True
     places = np.flatnonzero(wrong)
     for place in places[np.argsort(ended[places])].tolist():
         if (problem := _complaint(events, np.array([begun[place], ended[place]]))) is not None:
@@ -191,8 +191,8 @@ def _outcomes(completions: pa.Table) -> NDArray[np.int32]:
 
 def _codes(column: pa.ChunkedArray) -> NDArray[np.int32]:
     """Return the codes of a dictionary-encoded column, with -1 for null."""
-    found: NDArray[np.int32] = pc.fill_null(_whole(column).indices, -1).to_numpy(zero_copy_only=False)
-    return found
+    codes: NDArray[np.int32] = pc.fill_null(_whole(column).indices, -1).to_numpy(zero_copy_only=False)
+    return codes
 
 
 def _place(column: pa.ChunkedArray, text: str) -> int:

@@ -42,8 +42,8 @@ class AwakeClock:
     @classmethod
     def recorded(cls, state: Mapping[str, Any]) -> AwakeClock:
         """Make the clock of a run from its ``run.json``; ignore malformed standstills."""
-        found = state.get("standstills")
-        pairs = [span for span in found if isinstance(span, list | tuple)] if isinstance(found, list) else []
+        raw = state.get("standstills")
+        pairs = [span for span in raw if isinstance(span, list | tuple)] if isinstance(raw, list) else []
         spans = [tuple(span) for span in pairs if len(span) == 2 and all(type(moment) is int for moment in span)]
         return cls((max(begin, 0), end) for begin, end in spans)
 
@@ -110,13 +110,13 @@ class AwakeClock:
 
 def merged(spans: Iterable[Span]) -> list[Span]:
     """Sort spans and merge those that overlap or touch, dropping empty ones."""
-    found: list[Span] = []
+    joined: list[Span] = []
     for begin, end in sorted((begin, end) for begin, end in spans if end > begin):
-        if found and begin <= found[-1][1]:
-            found[-1] = found[-1][0], max(found[-1][1], end)
+        if joined and begin <= joined[-1][1]:
+            joined[-1] = joined[-1][0], max(joined[-1][1], end)
         else:
-            found.append((begin, end))
-    return found
+            joined.append((begin, end))
+    return joined
 
 
 def gaps(moments: Iterable[int], begin: int, end: int) -> list[Span]:

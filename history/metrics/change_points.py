@@ -90,16 +90,16 @@ def rises(values: Sequence[float], floor: float) -> list[Change]:
     A rise by less than ``floor`` or :data:`SMALLEST` counts as part of the level before it.  After a lasting fall,
     later figures are compared with the lower level.  Infinity is allowed as a figure, but NaN is not.
     """
-    found: list[Change] = []
+    changes: list[Change] = []
     up, down = _Cusum(), _Cusum()
     back = 0
     for place, value in enumerate(values):
-        if found and found[-1].closed is None:
+        if changes and changes[-1].closed is None:
             # While a rise is open, only look for its end.
-            rise = found[-1]
+            rise = changes[-1]
             back = back + 1 if value < (rise.before + rise.since) / 2 else 0
             if back == RECOVERED:
-                found[-1] = replace(rise, closed=place)
+                changes[-1] = replace(rise, closed=place)
                 up = _Cusum([*up.before, *values[place + 1 - back : place + 1]])
                 down = _Cusum(-value for value in up.before)
             continue
@@ -109,8 +109,8 @@ def rises(values: Sequence[float], floor: float) -> list[Change]:
         elif fell:
             down.accept()
         elif rose and (medians := up.change(floor)):
-            found.append(Change(place + 1 - len(up.pending), place, None, *medians))
+            changes.append(Change(place + 1 - len(up.pending), place, None, *medians))
             back = 0
         elif rose:
             up.accept()
-    return found
+    return changes

@@ -96,15 +96,15 @@ class Surroundings:
     next: int
 
 
-def load_of(asked: Iterable[Asked], last: int, receipts: Iterable[Receipt]) -> LoadSpan:
+def load_of(summaries: Iterable[Asked], last: int, receipts: Iterable[Receipt]) -> LoadSpan:
     """Return the load of a run, as defined above, from summaries of the load's operations.
 
     ``last`` is the last invocation or completion of any client, or 0 if there is none.  Without operations, the load is
     empty and lies at the end of the record.
     """
-    times = [time for one in receipts for time in (one.started, one.stood, one.heal_started, one.healed)]
+    times = [time for fault in receipts for time in (fault.started, fault.stood, fault.heal_started, fault.healed)]
     end = max([last, *(time for time in times if time is not None)])
-    parts = list(asked)
+    parts = list(summaries)
     if not parts:
         return LoadSpan(end, end, end)
     known = end if any(part.open for part in parts) else max(part.known for part in parts)
@@ -115,11 +115,11 @@ def load_in(operations: Operations, receipts: Sequence[Receipt]) -> LoadSpan:
     """Return when clients were sending requests, as defined above."""
     main = operations.in_main
     invoked, returned = operations.invoked[main], operations.returned[main]
-    asked = []
+    summaries = []
     if len(invoked):
         known = int(max(invoked.max(), returned.max()))
-        asked = [Asked(int(invoked.min()), known, bool((returned < 0).any()))]
-    return load_of(asked, operations.end, receipts)
+        summaries = [Asked(int(invoked.min()), known, bool((returned < 0).any()))]
+    return load_of(summaries, operations.end, receipts)
 
 
 def surroundings(receipts: Sequence[Receipt], load: LoadSpan) -> dict[int, Surroundings]:
@@ -136,13 +136,13 @@ def surroundings(receipts: Sequence[Receipt], load: LoadSpan) -> dict[int, Surro
             groups[-1] = (first, max(last, end), [*members, number])
         else:
             groups.append((begin, end, [number]))
-    found: dict[int, Surroundings] = {}
+    around: dict[int, Surroundings] = {}
     for place, (begin, _, members) in enumerate(groups):
         calm_from = max(load.begin, begin - CALM_S * SECOND, groups[place - 1][1] if place else load.begin)
         after = groups[place + 1][0] if place + 1 < len(groups) else load.end
         for number in members:
-            found[number] = Surroundings(calm_from, min(begin, load.end), min(after, load.end))
-    return found
+            around[number] = Surroundings(calm_from, min(begin, load.end), min(after, load.end))
+    return around
 
 
 def figures(receipt: Receipt, around: Surroundings | None, ok: Times, load: LoadSpan) -> dict[str, float | None]:
@@ -155,17 +155,17 @@ def figures(receipt: Receipt, around: Surroundings | None, ok: Times, load: Load
     stood = max(moment_or(receipt.stood, receipt.started), load.begin)
     until = min(moment_or(receipt.heal_started, load.last), load.end)
     before = _rate(ok, around.calm_from, around.calm_to, LEAST_S)
-    found = {
+    measured = {
         "rate_before": before,
         "rate_during": _rate(ok, stood, until, 0),
         "longest_gap_ms": _longest_gap(ok, receipt.started, around.next),
     }
     if receipt.healed is None:
-        return found
+        return measured
     after = _rate(ok, receipt.healed, around.next, LEAST_S)
     compared = before is not None and after is not None
     return {
-        **found,
+        **measured,
         "rate_after": after,
         "first_ok_ms": _first_ok(ok, receipt.healed),
         "recovered_ms": _recovered(ok, receipt.healed, around.next, before or 0.0) if compared else None,

@@ -90,7 +90,7 @@ def read_regressions(text: str) -> list[Regression]:
 
 def open_regressions(text: str) -> list[Regression]:
     """Parse the regressions as :func:`read_regressions` does, and return only the open ones."""
-    return [found for found in read_regressions(text) if found.closed is None]
+    return [regression for regression in read_regressions(text) if regression.closed is None]
 
 
 def find_regressions(runs: Iterable[Measured], baselines: Sequence[Baseline] = ()) -> list[Regression]:
@@ -98,7 +98,7 @@ def find_regressions(runs: Iterable[Measured], baselines: Sequence[Baseline] = (
     series: dict[str, list[Measured]] = {}
     for run in runs:
         series.setdefault(run.series, []).append(run)
-    return [found for members in series.values() for found in _of_series(members, baselines)]
+    return [regression for members in series.values() for regression in _of_series(members, baselines)]
 
 
 def _of_series(runs: Sequence[Measured], baselines: Sequence[Baseline]) -> Iterator[Regression]:
@@ -146,10 +146,10 @@ def _regression(
     places: tuple[int, int, int | None],
     medians: tuple[float | None, float | None],
 ) -> Regression:
-    onset, found, closed = places
+    onset, detected, closed = places
     end = len(values) if closed is None else closed + 1
     return Regression(
-        figure, series, values[onset][0], values[found][0], None if closed is None else values[closed][0], *medians,
+        figure, series, values[onset][0], values[detected][0], None if closed is None else values[closed][0], *medians,
         before=tuple(values[max(onset - MAX_NAMED, 0) : onset]), since=tuple(values[max(onset, end - MAX_NAMED) : end]),
     )  # fmt: skip
 

@@ -71,9 +71,9 @@ def _life_table(times: Times) -> tuple[_Numbers, _Numbers, _Numbers]:
     return times_seen, events.astype(np.float64), _at_risk(times, times_seen)
 
 
-def _count(seen: Sequence[float], times_seen: _Numbers) -> _Numbers:
-    found = np.sort(np.asarray(seen, np.float64))
-    return (np.searchsorted(found, times_seen, side="right") - np.searchsorted(found, times_seen)).astype(np.float64)
+def _count(moments: Sequence[float], times_seen: _Numbers) -> _Numbers:
+    times = np.sort(np.asarray(moments, np.float64))
+    return (np.searchsorted(times, times_seen, side="right") - np.searchsorted(times, times_seen)).astype(np.float64)
 
 
 def _at_risk(times: Times, times_seen: _Numbers) -> _Numbers:

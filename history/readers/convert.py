@@ -108,12 +108,12 @@ def _written(path: Path, kind: str, file: BinaryIO, size: int, *, keyed: bool) -
     With ``keyed``, treat all values as ``[k v]`` and raise _UnkeyedError at the first that is not.
     """
     starts: list[_Start] = []
-    asked: dict[int, Any] = {}
+    requests: dict[int, Any] = {}
     line, events, index = 1, 0, -1
     for byte, data in _pieces(path, size):
         piece = _Piece(data, str(path), kind, line)
         if kind == "jepsen-log":
-            piece.repeat_values(asked)
+            piece.repeat_values(requests)
         index = piece.check_order(index)
         if keyed and not piece.may_be_keyed():
             raise _UnkeyedError
@@ -198,7 +198,7 @@ class _Piece(TextScan):
     def wrong(self, row: int, message: str) -> FormatError:
         return FormatError(self.source, f"line {self.line(row)}", message)
 
-    def repeat_values(self, asked: dict[int, Any]) -> None:
+    def repeat_values(self, requests: dict[int, Any]) -> None:
         """Take missing values of ``:info`` and ``:fail`` events from their invocations, like ``parse_jepsen_log``.
 
         ``asked`` maps each process to the value of its last invocation before this piece.  It is updated for the next
@@ -218,11 +218,11 @@ class _Piece(TextScan):
             if invoked[row]:
                 begun[process] = row
                 continue
-            value = self._fields(begun[process])["value"] if process in begun else asked.get(process)
+            value = self._fields(begun[process])["value"] if process in begun else requests.get(process)
             if value is not None:
                 self.irregular[row], self.plain[row] = {**self._fields(row), "value": value}, False
         self.irregular = dict(sorted(self.irregular.items()))
-        asked |= {process: self._fields(row)["value"] for process, row in begun.items()}
+        requests |= {process: self._fields(row)["value"] for process, row in begun.items()}
 
     def check_order(self, last: int) -> int:
         """Check that every ``:index`` exceeds the one before it, starting from ``last``; return the last one.
@@ -231,16 +231,16 @@ class _Piece(TextScan):
         """
         index = self.rows[:, self.kernel.INDEX].copy()
         for row, record in self.irregular.items():
-            found = record.get("index")
-            if found is not None and (type(found) is not int or abs(found) >= LARGEST):
-                raise self.wrong(row, f"the events are out of order: expected a small integer, found :index {found!r}")
-            index[row] = self.texts.MISSING if found is None else found
+            number = record.get("index")
+            if number is not None and (type(number) is not int or abs(number) >= LARGEST):
+                raise self.wrong(row, f"the events are out of order: expected a small integer, found :index {number!r}")
+            index[row] = self.texts.MISSING if number is None else number
         rows = np.flatnonzero(index != self.texts.MISSING)
         grown = np.concatenate([[last], index[rows]])
         back = np.flatnonzero(np.diff(grown) <= 0)
         if back.size:
-            before, found = grown[back[0]], grown[back[0] + 1]
-            message = f"the events are out of order: expected :index above {before}, found {found}"
+            before, number = grown[back[0]], grown[back[0] + 1]
+            message = f"the events are out of order: expected :index above {before}, found {number}"
             raise self.wrong(int(rows[back[0]]), message)
         return int(grown[-1])
 
@@ -255,9 +255,9 @@ class _Piece(TextScan):
     def require_no_key(self) -> None:
         """Raise FormatError if there is a read of ``[k nil]``."""
         k, rows = self.kernel, self.rows
-        asked = (rows[:, k.TYPE] == self.hash("invoke")) & (rows[:, k.F] == self.hash("read")) & (rows[:, k.KEY] == -1)
-        asked &= (rows[:, k.SHAPE] == k.PAIR) & (rows[:, k.VALUE] == ABSENT) & (rows[:, k.OLD] != ABSENT) & self.plain
-        named = [*np.flatnonzero(asked).tolist(), *(row for row, one in self.irregular.items() if names_key(one))]
+        reads = (rows[:, k.TYPE] == self.hash("invoke")) & (rows[:, k.F] == self.hash("read")) & (rows[:, k.KEY] == -1)
+        reads &= (rows[:, k.SHAPE] == k.PAIR) & (rows[:, k.VALUE] == ABSENT) & (rows[:, k.OLD] != ABSENT) & self.plain
+        named = [*np.flatnonzero(reads).tolist(), *(row for row, record in self.irregular.items() if names_key(record))]
         if named:
             raise self.wrong(min(named), HALF_KEYED)
 
@@ -336,8 +336,8 @@ class _Piece(TextScan):
         if (texts := self.plain & (shape == self.texts.TEXT)).any():
             whole = self.data.tobytes()
             spans = zip(self.rows[texts, k.OLD].tolist(), self.rows[texts, k.VALUE].tolist(), strict=True)
-            said = pa.array([whole[begin - 1 : end + 1] for begin, end in spans], pa.binary()).cast(pa.string())
-            value = pc.replace_with_mask(value, pa.array(texts), said)
+            strings = pa.array([whole[begin - 1 : end + 1] for begin, end in spans], pa.binary()).cast(pa.string())
+            value = pc.replace_with_mask(value, pa.array(texts), strings)
         return value
 
 

@@ -137,8 +137,8 @@ class EdnReader:
 
     def _flat(self) -> Form | None:
         """Return the next form if it is a map without escapes, tags, comments and nested maps; None otherwise."""
-        found = _FLAT_MAP.match(self.text, self.place)
-        if found is None or len(body := found[1]) > _LONGEST_NUMBER:
+        match = _FLAT_MAP.match(self.text, self.place)
+        if match is None or len(body := match[1]) > _LONGEST_NUMBER:
             return None
         try:
             items = list(map(_flat_item, _FLAT_ITEM.findall(body)))
@@ -147,19 +147,19 @@ class EdnReader:
         brackets = body.count("[") + body.count("]")
         if brackets and brackets != 2 * sum(type(item) is list for item in items):
             return None
-        self.place = found.end()
-        place = found.start(1) - 1
+        self.place = match.end()
+        place = match.start(1) - 1
         return Form(self._map(items, place), place)
 
     def _map(self, items: list[Any], start: int) -> dict[Any, Any]:
         if len(items) % 2:
             raise self.wrong(start, "a map has a key without a value")
         keys = [key if type(key) is str else name_of_key(key) for key in items[::2]]
-        found = dict(zip(keys, items[1::2], strict=True))
-        if len(found) < len(keys):
+        mapped = dict(zip(keys, items[1::2], strict=True))
+        if len(mapped) < len(keys):
             twice = next(key for place, key in enumerate(keys) if key in keys[:place])
             raise self.wrong(start, f"the field :{twice} is given twice")
-        return found
+        return mapped
 
 
 def _unescaped(match: re.Match[str]) -> str:

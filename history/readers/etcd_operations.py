@@ -51,11 +51,11 @@ def _operation(item: dict[str, Any]) -> dict[str, Any] | None:
     kind = request["Type"]
     if kind == "defragment":
         return None
-    f, asked, answered = _KINDS[kind]
+    f, request_of, answered = _KINDS[kind]
     error = output.get("Error") or None
     unanswered = error is not None or output.get("Persisted")
     return {
-        "process": item["ClientId"], "f": f, "value": asked(request), "start": item["Call"], "end": item["Return"],
+        "process": item["ClientId"], "f": f, "value": request_of(request), "start": item["Call"], "end": item["Return"],
         "type": "info" if unanswered else "ok", "error": error,
         "result": None if unanswered else [output.get("Revision", 0), *answered(output)],
     }  # fmt: skip
@@ -83,36 +83,36 @@ def _value(value: dict[str, Any] | None) -> str:
     data = text.encode()
     if len(data) < _HASHED:
         return text
-    found = _FNV[0]
+    hashed = _FNV[0]
     for byte in data:
-        found = (found ^ byte) * _FNV[1] & 0xFFFFFFFF
-    return f"#{found}"
+        hashed = (hashed ^ byte) * _FNV[1] & 0xFFFFFFFF
+    return f"#{hashed}"
 
 
 def _steps(operations: Iterable[dict[str, Any]] | None) -> list[list[Any]]:
-    return [_STEPS[one["Type"]](one) for one in operations or ()]
+    return [_STEPS[operation["Type"]](operation) for operation in operations or ()]
 
 
 _STEPS: Final[dict[str, Callable[[dict[str, Any]], list[Any]]]] = {
-    "range-operation": lambda one: ["range", *_range(one["Range"])],
-    "put-operation": lambda one: [
-        "put", one["Put"]["Key"], _value(one["Put"].get("Value")), one["Put"].get("LeaseID", 0)
+    "range-operation": lambda operation: ["range", *_range(operation["Range"])],
+    "put-operation": lambda operation: [
+        "put", operation["Put"]["Key"], _value(operation["Put"].get("Value")), operation["Put"].get("LeaseID", 0)
     ],
-    "delete-operation": lambda one: ["delete", one["Delete"]["Key"]],
+    "delete-operation": lambda operation: ["delete", operation["Delete"]["Key"]],
 }  # fmt: skip
 
 
 def _asked_transaction(request: dict[str, Any]) -> list[Any]:
     txn = request["Txn"]
     conditions = [
-        [one["Key"], one.get("ExpectedRevision", 0), one.get("ExpectedVersion", 0)] for one in txn["Conditions"] or ()
+        [cmp["Key"], cmp.get("ExpectedRevision", 0), cmp.get("ExpectedVersion", 0)] for cmp in txn["Conditions"] or ()
     ]
     return [conditions, _steps(txn["OperationsOnSuccess"]), _steps(txn["OperationsOnFailure"])]
 
 
 def _answered_transaction(output: dict[str, Any]) -> list[Any]:
     txn = output["Txn"]
-    return [int(txn["Failure"]), [[one.get("Deleted", 0), *_found(one)] for one in txn["Results"] or ()]]
+    return [int(txn["Failure"]), [[result.get("Deleted", 0), *_found(result)] for result in txn["Results"] or ()]]
 
 
 #: Maps a request's type to our function and to the functions that extract the request's value and the answer.

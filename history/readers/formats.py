@@ -84,7 +84,7 @@ FORMATS: Final = {
     ),
 }  # fmt: skip
 #: The model that a format implies, if any.
-MODELS: Final = {name: one.model for name, one in FORMATS.items() if one.model is not None}
+MODELS: Final = {name: entry.model for name, entry in FORMATS.items() if entry.model is not None}
 #: Number of characters used to detect the format.
 _HEAD: Final = 4096
 #: JSON has a colon after a name.  EDN may have a keyword there, in which the name follows the colon directly.
@@ -122,8 +122,8 @@ def kind_of(path: Path) -> Kind:
         raise FormatError(str(path), "line 1", "expected a history, found an empty file")
     if head.startswith(b"PAR1"):
         return "parquet"
-    if (what := recognized_format(head)) is not None:
-        raise FormatError(str(path), "byte 0", f"expected a history, but {what}")
+    if (message := recognized_format(head)) is not None:
+        raise FormatError(str(path), "byte 0", f"expected a history, but {message}")
     head = head.removeprefix(BOM_UTF8)
     if _OURS.match(head):
         return "jsonl"
@@ -146,9 +146,9 @@ def _nuls(path: Path) -> int:
         while count < size:
             step = min(size - count, 1 << 16)
             file.seek(size - count - step)
-            found = step - len(file.read(step).rstrip(b"\0"))
-            count += found
-            if found < step:
+            zeros = step - len(file.read(step).rstrip(b"\0"))
+            count += zeros
+            if zeros < step:
                 break
     return count
 
@@ -170,7 +170,7 @@ def read_text(
     if fields is not None and not FORMATS[name].mapped:
         mapped = Mapped(fields, [record for _, record in records.records])
         records = replace(
-            records, records=[(place, mapped(one)) for place, one in records.records], mapping=mapped.fields
+            records, records=[(place, mapped(entry)) for place, entry in records.records], mapping=mapped.fields
         )
     _require_events(records, theirs, fields)
     history = events_of(records)
@@ -187,8 +187,8 @@ def _require_events(records: Records, theirs: Sequence[Record], fields: FieldMap
     from history.readers.json_records import SAMPLE, unknown_shape
     from history.readers.mapping import FieldMap, Mapped
 
-    if not any(one.get("type") in TYPES and ("f" in one or is_transaction(one)) for _, one in records.records):
-        sample = [one for _, one in theirs[:SAMPLE]]
+    if not any(entry.get("type") in TYPES and ("f" in entry or is_transaction(entry)) for _, entry in records.records):
+        sample = [entry for _, entry in theirs[:SAMPLE]]
         raise records.wrong(records.records[0][0], unknown_shape(sample, Mapped(fields or FieldMap(), sample)))
 
 

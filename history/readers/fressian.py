@@ -80,10 +80,10 @@ class FressianReader:
         return self._bytes(1)[0]
 
     def _count(self) -> int:
-        start, found = self.place, self.value()
-        if type(found) is not int or not 0 <= found <= self.end:
-            raise FressianError(start, f"expected a count, found {found!r}")
-        return found
+        start, count = self.place, self.value()
+        if type(count) is not int or not 0 <= count <= self.end:
+            raise FressianError(start, f"expected a count, found {count!r}")
+        return count
 
     def _value(self, code: int) -> Any:
         if code < 0x40:
@@ -104,9 +104,9 @@ class FressianReader:
         self._depth += 1
         if self._depth > _DEEPEST:
             raise FressianError(self.place, f"expected values that are nested at most {_DEEPEST} deep")
-        found = self._compound(code)
+        value = self._compound(code)
         self._depth -= 1
-        return found
+        return value
 
     def _whole(self, code: int, packed: int, chunk: int, counted: int) -> bytes:
         """Read bytes or a string, possibly in chunks.  The length is in the code or precedes the content."""
@@ -167,14 +167,14 @@ class FressianReader:
         return [self.value() for _ in range(count)]
 
     def _until_end(self, *, open_ended: bool) -> list[Any]:
-        found: list[Any] = []
+        values: list[Any] = []
         while not (open_ended and self.place == self.end):
             try:
-                found.append(self._value(self._byte()))
+                values.append(self._value(self._byte()))
             except _EndError:
                 self._depth -= 1
                 break
-        return found
+        return values
 
     def _tagged(self, tag: str, count: int) -> Any:
         start, fields = self.place, self._list(count)

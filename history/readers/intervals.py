@@ -44,12 +44,12 @@ def events_of_operations(operations: Sequence[Record], wrong: Wrong) -> list[Rec
         shared: dict[str, Any] = {
             name: operation[name] for name in ("process", "f", "key", "node") if name in operation
         }
-        asked = operation.get("value")
+        request = operation.get("value")
         began, ended = operation.get("began", start), operation.get("ended", end)
-        moments.append((start, 0, number, (place, {**shared, "type": "invoke", "time": began, "value": asked})))
+        moments.append((start, 0, number, (place, {**shared, "type": "invoke", "time": began, "value": request})))
         if end is None:
             continue
-        answer = {**shared, "type": type_, "time": ended, "value": asked, "error": operation.get("error")}
+        answer = {**shared, "type": type_, "time": ended, "value": request, "error": operation.get("error")}
         if type_ == "ok" and "result" in operation and operation["result"] is not None:
             answer["value"] = operation["result"]
         elif type_ == "ok" and "result" in operation and operation.get("f") not in _ECHOING:
@@ -91,10 +91,10 @@ def _moment(place: int, name: str, value: Any, seconds: bool, wrong: Wrong) -> i
     null and for an empty string.
     """
     if isinstance(value, str):
-        found = int(value) if _INTEGER.fullmatch(value) else moment_of(value)
-        if found is None and value:
+        moment = int(value) if _INTEGER.fullmatch(value) else moment_of(value)
+        if moment is None and value:
             raise wrong(place, f"{name!r} must be a number or an ISO 8601 date, found {value[:60]!r}")
-        return found
+        return moment
     if value is None:
         return None
     if (

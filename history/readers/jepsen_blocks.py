@@ -78,8 +78,8 @@ class _File:
         start, end = offset + _HEADER.size, offset + size
         if size < _HEADER.size or end > len(self.data):
             raise self.wrong(offset, f"expected a block of {size} bytes, found the end of the file: it may be cut")
-        found = zlib.crc32(_HEADER.pack(size, 0, kind), zlib.crc32(memoryview(self.data)[start:end]))
-        if found != checksum:
+        computed = zlib.crc32(_HEADER.pack(size, 0, kind), zlib.crc32(memoryview(self.data)[start:end]))
+        if computed != checksum:
             raise self.wrong(offset, "the checksum of this block does not match its content: the file is damaged")
         return start, end, kind
 
@@ -94,12 +94,12 @@ class _File:
         except FressianError as error:
             raise self.wrong(error.place, str(error)) from None
 
-    def map_in(self, number: int, what: str) -> dict[str, Any]:
+    def map_in(self, number: int, label: str) -> dict[str, Any]:
         """Read the map in a block, whose remaining entries may be in other blocks."""
-        found: dict[str, Any] = {}
-        seen: set[int] = set()
-        while number and number not in seen:
-            seen.add(number)
+        merged: dict[str, Any] = {}
+        visited: set[int] = set()
+        while number and number not in visited:
+            visited.add(number)
             start, end, kind = self._at(number)
             number = 0
             if kind == _PARTIAL and end - start >= 4:
@@ -107,9 +107,9 @@ class _File:
                 start += 4
             value = next(self._values(start, end), None) if kind in (_FRESSIAN, _PARTIAL) else None
             if not isinstance(value, dict):
-                raise self.wrong(start, f"expected {what} as a map")
-            found = {**value, **found}
-        return found
+                raise self.wrong(start, f"expected {label} as a map")
+            merged = {**value, **merged}
+        return merged
 
     def items(self, number: int) -> list[Any]:
         """Read the items of a vector, which may span many blocks."""
@@ -124,8 +124,8 @@ class _File:
         if kind != _VECTOR or (end - start) % 12 != 8:
             raise self.wrong(start, "expected the history as a vector")
         chunks = (block for _, block in struct.iter_unpack(">qi", self.data[start + 8 : end]))
-        found = [item for block in chunks for item in self.items(block)]
+        operations = [item for block in chunks for item in self.items(block)]
         (count,) = struct.unpack_from(">q", self.data, start)
-        if len(found) != count:
-            raise self.wrong(start, f"expected {count} operations, found {len(found)}")
-        return found
+        if len(operations) != count:
+            raise self.wrong(start, f"expected {count} operations, found {len(operations)}")
+        return operations

@@ -118,7 +118,7 @@ HALF_KEYED: Final = "a read of [key nil], as in jepsen.independent, but not all 
 
 
 def _first_without_key(records: Sequence[Record], wrong: Wrong) -> str:
-    others = ((place, one) for place, one in records if one["process"] != NEMESIS and not may_be_keyed(one))
+    others = ((place, other) for place, other in records if other["process"] != NEMESIS and not may_be_keyed(other))
     place, record = next(others)
     return f": that of the {record['f']} in {wrong(place, '').place} is not, nor [key, old, new] as a cas may have it"
 
@@ -128,8 +128,8 @@ def names_key(record: dict[str, Any]) -> bool:
 
     Only a read with a key has such a value.
     """
-    asked = record["type"] == "invoke" and record["f"] == "read" and record["process"] != NEMESIS
-    return asked and may_be_keyed(record) and record["value"][0] is not None and record["value"][1] is None
+    is_read = record["type"] == "invoke" and record["f"] == "read" and record["process"] != NEMESIS
+    return is_read and may_be_keyed(record) and record["value"][0] is not None and record["value"][1] is None
 
 
 def event_of(number: int, place: int, record: dict[str, Any], keyed: bool, wrong: Wrong) -> Event:

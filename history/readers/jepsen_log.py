@@ -34,15 +34,15 @@ def parse_jepsen_log(text: str, source: str) -> Records:
     lines may carry an error after the value or instead of it, possibly as free text that continues on further lines.
     """
     records: list[Record] = []
-    asked: dict[Any, Any] = {}
+    requests: dict[Any, Any] = {}
     for number, line in enumerate(text.split("\n"), start=1):
         if (record := record_of(line, number, source)) is None:
             continue
         process = record["process"]
         if record["type"] == "invoke":
-            asked[process] = record["value"]
+            requests[process] = record["value"]
         elif record["type"] in DOUBTED and record["value"] is None and process != NEMESIS:
-            record["value"] = asked.get(process)
+            record["value"] = requests.get(process)
         records.append((number, record))
     if not records:
         raise FormatError(source, "line 1", f"expected lines such as {_EXAMPLES}, found none")

@@ -44,12 +44,12 @@ def records_of(items: Sequence[Record], chosen: FieldMap | None, wrong: Wrong) -
     sample = [record for _, record in items[:SAMPLE]]
     mapped, processes = Mapped(chosen or FieldMap(), sample), Processes()
     of_events = all(name in mapped.fields for name in _EVENT)
-    of_events = of_events and any(mapped(one).get("type") == "invoke" for one in sample)
+    of_events = of_events and any(mapped(row).get("type") == "invoke" for row in sample)
     if not of_events and not all(name in mapped.fields for name in _OPERATION):
         raise wrong(items[0][0], unknown_shape(sample, mapped))
     records = [(line, processes.numbered(mapped(item))) for line, item in items]
     if of_events:
-        events = [_event(*one, wrong) for one in records]
+        events = [_event(*entry, wrong) for entry in records]
         return Records(events, wrong, mapped.fields, (*processes.notes(), *_backwards(events)))
     if "type" not in mapped.fields:
         _refuse_flags(items, mapped.fields.values(), wrong)
@@ -59,7 +59,7 @@ def records_of(items: Sequence[Record], chosen: FieldMap | None, wrong: Wrong) -
 
 def _backwards(events: Sequence[Record]) -> Iterator[str]:
     """Yield a note if times decrease from one event to the next, for example in joined logs of several clients."""
-    timed = [(line, one["time"]) for line, one in events if isinstance(one.get("time"), int | float)]
+    timed = [(line, event["time"]) for line, event in events if isinstance(event.get("time"), int | float)]
     for (_, before), (line, time) in pairwise(timed):
         if time < before:
             yield f"line {line}: the times go back here, so the order of the lines is used; if that is wrong, sort them"
@@ -90,15 +90,15 @@ def unknown_shape(objects: Sequence[Mapping[str, Any]], mapped: Mapped) -> str:
     fields = mapped.fields
     needed = _OPERATION if "start" in fields or "end" in fields else _EVENT
     missing = [name for name in needed if name not in fields]
-    if not missing and not any(mapped(one).get("type") == "invoke" for one in objects):
+    if not missing and not any(mapped(record).get("type") == "invoke" for record in objects):
         missing = ["an event of the type invoke"]
     understood = ", ".join(f"{ours} from {theirs!r}" for ours, theirs in fields.items()) or "nothing"
     first = shortened(json.dumps(objects[0], ensure_ascii=False, default=str))
-    asked = [*needed, *(["value"] if "value" not in fields else [])]
+    wanted = [*needed, *(["value"] if "value" not in fields else [])]
     return (
         f"expected events or operations, found {first}; understood: {understood}; "
         f"missing: {', '.join(missing) or 'nothing, but its fields have other names'}. Say which fields these are: "
-        f"--map {quoted(pasteable(objects, mapped, asked))}"
+        f"--map {quoted(pasteable(objects, mapped, wanted))}"
     )
 
 
@@ -134,7 +134,7 @@ class JsonObjects:
         return value, end
 
     def _find(self, text: str) -> Iterator[Record]:
-        place, inside, found = _skip(text, 0), False, 0
+        place, inside, count = _skip(text, 0), False, 0
         if text.startswith("[", place):
             place, inside = _skip(text, place + 1), True
         while place < len(text):
@@ -145,10 +145,10 @@ class JsonObjects:
             line = self._line(place)
             value, end = self._object(text, place, line)
             place = _skip(text, end)
-            if not inside and not found and place == len(text) and (listed := _list_in(value)) is not None:
+            if not inside and not count and place == len(text) and (listed := _list_in(value)) is not None:
                 yield from ((line, item) for item in listed)
                 return
-            found += 1
+            count += 1
             yield line, value
         if inside:
             raise self.wrong(self._line(len(text)), "expected ']', found the end of the file: it may have been cut")

@@ -278,7 +278,7 @@ def _line(data, start, end, row, names):  # type: ignore[no-untyped-def]
     row[VALUE], row[OLD], row[KEY] = ABSENT, ABSENT, -1
     if row.size == WHOLE:
         row[NODE], row[ERROR], row[PHASE], row[INTENDED] = -1, -1, -1, ABSENT
-    seen = 0
+    present = 0
     while end > start and (data[end - 1] == 32 or data[end - 1] == 9 or data[end - 1] == 13):
         end -= 1
     if end - start < 2 or data[start] != 123 or data[end - 1] != 125:
@@ -286,9 +286,9 @@ def _line(data, start, end, row, names):  # type: ignore[no-untyped-def]
     place = blanks(data, start + 1, end)
     while place < end:
         which, place = _field_name(data, place, end, names)
-        if which < 0 or seen >> which & 1:
+        if which < 0 or present >> which & 1:
             return False
-        seen |= 1 << which
+        present |= 1 << which
         place = _field(data, place, end, which, row, names)
         if place < 0:
             return False
@@ -296,7 +296,7 @@ def _line(data, start, end, row, names):  # type: ignore[no-untyped-def]
         if place >= end:
             return False
         if data[place] == 125:
-            return place == end - 1 and seen & _NEEDED == _NEEDED
+            return place == end - 1 and present & _NEEDED == _NEEDED
         if data[place] != 44:
             return False
         place = blanks(data, place + 1, end)

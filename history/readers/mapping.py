@@ -96,12 +96,12 @@ class Mapped:
 
     def __call__(self, record: Mapping[str, Any]) -> dict[str, Any]:
         """Return an object with our field names, without the fields that it lacks."""
-        found: dict[str, Any] = {}
+        mapped: dict[str, Any] = {}
         for ours, path in self.fields.items():
             value = _at(record, path)
             if value is not _ABSENT:
-                found[ours] = self._word(ours, value)
-        return found
+                mapped[ours] = self._word(ours, value)
+        return mapped
 
     def _word(self, ours: str, value: Any) -> Any:
         if ours == "error" and not value:

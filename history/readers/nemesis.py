@@ -49,7 +49,7 @@ def fault_events(events: Sequence[Event]) -> list[Event]:
     faults: list[_Fault] = []
     standing: list[_Fault] = []
     for begun, done in _operations(events):
-        over = [one for one in standing if one.name == begun.f or _ends(begun.f, one.name)]
+        over = [active for active in standing if active.name == begun.f or _ends(begun.f, active.name)]
         for fault in over:
             fault.ending, fault.ended = begun.time, done.time
             standing.remove(fault)
@@ -91,13 +91,13 @@ def _ends(name: str, fault: str) -> bool:
 
 
 def _receipt(number: int, fault: _Fault) -> Iterable[Event]:
-    said = "" if fault.value is None else json.dumps(fault.value, ensure_ascii=False, default=str)
-    text = f"{fault.name} {said}".lower()
+    detail = "" if fault.value is None else json.dumps(fault.value, ensure_ascii=False, default=str)
+    text = f"{fault.name} {detail}".lower()
     family = next((name for name, words in _FAMILIES.items() if re.search(words, text)), "")
-    asked = {"id": number, "action": "inject", "family": family, "summary": said[:200]}
+    request = {"id": number, "action": "inject", "family": family, "summary": detail[:200]}
     reason = "the file says that it was done, but has no witness"
     moments: list[tuple[int, Any, dict[str, Any]]] = [
-        (fault.began, "invoke", asked), (fault.stood, "info", {**asked, "reason": reason}),
+        (fault.began, "invoke", request), (fault.stood, "info", {**request, "reason": reason}),
     ]  # fmt: skip
     if fault.ending is not None:
         heal = {"id": number, "action": "heal"}

@@ -49,8 +49,8 @@ def read_parquet(path: Path) -> OperationColumns | list[Operation]:
     table = _typed(table, str(path)).sort_by("invoke_index").combine_chunks()
     source = _Source(table, str(path))
     source.check()
-    found = columns_of([lambda: table], source.size, str(path))
-    return found or [operation_at(table, row, str(path)) for row in range(source.size)]
+    columns = columns_of([lambda: table], source.size, str(path))
+    return columns or [operation_at(table, row, str(path)) for row in range(source.size)]
 
 
 def columns_of(parts: Sequence[Callable[[], pa.Table]], rows: int, source: str) -> OperationColumns | None:
@@ -67,11 +67,11 @@ def columns_of(parts: Sequence[Callable[[], pa.Table]], rows: int, source: str) 
         registers = _Source(_typed(part(), source, _OF_REGISTERS).combine_chunks(), source).registers()
         if registers is None:
             return None
-        found, keys = registers
+        arrays, keys = registers
         # The dtype is needed because a part without rows has no names.
-        found[4] = np.array([names.setdefault(key, len(names)) for key in keys], np.int64)[found[4]]
-        starts.append(starts[-1] + found[4].size)
-        for column, values in zip(columns, found, strict=True):
+        arrays[4] = np.array([names.setdefault(key, len(names)) for key in keys], np.int64)[arrays[4]]
+        starts.append(starts[-1] + arrays[4].size)
+        for column, values in zip(columns, arrays, strict=True):
             column[starts[-2] : starts[-1]] = values
     if starts[-1] != rows:
         raise FormatError(source, "the tables", f"expected {rows} operations, found {starts[-1]}")
@@ -116,8 +116,8 @@ def _typed(table: pa.Table, path: str, names: Sequence[str] = (*_INTEGERS, *_NAM
         integer = name in _INTEGERS
         fits = pa.types.is_integer if integer else _is_text
         if not (fits(column.type) or pa.types.is_null(column.type)):
-            what = "integers" if integer else "strings"
-            raise FormatError(path, "the schema", f"the column {name!r} must hold {what}, found {column.type}")
+            kind = "integers" if integer else "strings"
+            raise FormatError(path, "the schema", f"the column {name!r} must hold {kind}, found {column.type}")
         try:
             columns[name] = pc.cast(column, pa.int64() if integer else pa.string())
         except pa.ArrowException as error:
@@ -199,8 +199,8 @@ class _Source:
 
     def _contradicting(self) -> dict[int, str]:
         """Return the first row whose answer contradicts its request, with the reason; empty if there is none."""
-        of, asked, answered = (_whole(self.table[name]) for name in ("f", "value", "result"))
-        differs = pc.and_(may_differ(pc.equal(of, "cas"), asked, answered), pc.is_in(of, pa.array(ECHOED)))
+        of, requested, answered = (_whole(self.table[name]) for name in ("f", "value", "result"))
+        differs = pc.and_(may_differ(pc.equal(of, "cas"), requested, answered), pc.is_in(of, pa.array(ECHOED)))
         for row in np.flatnonzero(np.asarray(differs) & (self.outcome == OK)).tolist():
             operation = operation_at(self.table, row, self.path)
             if (why := contradiction(operation.f, operation.value, operation.result)) is not None:
@@ -213,11 +213,11 @@ class _Source:
         keys = self._keys()
         if keys is None or (kind < 0).any() or not all(map(self._plain, ("value", "result"))):
             return None
-        asked = _integers(self._where("value", kind == WRITE))
+        requested = _integers(self._where("value", kind == WRITE))
         answered = _integers(self._where("result", (kind == READ) & (self.outcome == OK)))
-        if asked is None or answered is None:
+        if requested is None or answered is None:
             return None
-        value, old = np.where(kind == READ, answered, asked), np.full(self.size, ABSENT, np.int64)
+        value, old = np.where(kind == READ, answered, requested), np.full(self.size, ABSENT, np.int64)
         if not self._fill_in_cas(kind, value, old):
             return None
         return [kind, self.outcome, value, old, keys[0], self.invoke, self.ret], keys[1]
@@ -237,17 +237,17 @@ class _Source:
         rows = np.flatnonzero(kind == CAS)
         if not rows.size:
             return True
-        asked = pc.extract_regex(_whole(self.table["value"]).take(pa.array(rows)), _PAIR)
+        requested = pc.extract_regex(_whole(self.table["value"]).take(pa.array(rows)), _PAIR)
         answered = self._where("result", (kind == CAS) & (self.outcome == OK)).take(pa.array(rows))
         shown = pc.extract_regex(answered, _TRIPLE)
-        swapped, new, seen = (
-            _integers(pc.struct_field(found, [name]))
-            for found, name in ((asked, "old"), (asked, "new"), (shown, "seen"))
+        swapped, new, held = (
+            _integers(pc.struct_field(extracted, [name]))
+            for extracted, name in ((requested, "old"), (requested, "new"), (shown, "seen"))
         )
         refused = np.asarray(pc.is_valid(shown))
-        if asked.null_count or swapped is None or new is None or seen is None or (seen == swapped)[refused].any():
+        if requested.null_count or swapped is None or new is None or held is None or (held == swapped)[refused].any():
             return False
-        old[rows], value[rows] = np.where(refused, new, swapped), np.where(refused, seen, new)
+        old[rows], value[rows] = np.where(refused, new, swapped), np.where(refused, held, new)
         kind[rows[refused]] = READ
         return True
 
@@ -266,7 +266,7 @@ class _Source:
         return np.asarray(encoded.indices.to_numpy(zero_copy_only=False), np.int64), tuple(names)
 
 
-def may_differ(cas: pa.Array, asked: pa.Array, answered: pa.Array) -> pa.Array:
+def may_differ(cas: pa.Array, requested: pa.Array, answered: pa.Array) -> pa.Array:
     """Return a mask of answers that may contradict their requests; both are JSON text.
 
     ``contradiction`` must decide about these.  A refused ``cas`` answers with one more item than its request.  If items
@@ -274,7 +274,7 @@ def may_differ(cas: pa.Array, asked: pa.Array, answered: pa.Array) -> pa.Array:
     """
     repeated = pc.if_else(cas, pc.replace_substring_regex(answered, *_REPEATED), answered)
     nested = pc.and_(cas, pc.greater_equal(pc.count_substring(repeated, ","), 2))
-    return pc.fill_null(pc.or_(pc.not_equal(asked, repeated), nested), fill_value=False)
+    return pc.fill_null(pc.or_(pc.not_equal(requested, repeated), nested), fill_value=False)
 
 
 def _integers(column: pa.Array) -> _Ints | None:

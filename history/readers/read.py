@@ -76,16 +76,16 @@ def read_any(
     with unpacked(path) as plain:
         match "text" if name in FORMATS else kind_of(plain):
             case "parquet":
-                found = _parquet(plain)
+                history = _parquet(plain)
             case "jsonl":
-                found = _jsonl(plain, model, large)
+                history = _jsonl(plain, model, large)
             case _:
-                found = _text(plain, model, large, name, fields)
-    if fields is not None and not found.mapping:
+                history = _text(plain, model, large, name, fields)
+    if fields is not None and not history.mapping:
         raise FormatError(
-            str(path), "byte 0", f"{found.format} has its own field names: a mapping is only for foreign formats"
+            str(path), "byte 0", f"{history.format} has its own field names: a mapping is only for foreign formats"
         )
-    return found
+    return history
 
 
 @contextmanager
@@ -132,10 +132,10 @@ def _unread(path: Path, why: str) -> FormatError:
 def _parquet(path: Path) -> Foreign:
     from history.readers.parquet import read_parquet
 
-    found = read_parquet(path)
-    if isinstance(found, OperationColumns):
-        return Foreign("parquet", columns=found)
-    return Foreign("parquet", found)
+    content = read_parquet(path)
+    if isinstance(content, OperationColumns):
+        return Foreign("parquet", columns=content)
+    return Foreign("parquet", content)
 
 
 def _text(path: Path, model: str | None, large: int, name: str | None, fields: FieldMap | None) -> Foreign:
@@ -149,15 +149,15 @@ def _text(path: Path, model: str | None, large: int, name: str | None, fields: F
         from history.readers.text_columns import read_lines
 
         try:
-            found, line = read_lines(path, name)
+            content, line = read_lines(path, name)
         except NotColumnarError as error:
             if size > BY_ROWS:
                 raise _unread(path, str(error)) from None
         else:
             note = _unended(path, name)
-            if isinstance(found, OperationColumns):
-                return Foreign(name, columns=found, model=MODELS.get(name), note=note, line=line)
-            return Foreign(name, found, model=MODELS.get(name), note=note, line=line)
+            if isinstance(content, OperationColumns):
+                return Foreign(name, columns=content, model=MODELS.get(name), note=note, line=line)
+            return Foreign(name, content, model=MODELS.get(name), note=note, line=line)
     if size > BY_ROWS:
         raise too_large(path, f"{name} cannot be read line by line; split it by keys, or convert it to EDN", BY_ROWS)
     read = read_text(path, model, name, fields)
@@ -193,10 +193,10 @@ def _jsonl(path: Path, model: str | None, large: int) -> Foreign:
         from history.readers.scanned import NotColumnarError
 
         try:
-            found = read_columns(path)
+            columnar = read_columns(path)
             note = torn_end(path)
             return Foreign(
-                "jsonl", None, found.columns, found.header.model, found.torn, note, _initial(found.header),
+                "jsonl", None, columnar.columns, columnar.header.model, columnar.torn, note, _initial(columnar.header),
                 line_of_event,
             )  # fmt: skip
         except NotColumnarError:

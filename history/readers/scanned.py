@@ -119,10 +119,10 @@ class Scanned:
         old = rows[invoke, k.OLD]
         # A refused cas becomes a read of the value it saw.
         refused = np.flatnonzero((kind == CAS) & (outcome == OK) & (rows[ret, k.SHAPE] == k.TRIPLE))
-        seen = rows[ret[refused], k.SEEN]
-        if (seen == old[refused]).any():
+        held = rows[ret[refused], k.SEEN]
+        if (held == old[refused]).any():
             raise NotColumnarError("a cas that was refused by the very value that it expected")
-        kind[refused], old[refused], value[refused] = READ, value[refused], seen
+        kind[refused], old[refused], value[refused] = READ, value[refused], held
         unique, key = np.unique(rows[invoke, k.KEY], return_inverse=True)
         # The first operation on each key, whose line has the key's name.
         first = np.full(unique.size, invoke.size)

@@ -151,8 +151,8 @@ class _Lines(TextScan):
             if unsaid.any() and not unkeyed[clients & ~unsaid].any():
                 raise NotColumnarError("answers without their keys")
         if not clients.any() or unkeyed[clients].any():
-            asked = (rows[:, k.TYPE] == self.hash("invoke")) & (rows[:, k.F] == self.hash("read"))
-            if (asked & lists & clients).any():
+            reads = (rows[:, k.TYPE] == self.hash("invoke")) & (rows[:, k.F] == self.hash("read"))
+            if (reads & lists & clients).any():
                 raise NotColumnarError("reads that may be of keys")
             return
         plain = (shape == k.PAIR) & ~of_pairs & (rows[:, k.OLD] != ABSENT)
@@ -195,11 +195,11 @@ class _Lines(TextScan):
         if rows.extra[invoke] or (ret >= 0 and rows.extra[ret]):
             return super().operation(invoke, ret)
         outcome: Outcome = _OUTCOMES[rows.type[ret]] if ret >= 0 else "info"
-        f, asked, answered = rows.f[invoke], rows.value(invoke), rows.value(ret) if outcome == "ok" else None
-        if (why := contradiction(f, asked, answered)) is not None:
+        f, requested, answered = rows.f[invoke], rows.value(invoke), rows.value(ret) if outcome == "ok" else None
+        if (why := contradiction(f, requested, answered)) is not None:
             raise NotColumnarError(why)
         return Operation(
-            rows.process[invoke], f, rows.key[invoke], asked, answered, outcome, rows.time[invoke],
+            rows.process[invoke], f, rows.key[invoke], requested, answered, outcome, rows.time[invoke],
             rows.time[ret] if ret >= 0 else None, invoke, ret if ret >= 0 else None,
         )  # fmt: skip
 

@@ -212,7 +212,7 @@ def _map(data, start, end, row, names):  # type: ignore[no-untyped-def]
     if data[place] != 123:
         return False
     place = _skip(data, place + 1, end)
-    seen = 0
+    present = 0
     while place < end and data[place] != 125:
         if data[place] != 58:
             return False
@@ -222,14 +222,14 @@ def _map(data, start, end, row, names):  # type: ignore[no-untyped-def]
         while which <= _ERROR and names[which] != hashed:
             which += 1
         place = _skip(data, stop, end)
-        if which > _ERROR or seen >> which & 1 or place == stop or place >= end:
+        if which > _ERROR or present >> which & 1 or place == stop or place >= end:
             return False
-        seen |= 1 << which
+        present |= 1 << which
         place = _field(data, place, end, which, row, names)
         if place < 0 or place >= end or (data[place] != 125 and _skip(data, place, end) == place):
             return False
         place = _skip(data, place, end)
-    return place < end and seen & _NEEDED == _NEEDED and _skip(data, place + 1, end) == end
+    return place < end and present & _NEEDED == _NEEDED and _skip(data, place + 1, end) == end
 
 
 @compiled_part

@@ -8,5 +8,5 @@ from typing import Any
 
 def check_records(results: Mapping[str, Any]) -> list[dict[str, Any]]:
     """List the records of checks and gates, skipping anything that is not a JSON object."""
-    found = results.get("checks")
-    return [one for one in found if isinstance(one, dict)] if isinstance(found, list | tuple) else []
+    records = results.get("checks")
+    return [record for record in records if isinstance(record, dict)] if isinstance(records, list | tuple) else []

@@ -118,7 +118,7 @@ class Elements(Finding, frozen=True, kw_only=True):
     @property
     def lost_by_node(self) -> dict[str, int]:
         """Number of elements that each node's last read lacks, in the order of the losses."""
-        return dict(sum((Counter({one.node: one.lost}) for one in self.losses), Counter[str]()))
+        return dict(sum((Counter({loss.node: loss.lost}) for loss in self.losses), Counter[str]()))
 
 
 class Comeback(Finding, frozen=True, kw_only=True):
@@ -316,7 +316,7 @@ class Contrast(OfNodes, frozen=True, kw_only=True):
 
     @property
     def marks(self) -> tuple[NodeMoment, ...]:
-        return tuple(one for one in self.moments if one.time >= (self.since or 0))
+        return tuple(moment for moment in self.moments if moment.time >= (self.since or 0))
 
 
 class TwoLeaders(Contrast, frozen=True, kw_only=True):
@@ -590,19 +590,19 @@ class KnownDefect(Struct, frozen=True, kw_only=True):
 
 def known_defects_in(results: Mapping[str, Any]) -> tuple[KnownDefect, ...]:
     """Return the known defects in ``results.json``, skipping malformed records."""
-    found = []
+    defects = []
     for record in results.get("known_defects") or ():
         try:
-            found.append(msgspec.convert(record, KnownDefect))
+            defects.append(msgspec.convert(record, KnownDefect))
         except msgspec.ValidationError:
             continue
-    return tuple(found)
+    return tuple(defects)
 
 
 def defect_behind(results: Mapping[str, Any], kinds: Collection[str]) -> str:
     """Return the name of the only known defect that explains all of these kinds of violations; else empty."""
-    found = [one.name for one in known_defects_in(results) if kinds and set(kinds) <= set(one.kinds)]
-    return found[0] if len(found) == 1 else ""
+    names = [defect.name for defect in known_defects_in(results) if kinds and set(kinds) <= set(defect.kinds)]
+    return names[0] if len(names) == 1 else ""
 
 
 def contradictions(
@@ -614,10 +614,10 @@ def contradictions(
     inconsistent otherwise.
     """
     examples, own = tuple(examples), tuple(own)
-    dated = [(one.kind, one.completed_at) for one in examples]
+    dated = [(example.kind, example.completed_at) for example in examples]
     keys: dict[str, dict[str, None]] = {}
-    for one in examples:
-        keys.setdefault(one.kind, {})[str(one.key)] = None
+    for example in examples:
+        keys.setdefault(example.kind, {})[str(example.key)] = None
     return tuple(_contradiction(check, kind, keys[kind.kind], own) for kind in count_kinds(dated, len(dated)))
 
 
@@ -628,18 +628,18 @@ def contradictions_of_keys(
 
     ``keys`` yields (key, its violations by kind, whether it may have more).
     """
-    found: dict[str, Contradiction] = {}
+    by_kind: dict[str, Contradiction] = {}
     for key, kinds, more in keys:
         for kind in kinds:
-            one = _contradiction(check, kind, (str(key),), (), more=more)
-            found[kind.kind] = one if kind.kind not in found else _joined(found[kind.kind], one)
-    return tuple(sorted(found.values(), key=lambda one: (one.since is None, one.since)))
+            finding = _contradiction(check, kind, (str(key),), (), more=more)
+            by_kind[kind.kind] = finding if kind.kind not in by_kind else _joined(by_kind[kind.kind], finding)
+    return tuple(sorted(by_kind.values(), key=lambda finding: (finding.since is None, finding.since)))
 
 
 def _contradiction(
     check: str, kind: KindCount, keys: Iterable[str], own: Iterable[Kind], *, more: bool = False
 ) -> Contradiction:
-    known = (one.severity for one in (*own, *_LOST) if one.name == kind.kind)
+    known = (graded.severity for graded in (*own, *_LOST) if graded.name == kind.kind)
     severity: Severity = next(known, "inconsistent")
     return Contradiction(
         check=check, kind=kind.kind, severity=severity, since=kind.first, until=kind.last, count=kind.count,
@@ -647,12 +647,12 @@ def _contradiction(
     )  # fmt: skip
 
 
-def _joined(one: Contradiction, other: Contradiction) -> Contradiction:
-    begun = [time for time in (one.since, other.since) if time is not None]
-    ended = [time for time in (one.until, other.until) if time is not None]
+def _joined(first: Contradiction, other: Contradiction) -> Contradiction:
+    begun = [time for time in (first.since, other.since) if time is not None]
+    ended = [time for time in (first.until, other.until) if time is not None]
     return msgspec.structs.replace(
-        one, since=min(begun, default=None), until=max(ended, default=None), count=one.count + other.count,
-        keys=(*one.keys, *other.keys), more=one.more or other.more,
+        first, since=min(begun, default=None), until=max(ended, default=None), count=first.count + other.count,
+        keys=(*first.keys, *other.keys), more=first.more or other.more,
     )  # fmt: skip
 
 
@@ -661,7 +661,7 @@ F = TypeVar("F", bound=Finding)
 
 def first_of(kind: type[F], check: Mapping[str, Any]) -> F | None:
     """Return the first finding of this type in a check's record; None if there is none."""
-    return next((one for one in findings_in(check) if isinstance(one, kind)), None)
+    return next((finding for finding in findings_in(check) if isinstance(finding, kind)), None)
 
 
 def findings_in(check: Mapping[str, Any]) -> tuple[Finding, ...]:
@@ -675,8 +675,8 @@ def findings_in(check: Mapping[str, Any]) -> tuple[Finding, ...]:
     types: dict[str, type[Finding]] = {}
     for kind in types_below(Finding):  # our own types come first, so no other type can take their names
         types.setdefault(kind.__name__, kind)
-    found = (_finding(record, types) for record in records)
-    return tuple(one for one in found if one is not None)
+    findings = (_finding(record, types) for record in records)
+    return tuple(finding for finding in findings if finding is not None)
 
 
 def _finding(record: Any, types: Mapping[str, type[Finding]]) -> Finding | None:

@@ -15,11 +15,11 @@ _STARTED: Final = re.compile(r"(\d{8}T\d{6})(\.\d{1,6})?")
 
 def start_of(name: str) -> datetime | None:
     """Return the start time in the name of a run's directory; None if the name does not begin with a time."""
-    found = _STARTED.match(name)
-    if found is None:
+    match = _STARTED.match(name)
+    if match is None:
         return None
     try:
-        return datetime.strptime(f"{found[1]}{found[2] or '.0'}", "%Y%m%dT%H%M%S.%f").replace(tzinfo=UTC)
+        return datetime.strptime(f"{match[1]}{match[2] or '.0'}", "%Y%m%dT%H%M%S.%f").replace(tzinfo=UTC)
     except ValueError:
         return None
 

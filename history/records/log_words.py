@@ -42,9 +42,9 @@ class LogWords:
     def of_results(cls, results: Mapping[str, Any]) -> LogWords:
         """Read the expressions from a run's results, ignoring invalid ones."""
         environment = results.get("environment")
-        found = environment.get(_PLACE) if isinstance(environment, Mapping) else None
-        named = found if isinstance(found, Mapping) else {}
-        return cls(**{one.name: _expression(named.get(one.name)) for one in fields(cls)})
+        recorded = environment.get(_PLACE) if isinstance(environment, Mapping) else None
+        named = recorded if isinstance(recorded, Mapping) else {}
+        return cls(**{field.name: _expression(named.get(field.name)) for field in fields(cls)})
 
 
 NO_WORDS: Final = LogWords()

@@ -237,16 +237,16 @@ def pair(
 def _operation(invocation: Event, completion: Event | None) -> Operation:
     """Make an operation; its arguments go by position, because naming them takes twice as long."""
     assert isinstance(invocation.process, int)
-    asked = (invocation.process, invocation.f, invocation.key, invocation.value)
+    request = (invocation.process, invocation.f, invocation.key, invocation.value)
     if completion is None:
         return Operation(
-            *asked, None, "info", invocation.time, None, invocation.index, None, invocation.node, None,
+            *request, None, "info", invocation.time, None, invocation.index, None, invocation.node, None,
             invocation.phase, invocation.intended,
         )  # fmt: skip
     outcome: Outcome = "ok" if completion.type == "ok" else "fail" if completion.type == "fail" else "info"
     return Operation(
         # The value of a ``fail`` or an ``info`` is the request's, not an answer, so nothing may be concluded from it.
-        *asked, completion.value if outcome == "ok" else None, outcome, invocation.time, completion.time,
+        *request, completion.value if outcome == "ok" else None, outcome, invocation.time, completion.time,
         invocation.index, completion.index, completion.node or invocation.node, completion.error, invocation.phase,
         invocation.intended,
     )  # fmt: skip

@@ -109,7 +109,7 @@ def leader_now(newest: Mapping[str, Probe], members: Collection[str]) -> str | N
     """Return the leader according to the newest probe of each node; see :func:`leader_by`."""
     answers = (probe for probe in newest.values() if probe.answered)
     return leader_by(
-        (LeadershipClaim(one.node, one.role == "leader", one.term, one.leader) for one in answers), members
+        (LeadershipClaim(reply.node, reply.role == "leader", reply.term, reply.leader) for reply in answers), members
     )
 
 
@@ -119,11 +119,11 @@ def leader_by(claims: Iterable[LeadershipClaim], members: Collection[str]) -> st
     Only members can lead.  Among several leaders, the highest term wins.  Without terms nothing shows which leader is
     older, so the leader is the one that a majority of all members names, if any.
     """
-    said = [claim for claim in claims if claim.node in members]
-    leading = [(claim.node, claim.term) for claim in said if claim.leads]
+    known = [claim for claim in claims if claim.node in members]
+    leading = [(claim.node, claim.term) for claim in known if claim.leads]
     if len(leading) < 2 or max(term for _, term in leading) >= 0:
         return leader_among(leading)
-    votes = Counter(claim.node if claim.leads else claim.names for claim in said)
+    votes = Counter(claim.node if claim.leads else claim.names for claim in known)
     return next((node for node, _ in leading if votes[node] > len(members) // 2), None)
 
 
@@ -152,7 +152,7 @@ def last_commit(probes: Iterable[Probe]) -> int | None:
     last = None
     held: dict[tuple[str, int], int] = {}
     before: dict[str, int] = {}
-    for probe in sorted((one for one in probes if one.answered), key=lambda one: one.time):
+    for probe in sorted((answer for answer in probes if answer.answered), key=lambda answer: answer.time):
         leading = (probe.node, probe.term)
         led = probe.role == "leader" and leading in held
         if probe.role == "leader":

@@ -93,7 +93,7 @@ class Recovery:
     @property
     def served_again(self) -> int | None:
         """The time at which every kind of operation had been served by some node; None if one never was."""
-        kinds = [one.granted for (_, node), one in self.services.items() if node is None]
+        kinds = [service.granted for (_, node), service in self.services.items() if node is None]
         granted = [moment for moment in kinds if moment is not None]
         return max(granted, default=None) if len(granted) == len(kinds) else None
 
@@ -120,7 +120,7 @@ class Recovery:
         """The time at which the last condition was met (ns since the run's start); None if one never was."""
         if self.unserved or not self.nodes_back:
             return None
-        met = [*(one.granted for one in self.services.values()), self.together, *self.reached.values()]
+        met = [*(service.granted for service in self.services.values()), self.together, *self.reached.values()]
         return max((moment for moment in met if moment is not None), default=None)
 
     @property
@@ -131,7 +131,7 @@ class Recovery:
     @property
     def service_took(self) -> float:
         """The longest time (s) for which clients kept trying before they were served."""
-        waits = (one.waited for one in self.services.values() if one.granted is not None)
+        waits = (service.waited for service in self.services.values() if service.granted is not None)
         return max(waits, default=0) / 1e9
 
     @property

@@ -44,8 +44,8 @@ class Check:
 
     def to_json(self) -> dict[str, Any]:
         record = {name: getattr(self, name) for name in self.__slots__}
-        record["findings"] = [msgspec.to_builtins(one, str_keys=True) for one in self.findings]
-        record["counterexamples"] = [one.to_json() for one in self.counterexamples[:MAX_SHOWN]]
+        record["findings"] = [msgspec.to_builtins(finding, str_keys=True) for finding in self.findings]
+        record["counterexamples"] = [example.to_json() for example in self.counterexamples[:MAX_SHOWN]]
         return record
 
 
@@ -80,7 +80,7 @@ class Results:
 
     def to_json(self) -> dict[str, Any]:
         record = {name: getattr(self, name) for name in self.__slots__}
-        record["known_defects"] = [msgspec.to_builtins(one) for one in self.known_defects]
+        record["known_defects"] = [msgspec.to_builtins(defect) for defect in self.known_defects]
         record["checks"] = [check.to_json() for check in self.checks]
         record["keys"] = [key.to_json() for key in self.keys]
         return {"format": "harness-results", "version": RESULTS_VERSION, **record}

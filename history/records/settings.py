@@ -17,14 +17,14 @@ def settings_of(plan: Mapping[str, Any]) -> str:
     """Return the settings in a plan that affect its figures, as ``name=value`` joined by spaces."""
     own = _own_options(plan)
     names = (*_BEFORE, *own, *_AFTER)
-    found: dict[str, str] = {name: str({**plan, **own}[name]) for name in names if name in plan or name in own}
-    if "cluster" in found:
-        found["cluster"] = found["cluster"].partition(":")[0]
+    settings: dict[str, str] = {name: str({**plan, **own}[name]) for name in names if name in plan or name in own}
+    if "cluster" in settings:
+        settings["cluster"] = settings["cluster"].partition(":")[0]
     if plan.get("loop") == "open":
-        found["loop"] = "open"
+        settings["loop"] = "open"
     if plan.get("schedule"):
-        found["schedule"] = hashlib.sha256(json.dumps(plan["schedule"]).encode()).hexdigest()[:12]
-    return " ".join(f"{name}={value}" for name, value in found.items())
+        settings["schedule"] = hashlib.sha256(json.dumps(plan["schedule"]).encode()).hexdigest()[:12]
+    return " ".join(f"{name}={value}" for name, value in settings.items())
 
 
 def options_of(plan: Mapping[str, Any]) -> str:

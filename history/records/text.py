@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 
-def counted(number: int, what: str, several: str = "") -> str:
+def counted(number: int, noun: str, several: str = "") -> str:
     """Format a count, such as ``1 operation`` or ``2 operations``; ``several`` is an irregular plural of ``what``."""
-    return f"{number} {what}" if number == 1 else f"{number} {several or what + 's'}"
+    return f"{number} {noun}" if number == 1 else f"{number} {several or noun + 's'}"
 
 
 def and_listed(names: Iterable[str]) -> str:

@@ -126,18 +126,18 @@ class Counterexample:
     refutes: tuple[str, ...] = ()
 
     @classmethod
-    def of_promise(cls, kind: str, sentence: str, *said: tuple[Operation, str]) -> Counterexample:
+    def of_promise(cls, kind: str, sentence: str, *pairs: tuple[Operation, str]) -> Counterexample:
         """Make a counterexample from pairs (operation, its part in a broken promise).
 
         The last pair's operation contradicts the others.
         """
         texts: dict[int, list[str]] = {}
-        for one, says in said:
-            texts.setdefault(one.invoke_index, []).append(says)
-        operations = sorted({one.invoke_index: one for one, _ in said}.items())
-        last = said[-1][0].invoke_index
+        for operation, says in pairs:
+            texts.setdefault(operation.invoke_index, []).append(says)
+        operations = sorted({operation.invoke_index: operation for operation, _ in pairs}.items())
+        last = pairs[-1][0].invoke_index
         roles = tuple(OperationRole("; ".join(dict.fromkeys(texts[index])), index == last) for index, _ in operations)
-        return cls(kind, sentence, tuple(one for _, one in operations), roles=roles)
+        return cls(kind, sentence, tuple(operation for _, operation in operations), roles=roles)
 
     @property
     def key(self) -> str | int | None:
@@ -150,14 +150,14 @@ class Counterexample:
         """The operations of which at least one must be wrong, in invocation order; empty if unknown."""
         contradicting = (place for place, role in enumerate(self.roles) if role.contradicts)
         places = self.linearization.suspects if self.linearization else tuple(contradicting)
-        found = (operation for place, operation in enumerate(self.operations) if place in places)
-        return tuple(sorted(found, key=lambda operation: operation.invoked))
+        blamed = (operation for place, operation in enumerate(self.operations) if place in places)
+        return tuple(sorted(blamed, key=lambda operation: operation.invoked))
 
     @property
     def completing(self) -> Operation | None:
         """The operation whose answer rules out every order: the last suspect, or else the last operation, to return."""
-        among = self.suspects or [one for place, one in enumerate(self.operations) if place not in self.set_aside]
-        answered = [one for one in among if one.outcome != "info" and one.returned is not None]
+        among = self.suspects or [op for place, op in enumerate(self.operations) if place not in self.set_aside]
+        answered = [op for op in among if op.outcome != "info" and op.returned is not None]
         return max(answered or among, key=attrgetter("ended"), default=None)
 
     @property
@@ -190,11 +190,11 @@ class Counterexample:
     @classmethod
     def from_json(cls, record: dict[str, Any]) -> Counterexample:
         operations = tuple(Operation.from_json(operation) for operation in record["operations"])
-        found = Linearization.from_json(record["linearization"]) if record.get("linearization") else None
+        linearization = Linearization.from_json(record["linearization"]) if record.get("linearization") else None
         roles = tuple(OperationRole(role["says"], role["contradicts"]) for role in record.get("roles") or ())
         dependencies = tuple(map(Dependency.from_json, record.get("dependencies") or ()))
         aside, refutes = (tuple(record.get(name) or ()) for name in ("set_aside", "refutes"))
-        return cls(record["kind"], record["sentence"], operations, found, roles, dependencies, aside, refutes)
+        return cls(record["kind"], record["sentence"], operations, linearization, roles, dependencies, aside, refutes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,8 +221,8 @@ def count_kinds(dated: Iterable[tuple[str, int]], total: int) -> tuple[KindCount
     times: dict[str, list[int]] = {}
     for kind, time in sorted(dated, key=itemgetter(1)):
         times.setdefault(kind, []).append(time)
-    kinds = {kind: KindCount(kind, len(found), found[0], found[-1]) for kind, found in times.items()}
-    if (rest := total - sum(one.count for one in kinds.values())) > 0:
+    kinds = {kind: KindCount(kind, len(moments), moments[0], moments[-1]) for kind, moments in times.items()}
+    if (rest := total - sum(entry.count for entry in kinds.values())) > 0:
         known = kinds.get(WITHOUT_KIND, KindCount(WITHOUT_KIND, 0))
         kinds[WITHOUT_KIND] = replace(known, count=known.count + rest)
     return tuple(kinds.values())

@@ -72,8 +72,8 @@ def violations_of(results: Mapping[str, Any], looking: frozenset[str] = frozense
     only they are known to come from the bug.  Equally bad ones are in the order of the checks, and those of clients in
     the order in which they were seen.
     """
-    found = dict.fromkeys(_violations(results))
-    return tuple(sorted(found, key=lambda one: (one.check not in looking, SEVERITIES.index(one.severity))))
+    violations = dict.fromkeys(_violations(results))
+    return tuple(sorted(violations, key=lambda wrong: (wrong.check not in looking, SEVERITIES.index(wrong.severity))))
 
 
 def _violations(results: Mapping[str, Any]) -> Iterator[Violation]:
@@ -81,12 +81,12 @@ def _violations(results: Mapping[str, Any]) -> Iterator[Violation]:
         if check.get("verdict") != "invalid":
             continue
         name = str(check.get("name") or "")
-        found = [one for one in findings_in(check) if one.verdict == "invalid"]
-        for one in found:
+        findings = [finding for finding in findings_in(check) if finding.verdict == "invalid"]
+        for issue in findings:
             yield Violation(
-                name, one.kind, one.nodes, one.severity, getattr(one, "logged", ()), getattr(one, "shown", ())
+                name, issue.kind, issue.nodes, issue.severity, getattr(issue, "logged", ()), getattr(issue, "shown", ())
             )
-        if not found:
+        if not findings:
             yield Violation(name, name, severity="alarm" if name == "node-logs" else "inconsistent")
 
 
@@ -108,21 +108,21 @@ def counterexamples_of(results: Mapping[str, Any]) -> list[Shown]:
     A counterexample of the same kind for the same key adds nothing, unless its check tells losses apart and it concerns
     another answer.
     """
-    found = [
+    examples = [
         Shown(OF_KEYS, key.get("key"), record)
         for key in results.get("keys") or ()
         for record in key.get("counterexamples") or ()
     ]
-    known = {(str(one.key), one.record.get("kind")) for one in found}
-    shown = {(str(one.key), one.record.get("kind"), _answer(one.record)) for one in found}
+    known = {(str(example.key), example.record.get("kind")) for example in examples}
+    shown = {(str(example.key), example.record.get("kind"), _answer(example.record)) for example in examples}
     for check in check_records(results):
         by_loss = bool(losses_of(check))
         for record in _recorded(check):
-            one = Shown(str(check.get("name", "")), Counterexample.from_json(record).key, record)
-            said = (str(one.key), record.get("kind"))
-            if (*said, _answer(record)) not in shown if by_loss else said not in known:
-                found.append(one)
-    return found
+            example = Shown(str(check.get("name", "")), Counterexample.from_json(record).key, record)
+            identity = (str(example.key), record.get("kind"))
+            if (*identity, _answer(record)) not in shown if by_loss else identity not in known:
+                examples.append(example)
+    return examples
 
 
 def in_shown_order(results: Mapping[str, Any]) -> list[Shown]:
@@ -131,23 +131,23 @@ def in_shown_order(results: Mapping[str, Any]) -> list[Shown]:
     The earliest one of each check, the earliest one with lost data, and one of each loss come first, so that none hides
     another.  The others follow, earliest first.
     """
-    by_time = sorted(counterexamples_of(results), key=lambda one: one.example.completed_at)
+    by_time = sorted(counterexamples_of(results), key=lambda shown: shown.example.completed_at)
     losses = {str(check.get("name")) for check in check_records(results) if losses_of(check)}
-    kinds = ((one.check, one.record.get("kind") in LOST) for one in by_time)
+    kinds = ((shown.check, shown.record.get("kind") in LOST) for shown in by_time)
     first = {kind: place for place, kind in reversed(list(enumerate(kinds)))}
-    leading = {*first.values(), *(place for place, one in enumerate(by_time) if one.check in losses)}
+    leading = {*first.values(), *(place for place, shown in enumerate(by_time) if shown.check in losses)}
     return [by_time[place] for place in sorted(range(len(by_time)), key=lambda place: place not in leading)]
 
 
 def losses_of(check: Mapping[str, Any]) -> list[Loss]:
     """List the losses of elements that a check of sets found; empty for any other check."""
-    return [loss for one in findings_in(check) if isinstance(one, Elements) for loss in one.losses]
+    return [loss for finding in findings_in(check) if isinstance(finding, Elements) for loss in finding.losses]
 
 
 def found_in(results: Mapping[str, Any], kind: type[F]) -> F | None:
     """Return the first finding of this type in ``results.json``; None if there is none."""
-    found = (first_of(kind, check) for check in check_records(results))
-    return next((one for one in found if one is not None), None)
+    findings = (first_of(kind, check) for check in check_records(results))
+    return next((finding for finding in findings if finding is not None), None)
 
 
 def _answer(record: Mapping[str, Any]) -> int | None:
@@ -161,19 +161,19 @@ def _answer(record: Mapping[str, Any]) -> int | None:
 
 def counts_of(results: Mapping[str, Any]) -> dict[str, int]:
     """Count by check the violations that counterexamples can show, including those without a recorded one."""
-    counts = Counter(one.check for one in counterexamples_of(results))
+    counts = Counter(example.check for example in counterexamples_of(results))
     counts[OF_KEYS] = sum(int(key.get("violations") or 0) for key in results.get("keys") or ())
     for check in check_records(results):
         if recorded := _recorded(check):
-            every = sum(one.count for one in findings_in(check) if isinstance(one, Contradiction))
+            every = sum(finding.count for finding in findings_in(check) if isinstance(finding, Contradiction))
             counts[str(check.get("name", ""))] += every - len(recorded)
     return dict(counts)
 
 
 def _recorded(check: Mapping[str, Any]) -> Sequence[dict[str, Any]]:
     """Return the recorded counterexamples of a failed check; empty for any other."""
-    found = check.get("counterexamples")
-    return found if isinstance(found, list) and check.get("verdict") == "invalid" else ()
+    examples = check.get("counterexamples")
+    return examples if isinstance(examples, list) and check.get("verdict") == "invalid" else ()
 
 
 def state_of(check: Mapping[str, Any]) -> str:
@@ -192,7 +192,7 @@ def _nothing_asked(check: Mapping[str, Any]) -> bool:
     if first_of(Skipped, check):
         return True
     under = first_of(UnderFault, check)
-    return under is not None and all(one.exempt for one in under.faults) and not under.before
+    return under is not None and all(fault.exempt for fault in under.faults) and not under.before
 
 
 def contents_differ(checks: Sequence[Mapping[str, Any]]) -> list[str]:
@@ -202,13 +202,13 @@ def contents_differ(checks: Sequence[Mapping[str, Any]]) -> list[str]:
     indexes.
     """
     return [
-        str(one.get("name"))
-        for one in checks
-        if state_of(one) == "invalid"
+        str(check.get("name"))
+        for check in checks
+        if state_of(check) == "invalid"
         and (
-            one.get("name") == "replicas-agree"
-            or losses_of(one)
-            or (one.get("name") not in LINEARIZABLE and any(found.kind == "lost-element" for found in findings_in(one)))
+            check.get("name") == "replicas-agree"
+            or losses_of(check)
+            or (check.get("name") not in LINEARIZABLE and any(hit.kind == "lost-element" for hit in findings_in(check)))
         )
     ]
 
@@ -237,7 +237,7 @@ def beside_planted_bug(plan: Mapping[str, Any], results: Mapping[str, Any]) -> s
     looking = checks_looking(plan)
     if planted_bug_outcome(plan, results) != "found":
         return ""
-    worst = next((one for one in violations_of(results) if one.check not in looking), None)
+    worst = next((violation for violation in violations_of(results) if violation.check not in looking), None)
     return finding_name(worst.severity, worst.kind) if worst else ""
 
 
@@ -266,8 +266,8 @@ def planted_bug_outcome(plan: Mapping[str, Any], results: Mapping[str, Any]) -> 
 
 def headlines_of(results: Mapping[str, Any], plan: Mapping[str, Any]) -> list[str]:
     """List the sentences about what broke, starting with the outcome of a planted bug if there is one."""
-    found = results.get("headlines")
-    listed = [str(one) for one in found] if isinstance(found, list | tuple) else []
+    headlines = results.get("headlines")
+    listed = [str(headline) for headline in headlines] if isinstance(headlines, list | tuple) else []
     if not listed or not (bug := plan.get("planted_bug")):
         return listed
     if planted_bug_outcome(plan, results) == "found":

@@ -39,9 +39,9 @@ def schema_of(path: Path, name: str) -> pa.Schema:
     """
     with parquet(path):
         schema = pq.read_schema(path)
-    found = (schema.metadata or {}).get(TABLE, b"no table").decode()
-    if found != name:
-        raise FormatError(str(path), "the schema", f"expected the table {name}, found {found}")
+    actual = (schema.metadata or {}).get(TABLE, b"no table").decode()
+    if actual != name:
+        raise FormatError(str(path), "the schema", f"expected the table {name}, found {actual}")
     return schema
 
 
@@ -82,11 +82,11 @@ def fit(table: pa.Table, name: str, schema: pa.Schema, path: Path) -> pa.Table:
 
 def _column(table: pa.Table, name: str, field: pa.Field, path: Path) -> pa.ChunkedArray | pa.Array:
     if field.name in table.column_names:
-        found = table[field.name]
-        if found.type != field.type:
-            complaint = f"the column {field.name} of {name} is {found.type}, but this release needs {field.type}"
+        column = table[field.name]
+        if column.type != field.type:
+            complaint = f"the column {field.name} of {name} is {column.type}, but this release needs {field.type}"
             raise FormatError(str(path), "the schema", complaint)
-        return found
+        return column
     return pa.nulls(table.num_rows, field.type)
 
 

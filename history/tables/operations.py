@@ -87,8 +87,8 @@ def memo() -> Callable[[Any], str]:
             return str(value)
         if type(value) is not str or len(value) > 64:
             return json_text(value)
-        if (found := known.get((str, value))) is None:
-            found = known[str, value] = json_text(value)
-        return found
+        if (cached := known.get((str, value))) is None:
+            cached = known[str, value] = json_text(value)
+        return cached
 
     return text

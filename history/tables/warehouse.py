@@ -62,10 +62,10 @@ def newest_version(warehouse: Path) -> Path | None:
 
 def files_of(version: Path, table: str) -> list[Path]:
     """Return the files of a table, ordered by month.  Raises FileNotFoundError if the version was removed."""
-    found = sorted(version.glob(f"{table}/month=*/*.parquet"))
+    files = sorted(version.glob(f"{table}/month=*/*.parquet"))
     # A version is renamed before it is removed.  So if it still exists here, the listing above was complete.
     version.stat()
-    return found
+    return files
 
 
 def in_newest(warehouse: Path, read: Callable[[Path], _Value]) -> _Value:
@@ -135,13 +135,13 @@ def read_baselines(warehouse: Path) -> list[Acknowledged]:
     """Read the ``[[baseline]]`` tables in ``baselines.toml``; none without that file.  Raises FormatError, OSError."""
     path = warehouse / BASELINES
     try:
-        found = read_toml(path)
+        document = read_toml(path)
     except FileNotFoundError:
         return []
     except ValueError as error:
         raise FormatError(str(path), "the file", str(error)) from None
     try:
-        return convert(found, _Baselines).baseline
+        return convert(document, _Baselines).baseline
     except ValueError as error:
         wanted = "expected tables [[baseline]] with run, reason and (optional) figure"
         raise FormatError(str(path), "the file", f"{wanted}: {error}") from None

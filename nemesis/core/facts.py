@@ -92,14 +92,14 @@ def facts_from(peer_addresses: Mapping[str, str], answers: Iterable[Completed]) 
     Ignores addresses that two nodes claim (the gateway of a host-only network, NAT), because dropping packets from them
     would cut off other nodes.
     """
-    found = {
+    by_node = {
         answer.node: [line.split(" ", 1) for line in answer.stdout.splitlines() if " " in line] for answer in answers
     }
-    claimed = Counter(value for lines in found.values() for kind, value in lines if kind == "ipv6")
+    claimed = Counter(value for lines in by_node.values() for kind, value in lines if kind == "ipv6")
     addresses = {
-        node: tuple(dict.fromkeys([peer, *(v for k, v in found.get(node, ()) if k == "ipv6" and claimed[v] == 1)]))
+        node: tuple(dict.fromkeys([peer, *(v for k, v in by_node.get(node, ()) if k == "ipv6" and claimed[v] == 1)]))
         for node, peer in peer_addresses.items()
     }
     prefixes = {"tool": "", "can": "can:", "faketime": "faketime:"}
-    can = {node: frozenset(prefixes[k] + v for k, v in lines if k in prefixes) for node, lines in found.items()}
+    can = {node: frozenset(prefixes[k] + v for k, v in lines if k in prefixes) for node, lines in by_node.items()}
     return Facts(addresses, can)

@@ -193,10 +193,10 @@ class Context:
         """Poll ``look`` until it does not return None, and return its result; None at the deadline or on ``stop``."""
         # This is the run's clock and not the machine's, so a test with a fake clock waits for nothing.
         deadline = self.clock.now() + int(within_s * 1e9)
-        while (seen := look()) is None:
+        while (result := look()) is None:
             if self.clock.now() >= deadline or self.clock.wait(every_s, self.stop):
                 return None
-        return seen
+        return result
 
 
 class Fault(Protocol):

@@ -271,8 +271,8 @@ def _iptables_name(chain: str) -> str:
     return f"{CHAIN_PREFIX}{chain}"[:28]
 
 
-def _sum(found: Sequence[tuple[str, str]]) -> Counter[str]:
+def _sum(counts: Sequence[tuple[str, str]]) -> Counter[str]:
     packets: Counter[str] = Counter()
-    for number, peer in found:
+    for number, peer in counts:
         packets[peer] += int(number)
     return packets

@@ -43,9 +43,9 @@ def one_way(names: Sequence[str], deaf: Iterable[str], mute: Iterable[str]) -> G
     return grudge
 
 
-def separate(names: Sequence[str], one: Iterable[str], other: Iterable[str]) -> Grudge:
+def separate(names: Sequence[str], side: Iterable[str], other: Iterable[str]) -> Grudge:
     """Return a grudge between two sides that do not hear each other."""
-    left, right = list(one), list(other)
+    left, right = list(side), list(other)
     return nx.compose(one_way(names, left, right), one_way(names, right, left))
 
 
@@ -69,8 +69,8 @@ def joined(grudge: Grudge, others: Sequence[str], rng: random.Random) -> Grudge:
 
 def random_node(names: Sequence[str], rng: random.Random, others: Sequence[str] = ()) -> Grudge:
     """Separate a random one of ``names`` from all other nodes."""
-    one, every = rng.choice(list(names)), [*names, *others]
-    return separate(every, [one], [name for name in every if name != one])
+    node, every = rng.choice(list(names)), [*names, *others]
+    return separate(every, [node], [name for name in every if name != node])
 
 
 def random_halves(names: Sequence[str], rng: random.Random, others: Sequence[str] = ()) -> Grudge:
@@ -107,8 +107,8 @@ def from_views(names: Sequence[str], views: Mapping[str, Iterable[str]]) -> Grud
     """Return a grudge in which every node drops packets from outside its view.  A node without a view hears all."""
     grudge = empty(names)
     for name in names:
-        seen = {name, *views.get(name, names)}
-        grudge.add_edges_from((name, other) for other in names if other not in seen)
+        view = {name, *views.get(name, names)}
+        grudge.add_edges_from((name, other) for other in names if other not in view)
     return grudge
 
 
@@ -124,17 +124,17 @@ def _grown_views(names: Sequence[str], rng: random.Random) -> dict[str, list[str
 
     In each step, the node with the smallest view meets the node outside it with the smallest view; ties are drawn.
     """
-    seen = nx.Graph([(name, name) for name in names])
+    graph = nx.Graph([(name, name) for name in names])
     width = majority(len(names))
 
     def views(name: str) -> int:
-        return len(seen[name])
+        return len(graph[name])
 
     while min(map(views, names)) < width:
         poorest = _lowest(list(names), views, rng)
-        friend = _lowest([name for name in names if not seen.has_edge(poorest, name)], views, rng)
-        seen.add_edge(poorest, friend)
-    return {name: list(seen[name]) for name in names}
+        friend = _lowest([name for name in names if not graph.has_edge(poorest, name)], views, rng)
+        graph.add_edge(poorest, friend)
+    return {name: list(graph[name]) for name in names}
 
 
 def _lowest(candidates: list[str], degree: Callable[[str], int], rng: random.Random) -> str:

@@ -46,12 +46,12 @@ def heal(fault: Fault, ctx: Context, targets: Targets) -> Witness:
         if len(nodes) < 2:
             raise UnhealedError(dict.fromkeys(nodes, error)) from error
     reasons: dict[str, Exception] = {}
-    seen: dict[str, Witness] = {}
+    witnesses: dict[str, Witness] = {}
     for node in nodes:
         try:
-            seen[node] = fault.heal(ctx, targets.only(node))
+            witnesses[node] = fault.heal(ctx, targets.only(node))
         except Exception as error:  # noqa: BLE001 (raised by node, when all others are healed)
             reasons[node] = error
     if reasons:
         raise UnhealedError(reasons)
-    return {"node_by_node": seen}
+    return {"node_by_node": witnesses}

@@ -60,8 +60,8 @@ OPTIONS: Final[Mapping[str, FaultOption]] = {
 OPTIONS_TABLE: Final = table(
     "FaultOptions",
     {
-        name: _annotated[float, Meta(ge=one.least, le=one.most, description=f"{one.fault}: {one.meaning}")]
-        for name, one in OPTIONS.items()
+        name: _annotated[float, Meta(ge=option.least, le=option.most, description=f"{option.fault}: {option.meaning}")]
+        for name, option in OPTIONS.items()
     },
 )
 

@@ -75,9 +75,9 @@ def run_each(nodes: Nodes, commands: Mapping[str, Command]) -> tuple[dict[str, C
     answers, errors = dict[str, Completed](), dict[str, Exception]()
     with ThreadPoolExecutor(max(1, len(commands)), thread_name_prefix="each") as pool:
         running = {node: pool.submit(nodes.run, {node: command}) for node, command in commands.items()}
-    for node, one in running.items():
+    for node, future in running.items():
         try:
-            answers.update(one.result())
+            answers.update(future.result())
         except Exception as error:  # noqa: BLE001 (returned with the answers)
             errors[node] = error
     return answers, errors

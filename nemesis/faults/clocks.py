@@ -93,7 +93,7 @@ def prepare(clock_file: str) -> Command:
 
 def offsets_ms(probes: Mapping[str, Probe]) -> dict[str, float]:
     """Return the offset of each node's wall clock from the run's clock in its probe, in ms, up to a constant."""
-    return {node: one.clock_ms - one.time / 1e6 for node, one in probes.items() if one.answered and one.clock_ms > 0}
+    return {node: p.clock_ms - p.time / 1e6 for node, p in probes.items() if p.answered and p.clock_ms > 0}
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,8 +135,8 @@ class ClockFault:
             node: Command(("python3", "-c", _STATIC, ctx.settings.role(node)[0], program))
             for node, program in ctx.settings.programs.items()
         }
-        found = {node: answer.stdout.strip() for node, answer in ctx.nodes.run(looks).items()} if looks else {}
-        static = [f"{path} on {node}" for node, path in found.items() if path]
+        paths = {node: answer.stdout.strip() for node, answer in ctx.nodes.run(looks).items()} if looks else {}
+        static = [f"{path} on {node}" for node, path in paths.items() if path]
         return f"libfaketime cannot reach a static program: {', '.join(static)}" if static else None
 
     def plan(self, ctx: Context, rng: random.Random) -> Targets:
@@ -158,20 +158,20 @@ class ClockFault:
         ctx.run_checked({node: self._tune_of(targets, node).play(ctx.settings.clock_file) for node in targets.nodes})
 
     def witness(self, ctx: Context, targets: Targets) -> Witness:
-        seen: dict[str, float] = {}
+        shifts: dict[str, float] = {}
 
         def look() -> bool | None:
             now = self._against_the_others(ctx, _hit(targets))
             for node in targets.nodes:
                 shift = now.get(node, 0.0) - targets.detail["before_ms"][node]
                 if _matches(shift, self._tune_of(targets, node).offsets_s):
-                    seen.setdefault(node, round(shift))
-            return True if len(seen) == len(targets.nodes) else None
+                    shifts.setdefault(node, round(shift))
+            return True if len(shifts) == len(targets.nodes) else None
 
         if not ctx.until(look, self.SEEN_WITHIN_S, every_s=0.05):
-            silent = [node for node in targets.nodes if node not in seen]
+            silent = [node for node in targets.nodes if node not in shifts]
             raise FaultError(f"the process did not report a wrong time on {', '.join(silent)}")
-        return {"clock_off_ms": seen}
+        return {"clock_off_ms": shifts}
 
     def heal(self, ctx: Context, targets: Targets) -> Witness:
         ctx.run_checked(dict.fromkeys(targets.nodes, Command(("sh", "-c", _STOP, ctx.settings.clock_file))))

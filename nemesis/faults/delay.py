@@ -231,12 +231,12 @@ class QueuedPackets:
         finally:
             stopped = ctx.run_checked({node: shape.stop() for node in nodes})
         see_rules_gone(ctx, self.wall, self.name, removed)
-        said = {node: answer.stdout.strip() for node, answer in stopped.items()}
+        outputs = {node: answer.stdout.strip() for node, answer in stopped.items()}
         ruled = [node for node, answer in listings.items() if self.wall.packets(answer.stdout)]
-        dead = [node for node in ruled if said[node] == "{}"]  # a repeated heal finds neither rules nor a helper
+        dead = [node for node in ruled if outputs[node] == "{}"]  # a repeated heal finds neither rules nor a helper
         why = f"the helper on {', '.join(dead)} had exited by itself: packets passed as usual"
         lapsed = {"lapsed": why} if dead else {}
-        return {"rules_gone": list(nodes), "helpers": said, **lapsed}
+        return {"rules_gone": list(nodes), "helpers": outputs, **lapsed}
 
 
 def round_trips(ctx: Context, grudge: Mapping[str, tuple[str, ...]]) -> dict[str, float]:
@@ -277,7 +277,7 @@ def _numbered(ctx: Context, grudge: Mapping[str, tuple[str, ...]], count: int) -
 
     Uses one link at a time, because a node can run only one command at a time.
     """
-    found = {}
+    counts = {}
     for node, peers in grudge.items():
         address = ctx.facts.addresses[node][0]
         arguments = (str(PROBE_PORT), str(count), address)
@@ -288,8 +288,8 @@ def _numbered(ctx: Context, grudge: Mapping[str, tuple[str, ...]], count: int) -
         words = ctx.nodes.run(both)[node].stdout.split()
         if len(words) == 3:
             came, different, late = map(int, words)
-            found[f"{node}<-{peers[0]}"] = came, different, late
-    return found
+            counts[f"{node}<-{peers[0]}"] = came, different, late
+    return counts
 
 
 def reordered(ctx: Context, targets: Targets, shape: Shape) -> Witness:

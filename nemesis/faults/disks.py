@@ -110,10 +110,10 @@ class DiskFull:
     def precheck(self, ctx: Context) -> str | None:
         if why := ctx.facts.refusal("dd", "fallocate", "stat"):
             return why
-        found = mounts(ctx)
-        if shared := [node for node in ctx.nodes.names if node not in found]:
+        mounted = mounts(ctx)
+        if shared := [node for node in ctx.nodes.names if node not in mounted]:
             return f"no filesystem of its own: {places(ctx, shared)}; filling another would harm more than the system"
-        if memory := [node for node, (kind, _) in found.items() if kind in ("tmpfs", "ramfs")]:
+        if memory := [node for node, (kind, _) in mounted.items() if kind in ("tmpfs", "ramfs")]:
             return f"in memory: {places(ctx, memory)}"
         return None
 
@@ -125,18 +125,18 @@ class DiskFull:
         ctx.run_checked(ctx.at_data(targets.nodes, _FILL, FILLER, timeout=60.0))
 
     def witness(self, ctx: Context, targets: Targets) -> Witness:
-        said = self._write(ctx, targets)
-        if any("No space left" not in text for text in said.values()):
-            raise FaultError(f"a write of 64 KiB was answered: {said}")
-        return {"writes_answered": said, **WRITER}
+        answers = self._write(ctx, targets)
+        if any("No space left" not in text for text in answers.values()):
+            raise FaultError(f"a write of 64 KiB was answered: {answers}")
+        return {"writes_answered": answers, **WRITER}
 
     def heal(self, ctx: Context, targets: Targets) -> Witness:
         ctx.run_checked(ctx.at_data(targets.nodes, _FREE, FILLER))
-        said = self._write(ctx, targets)
-        if any("written" not in text for text in said.values()):
+        answers = self._write(ctx, targets)
+        if any("written" not in text for text in answers.values()):
             # This is our failure, not the system's: the filesystem that we provided is too small for what it wrote.
-            raise FaultError(f"our filler is gone, but a write of 64 KiB is still answered: {said}")
-        return {**restart(ctx, targets.nodes), "writes_answered_now": said}
+            raise FaultError(f"our filler is gone, but a write of 64 KiB is still answered: {answers}")
+        return {**restart(ctx, targets.nodes), "writes_answered_now": answers}
 
     def _write(self, ctx: Context, targets: Targets) -> dict[str, str]:
         """Try to write to each filesystem, and return the result by node."""
@@ -206,10 +206,10 @@ class FileDamage:
 
     def witness(self, ctx: Context, targets: Targets) -> Witness:
         answers = ctx.run_checked(dict.fromkeys(targets.nodes, Command(("python3", "-c", _INSPECT, REPORT))))
-        seen: dict[str, dict[str, Any]] = {node: json.loads(answer.stdout) for node, answer in answers.items()}
-        if whole := [node for node, one in seen.items() if one["now"] == one["before"]]:
+        reports: dict[str, dict[str, Any]] = {node: json.loads(answer.stdout) for node, answer in answers.items()}
+        if whole := [node for node, report in reports.items() if report["now"] == report["before"]]:
             raise FaultError(f"the file is unchanged on {', '.join(whole)}")
-        return {"damaged": seen}
+        return {"damaged": reports}
 
     def heal(self, ctx: Context, targets: Targets) -> Witness:
         """Start the process without undoing the damage."""

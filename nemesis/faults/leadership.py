@@ -57,11 +57,11 @@ class LeaderThenSuccessor:
         if spare(ctx) < 2:
             raise SkippedError("two kills would leave no majority")
         others = tuple(name for name in ctx.free if name != leader)
-        found = ctx.system.pids((leader, *others))
-        if found[leader] is None:
+        pid_of = ctx.system.pids((leader, *others))
+        if pid_of[leader] is None:
             raise SkippedError(f"{leader} is down already")
-        up = tuple(name for name in others if found[name] is not None)
-        pids = {node: found[node] for node in (leader, *up)}
+        up = tuple(name for name in others if pid_of[name] is not None)
+        pids = {node: pid_of[node] for node in (leader, *up)}
         term = max(probe.term for probe in ctx.system.probes().values())
         delay_s = round(rng.uniform(0, ctx.settings.option("successor_delay_s")), 3)
         drawn = {"delay_s": as_recorded(ctx, "delay_s", delay_s), "term": term}
@@ -96,7 +96,7 @@ class LeaderThenSuccessor:
             raise FaultError("the leader and its successor are not both gone")
         successor = next(node for node in gone if node != leader)
         # The successor itself is gone, but the other nodes' probes have the term in which they followed it.
-        followed = [one.term for one in ctx.system.probes().values() if one.answered and one.leader == successor]
+        followed = [p.term for p in ctx.system.probes().values() if p.answered and p.leader == successor]
         terms = {"successor_term": max(followed)} if max(followed, default=-1) >= 0 else {}
         return {**leader_hit(targets), "pids_gone": gone, "successor": successor, **terms}
 
@@ -258,8 +258,8 @@ class PromoteFollower:
         No fault is on the followers, so they have as long to answer as a server has to start.  If the system is at
         fault for a failed promotion, start the old leader anyway and then raise the StartError.
         """
-        asked = {node: self._at_home(ctx, node, "deposed", _IS_DEPOSED) for node in targets.nodes}
-        for node, answer in ctx.run_checked(asked).items():
+        commands = {node: self._at_home(ctx, node, "deposed", _IS_DEPOSED) for node in targets.nodes}
+        for node, answer in ctx.run_checked(commands).items():
             if not answer.stdout:
                 continue
             try:

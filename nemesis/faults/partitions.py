@@ -169,16 +169,16 @@ def links_witness(
     """
     felt = system_packets(ctx, firewall(ctx), chain, grudge)
     links = frozenset((node, peer) for node, peers in grudge.items() for peer in peers)
-    seen: dict[str, tuple[Counter[Link], dict[Link, str]]] = {}
+    kept: dict[str, tuple[Counter[Link], dict[Link, str]]] = {}
 
     def look() -> Witness | None:
-        seen["last"] = packets, tried = _look_at_links(ctx, chain, grudge)
+        kept["last"] = packets, tried = _look_at_links(ctx, chain, grudge)
         whole = all(packets[link] for link in links) and all(tried.get(link) == expected for link in links)
         return {**felt, **_as_witness(packets, tried, expected)} if whole else None
 
     if (witness := ctx.until(look, ctx.settings.witness_s, every_s=0.05)) is not None:
         return witness
-    packets, tried = seen["last"]
+    packets, tried = kept["last"]
     # An attempt that never began proves nothing, but packets that the rule counted do.
     open_links = [link for link in links if tried.get(link, expected if packets[link] else None) != expected]
     if open_links or not packets.total():
@@ -198,8 +198,8 @@ def system_packets(ctx: Context, wall: Firewall, chain: str, nodes: Iterable[str
 
     def look() -> Counter[Link] | None:
         answers = ctx.nodes.run(looks)
-        found = {(n, p): k for n, one in answers.items() for p, k in wall.system_packets(one.stdout).items() if k > 0}
-        return Counter(found) if found else None
+        tally = {(n, p): k for n, done in answers.items() for p, k in wall.system_packets(done.stdout).items() if k > 0}
+        return Counter(tally) if tally else None
 
     if (packets := ctx.until(look, ctx.settings.witness_s, every_s=0.05)) is None:
         raise FaultError(

@@ -172,7 +172,7 @@ def mounts(ctx: Context) -> dict[str, tuple[str, str]]:
     """Return (filesystem type, device numbers) of each node's data directory, leaving out those that are not mounts."""
     answers = ctx.nodes.run(ctx.at_data(ctx.nodes.names, _LOOK))
     words = {node: answer.stdout.split() for node, answer in answers.items()}
-    return {node: (found[1], found[0]) for node, found in words.items() if len(found) == 4}
+    return {node: (fields[1], fields[0]) for node, fields in words.items() if len(fields) == 4}
 
 
 def places(ctx: Context, nodes: Iterable[str]) -> str:
@@ -203,16 +203,16 @@ class PowerCut(ProcessFault):
     def precheck(self, ctx: Context) -> str | None:
         if why := ctx.facts.refusal("xfs_io", "mount", "umount", "python3"):
             return why
-        found = mounts(ctx)
-        if none := [node for node in ctx.nodes.names if found.get(node, ("", ""))[0] not in FILESYSTEMS]:
+        mounted = mounts(ctx)
+        if none := [node for node in ctx.nodes.names if mounted.get(node, ("", ""))[0] not in FILESYSTEMS]:
             return f"no XFS or ext4 filesystem of its own: {places(ctx, none)}"
-        shared = [node for node, (_, device) in found.items() if not device.startswith("7:")]
+        shared = [node for node, (_, device) in mounted.items() if not device.startswith("7:")]
         if shared and not ctx.settings.option("cut_real_disks"):
             return f"on a real disk: {places(ctx, shared)}; the option cut_real_disks allows shutting it down"
         return None
 
     def inject(self, ctx: Context, targets: Targets) -> None:
-        patterns = json.dumps([one for patterns in ctx.settings.store_files.values() for one in patterns])
+        patterns = json.dumps([pattern for patterns in ctx.settings.store_files.values() for pattern in patterns])
         cuts = {}
         for node in targets.nodes:
             place = (ctx.settings.data_dir(node), *ctx.settings.role(node))
@@ -223,16 +223,16 @@ class PowerCut(ProcessFault):
     def witness(self, ctx: Context, targets: Targets) -> Witness:
         """Remount the filesystems and report what was lost, by node and file.  The process stays down."""
         cut = {**see_gone(ctx, pids_of(targets)), **refused_writes(ctx, targets)}
-        kept = [node for node, said in self.remount(ctx, targets).items() if "witness kept" in said]
+        kept = [node for node, output in self.remount(ctx, targets).items() if "witness kept" in output]
         if kept:
             raise FaultError(f"what was not synced is still there on {', '.join(kept)}")
         stores = {node: ctx.settings.store_dir(node) for node in targets.nodes}
         looks = {n: Command(("python3", "-c", _LOST, store, REPORT), timeout=30.0) for n, store in stores.items()}
         answers = ctx.run_checked(looks)
-        seen: dict[str, dict[str, Any]] = {node: json.loads(answer.stdout) for node, answer in answers.items()}
-        lost = {node: one["lost"] for node, one in seen.items()}
+        reports: dict[str, dict[str, Any]] = {node: json.loads(answer.stdout) for node, answer in answers.items()}
+        lost = {node: report["lost"] for node, report in reports.items()}
         lost_bytes = {node: sum(file["bytes"] for file in files.values()) for node, files in lost.items()}
-        pages = {node: one["unsynced_pages"] for node, one in seen.items()}
+        pages = {node: report["unsynced_pages"] for node, report in reports.items()}
         whole = [node for node, files in lost.items() if not files]
         witness = {**cut, "lost_bytes": lost_bytes, "lost": lost, "unsynced_pages": pages}
         if whole:
@@ -242,7 +242,7 @@ class PowerCut(ProcessFault):
     def remount(self, ctx: Context, targets: Targets) -> dict[str, str]:
         """Remount filesystems that refuse writes; return the output of each node."""
         commands = ctx.at_data(targets.nodes, _REMOUNT, WITNESS, UNMOUNTED, timeout=30.0)
-        return {node: one.stdout for node, one in ctx.run_checked(commands).items()}
+        return {node: answer.stdout for node, answer in ctx.run_checked(commands).items()}
 
     def heal(self, ctx: Context, targets: Targets) -> Witness:
         """Remount the filesystems and start the processes.

@@ -50,19 +50,19 @@ def await_states(
 
 def running_pids(ctx: Context, nodes: tuple[str, ...]) -> dict[str, int]:
     """Return the pid of the process on each node.  Raises SkippedError if a node has none."""
-    found = ctx.system.pids(nodes)
-    if down := [node for node in nodes if found.get(node) is None]:
+    pids = ctx.system.pids(nodes)
+    if down := [node for node in nodes if pids.get(node) is None]:
         raise SkippedError(f"{', '.join(down)} is down already")
-    return {node: pid for node, pid in found.items() if pid is not None}
+    return {node: pid for node, pid in pids.items() if pid is not None}
 
 
 def last_probes(ctx: Context, nodes: Iterable[str]) -> dict[str, Any]:
     """Return the role, term and log indexes in the newest probe of each of these nodes that answered."""
     probes = ctx.system.probes()
-    said = {node: probes[node] for node in nodes if node in probes and probes[node].answered}
+    newest = {node: probes[node] for node in nodes if node in probes and probes[node].answered}
     return {
-        node: {"role": one.role, "term": one.term, "committed": one.committed, "log_end": one.log_end}
-        for node, one in said.items()
+        node: {"role": probe.role, "term": probe.term, "committed": probe.committed, "log_end": probe.log_end}
+        for node, probe in newest.items()
     }
 
 
@@ -75,14 +75,14 @@ def pids_of(targets: Targets) -> dict[str, int]:
 def see_gone(ctx: Context, pids: Mapping[str, int]) -> Witness:
     """Wait until none of these nodes has a process, and return proof.  Raises FaultError at the deadline."""
     began = ctx.clock.now()
-    last = await_states(ctx, pids, lambda found: not found)
-    if alive := [_describe(node, found) for node, found in last.items() if found]:
+    last = await_states(ctx, pids, lambda letters: not letters)
+    if alive := [_describe(node, letters) for node, letters in last.items() if letters]:
         raise FaultError(f"still there: {', '.join(alive)}")
     return {"pids_gone": dict(pids), "gone_after_ms": round((ctx.clock.now() - began) / 1e6, 1)}
 
 
-def _describe(node: str, found: Mapping[int, str]) -> str:
-    return f"{node} ({', '.join(f'pid {pid} in state {letter}' for pid, letter in found.items()) or 'no process'})"
+def _describe(node: str, letters: Mapping[int, str]) -> str:
+    return f"{node} ({', '.join(f'pid {pid} in state {letter}' for pid, letter in letters.items()) or 'no process'})"
 
 
 def spare(ctx: Context) -> int:
@@ -162,10 +162,10 @@ class ProcessFault:
 
 def leader_hit(targets: Targets) -> Witness:
     """Return the target that led in the highest term, according to the last probes.  Raises FaultError if none did."""
-    said: Mapping[str, Mapping[str, Any]] = targets.detail["last_probe"]
-    leaders = {node: said[node]["term"] for node in targets.nodes if node in said and said[node]["role"] == "leader"}
+    last: Mapping[str, Mapping[str, Any]] = targets.detail["last_probe"]
+    leaders = {node: last[node]["term"] for node in targets.nodes if node in last and last[node]["role"] == "leader"}
     if not leaders:
-        was = ", ".join(f"{node} was {one['role']}{_in_term(one['term'])}" for node, one in said.items())
+        was = ", ".join(f"{node} was {probe['role']}{_in_term(probe['term'])}" for node, probe in last.items())
         raise FaultError(f"according to the last probes, no target led: {was or 'none of them answered'}")
     leader = max(leaders, key=lambda node: leaders[node])
     return {"led": {"node": leader, **({"term": leaders[leader]} if leaders[leader] >= 0 else {})}}
@@ -203,8 +203,8 @@ class KillOne(ProcessFault):
     def plan(self, ctx: Context, rng: random.Random) -> Targets:
         nodes = wanted_nodes(ctx, lambda: self.choose(ctx, rng))
         first, victims = running_pids(ctx, nodes), dict[str, int]()
-        for node, found in states(ctx, nodes).items():
-            if not (others := sorted(found.keys() - {first[node]})):
+        for node, letters in states(ctx, nodes).items():
+            if not (others := sorted(letters.keys() - {first[node]})):
                 raise SkippedError(f"the server of {node} is one process")
             victims[node] = rng.choice(others)
         return Targets(nodes, detail={"pids": victims, "first": first, "last_probe": last_probes(ctx, nodes)})
@@ -250,26 +250,26 @@ class Pause(ProcessFault):
 
     def witness(self, ctx: Context, targets: Targets) -> Witness:
         last = await_states(ctx, targets.nodes, _stopped)
-        if others := [_describe(node, found) for node, found in last.items() if not _stopped(found)]:
+        if others := [_describe(node, letters) for node, letters in last.items() if not _stopped(letters)]:
             raise FaultError(f"not stopped: {', '.join(others)}")
-        counts = {node: len(found) for node, found in last.items()}
+        counts = {node: len(letters) for node, letters in last.items()}
         return {"state": dict.fromkeys(last, "T"), "processes": counts, "pids": pids_of(targets), **self.led(targets)}
 
     def heal(self, ctx: Context, targets: Targets) -> Witness:
         before = states(ctx, targets.nodes)
         send(ctx, targets.nodes, "CONT")
-        last = await_states(ctx, targets.nodes, lambda found: "T" not in found.values())
-        if still := [node for node, found in last.items() if "T" in found.values()]:
+        last = await_states(ctx, targets.nodes, lambda letters: "T" not in letters.values())
+        if still := [node for node, letters in last.items() if "T" in letters.values()]:
             raise FaultError(f"still stopped: {', '.join(still)}")
-        now = {node: "".join(sorted({*found.values()})) or "gone" for node, found in last.items()}
-        ran = [_describe(node, found) for node, found in before.items() if found and not _stopped(found)]
+        now = {node: "".join(sorted({*letters.values()})) or "gone" for node, letters in last.items()}
+        ran = [_describe(node, letters) for node, letters in before.items() if letters and not _stopped(letters)]
         lapsed = {"lapsed": f"it had been continued before it was healed: {', '.join(ran)}"} if ran else {}
         return {"state_now": now, **lapsed}
 
 
-def _stopped(found: Mapping[int, str]) -> bool:
+def _stopped(letters: Mapping[int, str]) -> bool:
     """Return whether there are processes and all of them are stopped."""
-    return bool(found) and {*found.values()} == {"T"}
+    return bool(letters) and {*letters.values()} == {"T"}
 
 
 PROCESSES: tuple[Kill | KillOne | Pause, ...] = (

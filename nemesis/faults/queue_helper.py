@@ -61,7 +61,7 @@ def packets(data: bytes) -> list[tuple[int, bytes]]:
     Raises OSError for an error message, unless it says that a held packet no longer exists (ENOENT): the kernel drops
     all held packets when a chain of another fault is removed.
     """
-    found, at = [], 0
+    parsed, at = [], 0
     while at + 16 <= len(data):
         size, kind = struct.unpack_from("=IH", data, at)
         if size < 16:
@@ -69,9 +69,9 @@ def packets(data: bytes) -> list[tuple[int, bytes]]:
         if kind == 2 and (code := struct.unpack_from("=i", data, at + 16)[0]) not in (0, -errno.ENOENT):
             raise OSError(-code, os.strerror(-code))
         if kind == PACKET:
-            found.append(_packet(data[at + 20 : at + size]))
+            parsed.append(_packet(data[at + 20 : at + size]))
         at += (size + 3) & ~3
-    return found
+    return parsed
 
 
 def _packet(attributes: bytes) -> tuple[int, bytes]:

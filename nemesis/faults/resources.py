@@ -241,8 +241,8 @@ class Starve:
 
         if not ctx.until(all_felt, FELT_S, every_s=0.1):
             free = [node for node in targets.nodes if not self._felt(before, now, node)]
-            seen = {node: now.get(node) for node in free}
-            raise FaultError(f"the process did not reach its limits on {', '.join(free)}: {seen}")
+            figures = {node: now.get(node) for node in free}
+            raise FaultError(f"the process did not reach its limits on {', '.join(free)}: {figures}")
         return {"felt": dict(now), "before": dict(before)}
 
     def _felt(self, before: Mapping[str, Figures], now: Mapping[str, Figures], node: str) -> bool:
@@ -266,11 +266,11 @@ class Starve:
 
 def _figures(lines: Sequence[str]) -> dict[str, int]:
     """Parse figures by name, adding up those that occur once for each disk."""
-    found: Counter[str] = Counter()
+    figures: Counter[str] = Counter()
     for words in map(str.split, lines):
         if len(words) == 2 and words[1].isdigit():
-            found[words[0]] += int(words[1])
-    return dict(found)
+            figures[words[0]] += int(words[1])
+    return dict(figures)
 
 
 def _cpu(ctx: Context, device: str) -> Sequence[tuple[str, str, str]]:  # noqa: ARG001 (one shape for all)
@@ -303,7 +303,7 @@ def _reclaimed(_: Figures, now: Figures) -> bool:
 
 def _stalled(before: Figures, now: Figures) -> bool:
     """Return whether writes of the process were served and its threads wait for the disk far more than before."""
-    share, usual = (one.get("waiting", 0) / one["samples"] if one.get("samples") else 0.0 for one in (now, before))
+    share, usual = (row.get("waiting", 0) / row["samples"] if row.get("samples") else 0.0 for row in (now, before))
     return now.get("writes_served", 0) > 0 and share >= min(0.9, usual + 0.3)
 
 

@@ -81,7 +81,7 @@ class Swizzle(RuleFault):
         self, ctx: Context, grudge: Mapping[str, Sequence[str]], cut: Iterable[Sequence[str]], pair: Sequence[str]
     ) -> None:
         """Cut exactly these links, sending commands only to the two ends of ``pair``, the link that changes."""
-        pairs, ends = {frozenset(one) for one in cut}, [node for node in pair if node in grudge]
+        pairs, ends = {frozenset(link) for link in cut}, [node for node in pair if node in grudge]
         now = {node: [peer for peer in grudge[node] if frozenset((node, peer)) in pairs] for node in ends}
         ctx.run_checked(install_commands(ctx, self.name, now, "drop"))
 

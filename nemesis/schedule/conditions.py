@@ -93,8 +93,8 @@ def _term(part: str, names: Sequence[str], members: Collection[str]) -> Test:
         return lambda probes, _: leader_now(probes, members) == node
     if words[:3] == ["a", "snapshot", "was"] and words[3:] in (["saved"], ["loaded"]):
         return _grown(f"snapshots_{words[3]}")
-    if found := _COMPARISON.fullmatch(part):
-        figure, node, sign, number, other, other_node, plus, more = found.groups()
+    if match := _COMPARISON.fullmatch(part):
+        figure, node, sign, number, other, other_node, plus, more = match.groups()
         left, compare = _value(figure, node, names, members), OPERATORS[sign]
         if number is not None:
             return _comparison(left, compare, lambda _: int(number), 0)
@@ -105,8 +105,8 @@ def _term(part: str, names: Sequence[str], members: Collection[str]) -> Test:
 
 def _comparison(left: Value, compare: Callable[[float, float], bool], right: Value, offset: int) -> Test:
     def test(probes: Probes, _: Probes) -> bool:
-        one, other = left(probes), right(probes)
-        return one is not None and other is not None and compare(one, other + offset)
+        first, other = left(probes), right(probes)
+        return first is not None and other is not None and compare(first, other + offset)
 
     return test
 
@@ -118,11 +118,11 @@ def _value(figure: str, node: str | None, names: Sequence[str], members: Collect
         raise ScheduleError(f"{figure!r} is not a figure of a probe; the figures are {there}")
     if node is None and figure != "term":
         raise ScheduleError(f"{figure} needs a node: {figure}(n1) or {figure}(any)")
-    asked = node if node in (None, "any", "followers") else _known(str(node), names)
+    wanted = node if node in (None, "any", "followers") else _known(str(node), names)
 
     def value(probes: Probes) -> float | None:
-        found = (_figure(figure, name, probes) for name in _asked(asked, probes, members))
-        return max((one for one in found if one is not None), default=None)
+        figures = (_figure(figure, name, probes) for name in _asked(wanted, probes, members))
+        return max((number for number in figures if number is not None), default=None)
 
     return value
 

@@ -44,7 +44,7 @@ def await_heartbeat(ctx: Context) -> None:
     if (leader := leader_now(ctx.system.probes(), ctx.members)) is None:
         raise SkippedError("cannot wait for a heartbeat: no node leads")
     words = ("python3", "-", ctx.settings.heartbeat, f"{PATIENCE_S:g}")
-    seen = ctx.nodes.run({leader: Command(words, stdin=_WATCH, timeout=PATIENCE_S + 10)})[leader]
-    if not seen.stdout.startswith("heartbeat"):
-        why = seen.stdout.strip() or complaint(seen.stderr)
+    answer = ctx.nodes.run({leader: Command(words, stdin=_WATCH, timeout=PATIENCE_S + 10)})[leader]
+    if not answer.stdout.startswith("heartbeat"):
+        why = answer.stdout.strip() or complaint(answer.stderr)
         raise SkippedError(f"no heartbeat from {leader} within {PATIENCE_S:g} s: {why}")

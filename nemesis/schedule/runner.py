@@ -249,8 +249,8 @@ class Runner:
         began = ctx.clock.now()
         by_system = False
         try:
-            seen = heal(fault, ctx, targets)
-            witness = {"healed_ms": round((ctx.clock.now() - began) / 1e6, 1), **seen}
+            proof = heal(fault, ctx, targets)
+            witness = {"healed_ms": round((ctx.clock.now() - began) / 1e6, 1), **proof}
         except UnhealedError as error:
             reason, by_system = str(error), error.by_system
             if error.ours is not None:  # kept, and raised after everything else is healed

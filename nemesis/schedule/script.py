@@ -71,7 +71,7 @@ def read_script(path: Path, time_limit_s: float, names: Sequence[str]) -> list[S
 def _steps(number: int, fault: ScriptedFault, names: Sequence[str]) -> list[Step]:
     if fault.at_s is UNSET and fault.when is UNSET:
         raise ScheduleError("at (the seconds after the start) is missing; or give a condition: when and within")
-    at_s, for_s = (None if one is UNSET else one for one in (fault.at_s, fault.for_s))
+    at_s, for_s = (None if seconds is UNSET else seconds for seconds in (fault.at_s, fault.for_s))
     wish = None
     if fault.targets is not UNSET:
         check_words(fault.targets, names)

@@ -33,11 +33,11 @@ def cause(text: str) -> str:
         if line.lstrip().startswith("Traceback"):
             # Text that a worker printed before it could answer is indented further.
             inside = line[: len(line) - len(line.lstrip())] + " "
-            found = next((later.strip() for later in lines[place + 1 :] if not later.startswith(inside)), line.strip())
-            return re.sub(r"^pipeline\.errors\.\w+: ", "", found) or found
-    said = [line.rpartition("SparkException:")[2].strip() for line in lines if "SparkException:" in line]
+            reason = next((later.strip() for later in lines[place + 1 :] if not later.startswith(inside)), line.strip())
+            return re.sub(r"^pipeline\.errors\.\w+: ", "", reason) or reason
+    messages = [line.rpartition("SparkException:")[2].strip() for line in lines if "SparkException:" in line]
     rest = [line for line in lines if "SparkException:" not in line]
-    return next(filter(None, (*said, *rest)), "Spark gave no reason")
+    return next(filter(None, (*messages, *rest)), "Spark gave no reason")
 
 
 def require_visible(path: Path) -> None:

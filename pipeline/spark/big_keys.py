@@ -218,7 +218,7 @@ def _verdict(row: Any, model: str, violations: int, examples: tuple[Counterexamp
     key, calls, reason = key_of(row.key or None), int(row.calls), _misfit(row, model)
     if reason is not None:
         return KeyVerdict(key, "unknown", ENGINE, calls, seconds, reason=reason)
-    kinds = count_kinds(((one.kind, one.completed_at) for one in examples), violations)
+    kinds = count_kinds(((example.kind, example.completed_at) for example in examples), violations)
     verdict: Verdict = "invalid" if violations else "valid"
     shown = examples[:MAX_COUNTEREXAMPLES]
     return KeyVerdict(key, verdict, ENGINE, calls, seconds, violations, shown, kinds=kinds)
@@ -236,8 +236,8 @@ def _counterexamples(
     if not cores:
         return shown
     wanted = sorted(set().union(*cores.values(), *beside.values()))
-    found = run_action(operations.where(operations["invoke_index"].isin(wanted)).select(*OPERATIONS.names).toArrow)
-    by_index = {operation.invoke_index: operation for operation in from_table(found.cast(PLAIN_OPERATIONS))}
+    rows = run_action(operations.where(operations["invoke_index"].isin(wanted)).select(*OPERATIONS.names).toArrow)
+    by_index = {operation.invoke_index: operation for operation in from_table(rows.cast(PLAIN_OPERATIONS))}
     for (key, _), core in sorted(cores.items()):
         shown[key] += _explain(core, [by_index[index] for index in sorted(core | beside[key])])
     return shown

@@ -142,5 +142,5 @@ def write_block(data: Bytes, block: Block, root: Path, *, last: bool) -> BlockRe
 
 def span_of(times: pa.ChunkedArray) -> Span | None:
     """Return the least and the greatest of some numbers, or None if there are none."""
-    found = pc.min_max(times).as_py()
-    return None if found["min"] is None else (found["min"], found["max"])
+    limits = pc.min_max(times).as_py()
+    return None if limits["min"] is None else (limits["min"], limits["max"])

@@ -56,12 +56,12 @@ def listing(spark: SparkSession, place: str) -> dict[str, FarFile]:
     """
     system, root = _system(spark, place)
     status = system.getFileStatus(root)
-    found = [status] if status.isFile() else [entry for entry in system.listStatus(root) if entry.isFile()]
+    entries = [status] if status.isFile() else [entry for entry in system.listStatus(root) if entry.isFile()]
     return {
         entry.getPath().getName(): FarFile(
             entry.getPath().toUri().toString(), int(entry.getLen()), int(entry.getModificationTime())
         )
-        for entry in found
+        for entry in entries
     }
 
 

@@ -87,8 +87,8 @@ def judge_keys(
     if not groups:
         return VERDICTS.empty_table(), large
     work = partial(_judge, list(places), model, budget, rows)
-    found = run_action(spark.sparkContext.parallelize(groups, len(groups)).map(work).collect)
-    return pa.concat_tables([verdicts for verdicts, _ in found]), large + [key for _, more in found for key in more]
+    judged = run_action(spark.sparkContext.parallelize(groups, len(groups)).map(work).collect)
+    return pa.concat_tables([verdicts for verdicts, _ in judged]), large + [key for _, more in judged for key in more]
 
 
 def groups_of(keys: pa.Table, tasks: int, most: int) -> list[dict[str, int]]:

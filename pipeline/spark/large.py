@@ -78,11 +78,11 @@ def worker_bytes(spark: SparkSession) -> int:
     That is ``spark.executor.pyspark.memory`` divided by the executor's cores, or 3.5 GiB if it is not set.
     """
     text = str(spark.conf.get(_WORKER, "")).strip().lower()
-    found = re.fullmatch(r"(\d+)([kmgt]?)b?", text)
-    if found is None:
+    match = re.fullmatch(r"(\d+)([kmgt]?)b?", text)
+    if match is None:
         return _WORKER_BYTES
     # Spark reads a number without a unit as MiB.
-    return (int(found[1]) << _UNITS[found[2] or "m"]) // int(spark.conf.get("spark.executor.cores", "1") or 1)
+    return (int(match[1]) << _UNITS[match[2] or "m"]) // int(spark.conf.get("spark.executor.cores", "1") or 1)
 
 
 def run_tables(
@@ -111,8 +111,8 @@ def run_tables(
             require_short_lines(file, run.history)
         source = HistorySource(run.history.resolve().as_uri(), run.history.stat().st_size, str(run.history))
     else:
-        (found,) = listing(spark, history).values()
-        source = HistorySource(history, found.size, history)
+        (far_file,) = listing(spark, history).values()
+        source = HistorySource(history, far_file.size, history)
         # The run's directory will hold nothing but the tables.
         run.root.mkdir(exist_ok=True)
     header_of(b"".join(head(spark, source.uri).partition(b"\n")[:2]), Path(source.name))
@@ -207,11 +207,11 @@ def _verdict_rows(
     held = f"; one task holds {most} operations on one key, or {rows} that are not of integers: see {_WORKER}"
     # An unkeyed object has the key ''.
     quoted = ", ".join("'" + key.replace("\\", "\\\\").replace("'", "\\'") + "'" for key in large)
-    found = [
+    judged = [
         replace(verdict, reason=f"{verdict.reason}{held}") if verdict.verdict == "unknown" else verdict
         for verdict in judge_big_keys(spark, operations.where(f"coalesce(key, '') IN ({quoted})"), model=model)
     ]
-    return pa.concat_tables([verdicts, verdict_table(found)])
+    return pa.concat_tables([verdicts, verdict_table(judged)])
 
 
 # -- windows ----------------------------------------------------------------------------------------------------------

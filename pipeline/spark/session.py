@@ -149,13 +149,13 @@ def sweep_dead(parent: Path) -> None:
 
 def _locked(directory: Path) -> int:
     """Lock a directory; return the file descriptor that holds the lock.  Raises OSError if another process holds it."""
-    found = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
+    descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
     try:
-        fcntl.flock(found, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
-        os.close(found)
+        os.close(descriptor)
         raise
-    return found
+    return descriptor
 
 
 def _java_home() -> Path | None:

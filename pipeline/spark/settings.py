@@ -62,10 +62,10 @@ def merged(ours: Mapping[str, str], *theirs: Mapping[str, str], brief: Mapping[s
     """
     own_java = any(name in layer for name in _JAVA for layer in theirs)
     layers = (ours, *theirs) if own_java else (ours, brief, *theirs)
-    found: dict[str, str] = {}
+    settings: dict[str, str] = {}
     for name, value in (item for layer in layers for item in layer.items()):
-        found[name] = f"{found[name]}{_LISTS[name]}{value}" if name in found and name in _LISTS else value
-    return found
+        settings[name] = f"{settings[name]}{_LISTS[name]}{value}" if name in settings and name in _LISTS else value
+    return settings
 
 
 def write_directory(directory: Path, settings: Mapping[str, str], theirs: Path | None, log: Path) -> None:

@@ -61,19 +61,19 @@ def source_of(run: Recording) -> dict[str, int]:
 
 
 def _checks(results: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    found = violations_of(results)
+    violations = violations_of(results)
     for check in results.get("checks", ()):
         yield {
             **{name: check[name] for name in _OWN},
-            "kinds": sorted({one.kind for one in found if one.check == check["name"]}),
-            "nodes": sorted({node for one in findings_in(check) for node in one.nodes}),
+            "kinds": sorted({violation.kind for violation in violations if violation.check == check["name"]}),
+            "nodes": sorted({node for finding in findings_in(check) for node in finding.nodes}),
             "findings": json_text(check.get("findings") or []),
         }
 
 
-def _flat(found: Mapping[str, Any], before: str = "") -> Iterator[dict[str, str]]:
+def _flat(record: Mapping[str, Any], before: str = "") -> Iterator[dict[str, str]]:
     """Yield nested values under keys with dots: text as it is, anything else as JSON."""
-    for key, value in found.items():
+    for key, value in record.items():
         if isinstance(value, Mapping):
             yield from _flat(value, f"{before}{key}.")
         else:
@@ -86,7 +86,7 @@ def _flat(found: Mapping[str, Any], before: str = "") -> Iterator[dict[str, str]
 def _ok_under(results: Mapping[str, Any]) -> dict[int, int]:
     """Count, by fault id, the operations that began and ended under a fault in the main phase, as the gate did."""
     under = found_in(results, UnderFault)
-    return {one.id: one.ok for one in under.faults} if under else {}
+    return {window.id: window.ok for window in under.faults} if under else {}
 
 
 def coverage_table(faults: Iterable[Mapping[str, Any]], load: LoadSpan, ok: Mapping[int, int]) -> pa.Table:
@@ -153,7 +153,7 @@ def counterexample_table(verdicts: pa.Table) -> pa.Table:
             "sentence": example.sentence,
             "shown_at": example.shown_at,
             "core": operations_table(example.operations).to_pylist(),
-            "suspects": [one.invoke_index for one in example.suspects],
+            "suspects": [suspect.invoke_index for suspect in example.suspects],
         }
         for verdict in verdicts_of(verdicts.filter(pc.equal(verdicts["verdict"], "invalid")))
         for place, example in enumerate(verdict.counterexamples)

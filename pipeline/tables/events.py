@@ -41,15 +41,15 @@ def event_table(
     ``tables`` holds its verdicts and faults, and ``gaps`` (start in ns, length in s) the times without an ok.  Raises
     FormatError and OSError.
     """
-    found = [
+    events = [
         *_violations(results, tables["verdicts"]),
         *_faults(tables["faults"].to_pylist()),
         *_leader_changes(run.probes),
         *_silences(run.probes),
         *(_event("gap", start + GAP_S * SECOND, seconds=length) for start, length in gaps),
     ]
-    found += _log_lines(run, [one["time"] / SECOND for one in found if one["time"] is not None])
-    return table_of_rows(sorted(found, key=lambda one: (one["time"] is None, one["time"] or 0)), EVENTS)
+    events += _log_lines(run, [event["time"] / SECOND for event in events if event["time"] is not None])
+    return table_of_rows(sorted(events, key=lambda event: (event["time"] is None, event["time"] or 0)), EVENTS)
 
 
 def _event(
@@ -63,8 +63,8 @@ def _violations(results: Mapping[str, Any], verdicts: pa.Table) -> Iterator[dict
     if not results:
         results = {"keys": [json.loads(text) for text in verdicts["details"].to_pylist()]}
     shown = set()
-    for one in counterexamples_of(results):
-        example = one.example
+    for counterexample in counterexamples_of(results):
+        example = counterexample.example
         last = example.completing
         shown.add(example.kind)
         yield _event("violation", example.completed_at, example.kind, [last.node] if last and last.node else [])
@@ -92,7 +92,7 @@ def _leader_changes(probes: Sequence[Probe]) -> Iterator[dict[str, Any]]:
     newest: dict[str, Probe] = {}
     led = set[tuple[str, int]]()
     last = None
-    for probe in sorted(probes, key=lambda one: one.time):
+    for probe in sorted(probes, key=lambda p: p.time):
         newest[probe.node] = probe
         leader = leader_now(newest, members)
         if leader is None:
@@ -111,7 +111,7 @@ def _silences(probes: Sequence[Probe]) -> Iterator[dict[str, Any]]:
     answered = dict[str, bool]()
     last = max((probe.time for probe in probes), default=0)
     silent = dict[str, dict[str, Any]]()
-    for probe in sorted(probes, key=lambda one: one.time):
+    for probe in sorted(probes, key=lambda p: p.time):
         if not probe.answered and answered.get(probe.node):
             silent[probe.node] = _event("silent", probe.time, nodes=[probe.node])
         elif probe.answered and (since := silent.pop(probe.node, None)) is not None:
@@ -124,7 +124,7 @@ def _silences(probes: Sequence[Probe]) -> Iterator[dict[str, Any]]:
 
 def _log_lines(run: Recording, moments: Sequence[float]) -> Iterator[dict[str, Any]]:
     documents = (run.lenient("plan"), run.lenient("state"))
-    started = run.header.started or next((str(one["started"]) for one in documents if one.get("started")), "")
+    started = run.header.started or next((str(file["started"]) for file in documents if file.get("started")), "")
     try:
         size = sum(path.stat().st_size for _, path in log_files(run.files))
         spans = [(0.0, float("inf"))] if size <= MAX_BYTES else merged(moments, ROOM_S)

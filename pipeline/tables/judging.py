@@ -100,24 +100,24 @@ def judge(
     """
     options, too_large = CheckOptions(budget.left(len(keys))), set[int]()
     started = options.clock()
-    few = [number for number, one in enumerate(keys) if one.count < columnar and one.count <= rows]
+    few = [number for number, key in enumerate(keys) if key.count < columnar and key.count <= rows]
     found = _valid_registers(keys, few, model, options) if model in REGISTERS else {}
     left = [number for number in range(len(keys)) if number not in found]
     small = _Small(keys, [number for number in few if number not in found])
 
     def attempt(number: int, mine: CheckOptions) -> KeyVerdict:
-        one = keys[number]
+        key = keys[number]
         try:
             if number in small:
                 return check_object(small.operations(number), model_named(model), mine)
-            if (verdict := _verdict(one, model, mine, columnar, rows)) is not None:
+            if (verdict := _verdict(key, model, mine, columnar, rows)) is not None:
                 return verdict
         except OSError:
             raise  # Reading a part failed, which is not a failure of the checker.
         except Exception as error:  # noqa: BLE001 (any failure of the checker affects only this key)
-            return KeyVerdict.of_failure(key_of(one.key or None), one.count, error)
+            return KeyVerdict.of_failure(key_of(key.key or None), key.count, error)
         too_large.add(number)
-        return KeyVerdict(one.key, "unknown", "none", one.count, 0.0)
+        return KeyVerdict(key.key, "unknown", "none", key.count, 0.0)
 
     found.update(in_turns(left, options, attempt, size=lambda number: keys[number].count, started=started, every=True))
     judged = [found[number] for number in range(len(keys)) if number not in too_large]
@@ -198,16 +198,16 @@ def _joined(keys: Iterable[OneKey]) -> pa.Table:
     return pa.concat_tables([part() for one in keys for part in one.parts]).combine_chunks()
 
 
-def _verdict(one: OneKey, model: str, options: CheckOptions, columnar: int, rows: float) -> KeyVerdict | None:
-    if one.count >= columnar and model in REGISTERS:
-        columns = columns_of(one.parts, one.count, "operations")
+def _verdict(key: OneKey, model: str, options: CheckOptions, columnar: int, rows: float) -> KeyVerdict | None:
+    if key.count >= columnar and model in REGISTERS:
+        columns = columns_of(key.parts, key.count, "operations")
         if columns is not None:
             from checker.columnar import check_columns
 
             return check_columns(columns, model, options).keys[0]
-    if one.count > rows:
+    if key.count > rows:
         return None
-    group = pa.concat_tables([part().cast(PLAIN_OPERATIONS) for part in one.parts])
+    group = pa.concat_tables([part().cast(PLAIN_OPERATIONS) for part in key.parts])
     return check_object(list(from_table(group)), model_named(model), options)
 
 

@@ -91,8 +91,8 @@ def _by_second(times: _Numbers, *seconds: pa.Table) -> pa.Table:
 
 def _gaps(seconds: pa.Table, load: LoadSpan, clock: AwakeClock) -> list[tuple[int, float]]:
     """Return (start in ns, length in s) of the stretches of the load of more than GAP_S without an ok."""
-    seen = np.sort(np.concatenate([seconds["first"].to_numpy(), seconds["last"].to_numpy()]))
-    edges = np.concatenate(([load.begin], np.clip(seen, load.begin, load.end), [load.end]))
+    times = np.sort(np.concatenate([seconds["first"].to_numpy(), seconds["last"].to_numpy()]))
+    edges = np.concatenate(([load.begin], np.clip(times, load.begin, load.end), [load.end]))
     lengths = np.diff(clock.times(edges)) / SECOND
     return [(int(edges[place]), float(lengths[place])) for place in np.flatnonzero(lengths > GAP_S)]
 

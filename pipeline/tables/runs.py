@@ -80,8 +80,8 @@ def _verdict(results: dict[str, Any], state: dict[str, Any], verdicts: pa.Table,
     failure = results.get("harness_failure") or (not results and state.get("failures"))
     if failure or results.get("verdict") in ("valid", "invalid", "unknown"):
         return verdict_of(results, failure)
-    found = {*verdicts["verdict"].to_pylist(), *(["unknown"] if planned or not len(verdicts) else [])}
-    return next((verdict for verdict in ("invalid", "unknown") if verdict in found), "valid")
+    judged = {*verdicts["verdict"].to_pylist(), *(["unknown"] if planned or not len(verdicts) else [])}
+    return next((verdict for verdict in ("invalid", "unknown") if verdict in judged), "valid")
 
 
 def last_moment(faults: pa.Table) -> int:

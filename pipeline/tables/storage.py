@@ -82,13 +82,13 @@ def rows_of(root: Path) -> dict[str, int]:
 
     Raises FormatError for tables that are incomplete or unreadable, or FileNotFoundError if one is absent.
     """
-    found = {name: sum(rows_in(part, name) for part in _parts(root / f"{name}.parquet")) for name in TABLES}
+    counts = {name: sum(rows_in(part, name) for part in _parts(root / f"{name}.parquet")) for name in TABLES}
     expected = _manifest(root / MANIFEST)
-    for name, rows in found.items():
+    for name, rows in counts.items():
         if expected.get(name, rows) != rows:
             complaint = f"{rows} rows of {name}, but {MANIFEST} says {expected[name]}"
             raise FormatError(str(root / f"{name}.parquet"), "the table", complaint)
-    return found
+    return counts
 
 
 def made_from(root: Path) -> dict[str, int]:
@@ -155,8 +155,8 @@ def replacing(final: Path, source: Mapping[str, int] | None = None) -> Iterator[
     rows: dict[str, int] = {}
     with appearing(final, _swap) as fresh:
         yield fresh, rows
-        if (found := rows_of(fresh)) != rows:
-            raise FormatError(str(final), "the tables", f"{rows} rows were written, but {found} were read back")
+        if (actual := rows_of(fresh)) != rows:
+            raise FormatError(str(final), "the tables", f"{rows} rows were written, but {actual} were read back")
         with named(fresh / MANIFEST):
             (fresh / MANIFEST).write_text(json.dumps(rows | dict(source or {})))
 

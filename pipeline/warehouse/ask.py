@@ -111,18 +111,18 @@ class _Reader:
 
     def skip(self, *words: str) -> bool:
         """Skip these words if they are next."""
-        found = tuple(self._words[self._place : self._place + len(words)]) == words
-        self._place += len(words) if found else 0
-        return found
+        matched = tuple(self._words[self._place : self._place + len(words)]) == words
+        self._place += len(words) if matched else 0
+        return matched
 
     def length(self, after: str) -> float:
         """Take a length of time after a word: 5 s, 5s, 200 ms or 2 min."""
         text = self.take(f"a time such as 5 s after {after!r}")
-        found = _LENGTH.fullmatch(text)
-        unit = found and (found[2] or (self.take(f"s, ms or min after {text!r}")))
-        if not found or unit not in _SECONDS:
+        match = _LENGTH.fullmatch(text)
+        unit = match and (match[2] or (self.take(f"s, ms or min after {text!r}")))
+        if not match or unit not in _SECONDS:
             raise QuestionError(f"expected a time such as 5 s after {after!r}, not {text!r}")
-        return float(found[1]) * _SECONDS[unit]
+        return float(match[1]) * _SECONDS[unit]
 
 
 def parse(words: Sequence[str]) -> EventQuery:
@@ -152,17 +152,17 @@ def _event(reader: _Reader) -> EventFilter:
     kind = reader.take("an event")
     if kind in _WORDS:
         raise QuestionError(f"expected an event before {kind!r}: {', '.join(EVENT_KINDS)}, or a name")
-    found = EventFilter(kind) if kind in EVENT_KINDS else EventFilter("", kind)
+    event = EventFilter(kind) if kind in EVENT_KINDS else EventFilter("", kind)
     if kind in (*NAMED, "log") and not reader.ended and reader.peek() not in _WORDS:
-        found = replace(found, name=reader.take("a name"))
+        event = replace(event, name=reader.take("a name"))
     while reader.peek() in ("on", "over"):
         if reader.skip("on"):
-            found = replace(found, node=reader.take("a node after 'on'"))
+            event = replace(event, node=reader.take("a node after 'on'"))
         elif reader.skip("over"):
-            found = replace(found, over_s=reader.length("over"))
-    if found.over_s is not None and found.kind and found.kind not in LONG:
+            event = replace(event, over_s=reader.length("over"))
+    if event.over_s is not None and event.kind and event.kind not in LONG:
         raise QuestionError(f"'over' is for events that last ({', '.join(LONG)}); {kind} is a moment")
-    return found
+    return event
 
 
 # -- names ------------------------------------------------------------------------------------------------------------
@@ -177,7 +177,7 @@ def resolve(question: EventQuery, names: Names, nodes: Iterable[str]) -> EventQu
     nodes = set(nodes)
     return EventQuery(
         _resolved(question.event, names, nodes),
-        tuple(one._replace(other=_resolved(one.other, names, nodes)) for one in question.conditions),
+        tuple(clause._replace(other=_resolved(clause.other, names, nodes)) for clause in question.conditions),
     )
 
 
@@ -187,16 +187,16 @@ def _resolved(event: EventFilter, names: Names, nodes: set[str]) -> EventFilter:
     if event.name is None or event.kind == "log":
         return event
     kinds = (event.kind,) if event.kind else ("violation", "fault")
-    found = {kind: _meant(event.name, names.get(kind, set())) for kind in kinds}
-    found = {kind: meant for kind, meant in found.items() if meant}
-    if len(found) > 1:
+    by_kind = {kind: _meant(event.name, names.get(kind, set())) for kind in kinds}
+    by_kind = {kind: meant for kind, meant in by_kind.items() if meant}
+    if len(by_kind) > 1:
         raise QuestionError(f"{event.name!r} is both a violation and a fault: put violation or fault before it")
-    if not found:
+    if not by_kind:
         known = {name for kind in kinds for name in names.get(kind, ())} | set(() if event.kind else EVENT_KINDS)
         words = {word for name in known for word in name.split("-")}
         near = suggestion(event.name, known | words) or f"the choices are {', '.join(sorted(known))}"
         raise QuestionError(f"no run has a {event.kind or 'violation or fault'} {event.name!r}; {near}")
-    ((kind, meant),) = found.items()
+    ((kind, meant),) = by_kind.items()
     if event.over_s is not None and kind not in LONG:
         raise QuestionError(f"'over' is for events that last ({', '.join(LONG)}); {event.name} is a {kind}")
     return replace(event, kind=kind, names=meant)
@@ -205,7 +205,7 @@ def _resolved(event: EventFilter, names: Names, nodes: set[str]) -> EventFilter:
 def _meant(name: str, known: Iterable[str]) -> tuple[str, ...]:
     """Return the names that a name stands for: itself, or else those that contain it as whole words."""
     known = set(known)
-    return (name,) if name in known else tuple(sorted(one for one in known if f"-{name}-" in f"-{one}-"))
+    return (name,) if name in known else tuple(sorted(other for other in known if f"-{name}-" in f"-{other}-"))
 
 
 # -- SQL --------------------------------------------------------------------------------------------------------------
@@ -221,7 +221,7 @@ def sql_of(question: EventQuery) -> str:
     conditions = list(_conditions("a", question.event))
     if question.conditions:
         conditions.append("a.time IS NOT NULL")
-    conditions += [_related(one) for one in question.conditions]
+    conditions += [_related(clause) for clause in question.conditions]
     return (
         "SELECT a.run, verdict, a.time / 1e9 AS seconds, a.kind, a.name, a.nodes\n"
         "FROM events AS a JOIN runs ON runs.run = a.run\n"
@@ -242,13 +242,13 @@ def _conditions(table: str, event: EventFilter) -> Iterable[str]:
         yield f"{table}.seconds > {event.over_s!r}"
 
 
-def _related(one: EventCondition) -> str:
-    near = ["b.run = a.run", *_conditions("b", one.other), "b.time < a.time" if one.before else "b.time > a.time"]
-    if one.within_s is not None:
-        within = round(one.within_s * SECOND)
-        near.append(f"b.time >= a.time - {within}" if one.before else f"b.time <= a.time + {within}")
+def _related(clause: EventCondition) -> str:
+    near = ["b.run = a.run", *_conditions("b", clause.other), "b.time < a.time" if clause.before else "b.time > a.time"]
+    if clause.within_s is not None:
+        within = round(clause.within_s * SECOND)
+        near.append(f"b.time >= a.time - {within}" if clause.before else f"b.time <= a.time + {within}")
     where = "\n      AND ".join(near)
-    exists = "EXISTS" if one.wanted else "NOT EXISTS"
+    exists = "EXISTS" if clause.wanted else "NOT EXISTS"
     return f"{exists} (\n    FROM events AS b\n    WHERE {where}\n  )"
 
 
@@ -300,11 +300,11 @@ def _looked_up(words: Sequence[str], db: duckdb.DuckDBPyConnection) -> EventQuer
     for kind, name in db.sql("SELECT DISTINCT kind, name FROM events WHERE kind <> 'log'").fetchall():
         names.setdefault(kind, set()).add(name)
     nodes = [node for (node,) in db.sql("SELECT DISTINCT unnest(nodes) FROM events").fetchall()]
-    found = resolve(question, names, nodes)
-    for event in (found.event, *(one.other for one in found.conditions)):
+    resolved = resolve(question, names, nodes)
+    for event in (resolved.event, *(clause.other for clause in resolved.conditions)):
         if event.kind == "log" and event.name is not None and not _count(db, sql_of(EventQuery(event, ()))):
             raise QuestionError(f"no log line of any run contains {event.name!r}")
-    return found
+    return resolved
 
 
 def _count(db: duckdb.DuckDBPyConnection, sql: str) -> int:

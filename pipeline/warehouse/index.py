@@ -104,10 +104,10 @@ def _rule() -> bytes:
 def _baselines(warehouse: Path) -> tuple[list[Baseline], bytes]:
     """Return the acknowledged baselines, and a hash of them and of the rule.  Raises FormatError."""
     rows = read_baselines(warehouse)
-    found = [Baseline(row.run, row.figure) for row in rows]
+    baselines = [Baseline(row.run, row.figure) for row in rows]
     known = (*FIGURES, VERDICT)
-    for baseline in found:
+    for baseline in baselines:
         if baseline.figure is not None and baseline.figure not in known:
             complaint = f"there is no figure {baseline.figure!r}; the choices are {', '.join(known)}"
             raise FormatError(str(warehouse / BASELINES), "the file", complaint)
-    return found, hashlib.sha256(_rule() + msgspec.json.encode(rows)).hexdigest().encode()
+    return baselines, hashlib.sha256(_rule() + msgspec.json.encode(rows)).hexdigest().encode()

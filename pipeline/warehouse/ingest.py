@@ -71,10 +71,10 @@ def ingest(
     # The tasks of a cluster have other working directories.
     warehouse = warehouse.absolute()
     warehouse.mkdir(parents=True, exist_ok=True)
-    asked = [str(place.root if isinstance(place, RunFiles) else place) for place in places]
+    given = [str(place.root if isinstance(place, RunFiles) else place) for place in places]
     # A run may be named twice, such as by its directory and by the link to the latest run; it is added once.
     first: dict[str, int] = {}
-    same = [first.setdefault(_resolved(text), number) for number, text in enumerate(asked)]
+    same = [first.setdefault(_resolved(text), number) for number, text in enumerate(given)]
     # Another place with the same run name waits until the first one is added: it is the same run, or it is refused.
     rounds: dict[int, dict[int, str]] = {0: {}}
     names = Counter[str]()
@@ -84,7 +84,7 @@ def ingest(
         names[name] += 1
     outcomes: dict[int, IngestResult] = {}
     for texts in rounds.values():
-        ours = frozenset(one.run for one in outcomes.values() if one.error is None)
+        ours = frozenset(outcome.run for outcome in outcomes.values() if outcome.error is None)
         adder = Adder(warehouse, deadline_s, ours)
         if spark is None:
             adder.add_here(texts)
@@ -93,16 +93,16 @@ def ingest(
         adder.publish()
         refresh(warehouse)
         outcomes |= adder.outcomes
-    found = []
-    for number, text in enumerate(asked):
-        one = outcomes[same[number]]
-        if one.error:
+    ordered = []
+    for number, text in enumerate(given):
+        outcome = outcomes[same[number]]
+        if outcome.error:
             # If it could not be added, report the place as the caller named it.
-            one = replace(one, run=short_name(text))
+            outcome = replace(outcome, run=short_name(text))
         elif same[number] < number:
-            one = replace(one, state="unchanged")
-        found.append(one)
-    return found
+            outcome = replace(outcome, state="unchanged")
+        ordered.append(outcome)
+    return ordered
 
 
 def _resolved(place: str) -> str:

@@ -70,14 +70,14 @@ def known_in(warehouse: Path) -> Mapping[str, Known]:
 def _known_runs(root: Path, _inode: int, _time: int) -> Mapping[str, Known]:
     # The content of a directory never changes.  Inode and time are part of the cache key because another directory may
     # get the same name.
-    found: dict[str, Known] = {}
+    runs: dict[str, Known] = {}
     for path in files_of(root, "runs"):
         schema_of(path, "runs")
         month = path.parent.name.partition("=")[2]
         for rows in read_pieces(path, "runs", _MARKS):
             for name, mark, written in zip(*rows.to_pydict().values(), strict=True):
-                found[name] = Known(mark, written, month)
-    return found
+                runs[name] = Known(mark, written, month)
+    return runs
 
 
 def run_name(run: RunFiles) -> str:
@@ -173,8 +173,8 @@ def write_month(root: Path, table: str, month: str, schema: pa.Schema, content: 
     rows = write_file(path, schema, content)
     with named(path), path.open("rb") as file:
         os.fsync(file.fileno())
-    if (found := rows_in(path)) != rows:
-        raise FormatError(str(path), "the table", f"{rows} rows were written, but {found} were found")
+    if (actual := rows_in(path)) != rows:
+        raise FormatError(str(path), "the table", f"{rows} rows were written, but {actual} were found")
 
 
 def month_in(root: Path, table: str, month: str) -> Path:
@@ -187,8 +187,8 @@ def month_in(root: Path, table: str, month: str) -> Path:
 
 def month_of(started: str) -> str:
     """Return the month, such as ``2026-11``, of the UTC start in a run's name; ``unknown`` for any other name."""
-    found = _STARTED.match(started)
-    return f"{found[1]}-{found[2]}" if found else "unknown"
+    match = _STARTED.match(started)
+    return f"{match[1]}-{match[2]}" if match else "unknown"
 
 
 def with_run(table: pa.Table, name: str, run: str) -> pa.Table:

@@ -65,8 +65,8 @@ def staged_without_history(
     first = head(spark, history.uri).partition(b"\n")[0]
     known = json.dumps({"bytes": history.size, "modified": history.modified}).encode()
     small["history.jsonl"] = b"\n".join([first, known, tail(spark, history.uri, history.size)])
-    with staged_bytes(place, small, shared) as found:
-        yield found
+    with staged_bytes(place, small, shared) as run:
+        yield run
 
 
 def _is_foreign(spark: SparkSession, place: str, files: Files) -> bool:
@@ -89,17 +89,17 @@ def staged_copy(spark: SparkSession, place: str, shared: Path | None) -> Iterato
         path.parent.mkdir()
         copy_here(spark, place, path, 1 + GROWTH)
         try:
-            with staged(path, shared) as found:
-                yield found
+            with staged(path, shared) as run:
+                yield run
         except FormatError as error:
             raise FormatError(error.source.replace(str(path), place), error.place, error.message) from None
 
 
 def _files(spark: SparkSession, place: str) -> Files:
     """Return the recorded files in a run's directory; a single file counts as a history."""
-    found = listing(spark, place)
-    whole = {name: file for name, file in found.items() if name in RECORDED}
-    return {"history.jsonl": file for file in found.values()} if not whole and len(found) == 1 else whole  # noqa: B035
+    files = listing(spark, place)
+    whole = {name: file for name, file in files.items() if name in RECORDED}
+    return {"history.jsonl": file for file in files.values()} if not whole and len(files) == 1 else whole  # noqa: B035
 
 
 def _first_line(error: Exception) -> str:

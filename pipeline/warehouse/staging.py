@@ -105,9 +105,9 @@ def _as_history(file: Path, history: Path) -> Line:
 def _named(directory: str, place: str, line: Line = line_of_event) -> Iterator[None]:
     """Make errors name the place that the user gave instead of the temporary one."""
 
-    def known(found: re.Match[str]) -> str:
-        index = int(found[1]) - 2
-        return line(index) if index >= 0 else found[0]
+    def known(match: re.Match[str]) -> str:
+        index = int(match[1]) - 2
+        return line(index) if index >= 0 else match[0]
 
     try:
         yield

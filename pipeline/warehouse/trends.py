@@ -43,8 +43,8 @@ def trend_table(runs: pa.Table, baselines: Sequence[Baseline] = ()) -> pa.Table:
     for row, series in zip(rows, series_names((row["settings"], row["machine"]) for row in rows), strict=True):
         kinds.setdefault(tuple(row[name] for name in KIND), []).append(row | {"series": series})
     former = _former_versions(kinds)
-    found = [_trend(kind, kinds[kind], baselines) | _compared(kind, former.get(kind), kinds) for kind in sorted(kinds)]
-    return pa.Table.from_pylist(found, schema=TRENDS)
+    trends = [_trend(kind, kinds[kind], baselines) | _compared(kind, former.get(kind), kinds) for kind in sorted(kinds)]
+    return pa.Table.from_pylist(trends, schema=TRENDS)
 
 
 def _trend(kind: _Kind, rows: _Rows, baselines: Sequence[Baseline]) -> dict[str, Any]:
@@ -52,7 +52,7 @@ def _trend(kind: _Kind, rows: _Rows, baselines: Sequence[Baseline]) -> dict[str,
     changes = [before["verdict"] != after["verdict"] for before, after in pairwise(judged)]
     rate, gaps = (_values(judged, name) for name in ("rate", "unavailable_s"))
     recovery = _recovery(judged)
-    seen = sorted(recovery.seen)
+    times = sorted(recovery.seen)
     # Whatever a planted bug breaks or slows down says nothing about the system.
     planted = has_planted_bug(rows[0]["system_version"])
     regressions = [] if planted else find_regressions(map(_measured, judged), baselines)
@@ -66,13 +66,13 @@ def _trend(kind: _Kind, rows: _Rows, baselines: Sequence[Baseline]) -> dict[str,
         "rate_median": _quantile(rate, 50),
         "unavailable_s_median": _quantile(gaps, 50),
         "unavailable_s_max": _quantile(gaps, 100),
-        "recoveries": len(seen),
+        "recoveries": len(times),
         "never_recovered": len(recovery.censored),
         "recovery_ms_p50": quantile(recovery, 0.5),
         "recovery_ms_p95": quantile(recovery, 0.95),
-        "recovery_ms_max": _quantile(seen, 100),
-        "recovery_buckets": _histogram(seen),
-        "regressions": json.dumps([found.to_json() for found in regressions]),
+        "recovery_ms_max": _quantile(times, 100),
+        "recovery_buckets": _histogram(times),
+        "regressions": json.dumps([regression.to_json() for regression in regressions]),
     }
 
 
@@ -91,13 +91,13 @@ def _measured(row: Mapping[str, Any]) -> Measured:
 
 def _recovery(rows: Iterable[Mapping[str, Any]]) -> Times:
     """Return the times until the rate was back; old rows do not say how long it stayed away if it never came back."""
-    seen: list[float] = []
+    times: list[float] = []
     censored: list[float] = []
     for row in rows:
-        seen += row["recovery_times_ms"] or []
+        times += row["recovery_times_ms"] or []
         unknown = [math.inf] * row["never_recovered"]
         censored += unknown if row["censored_times_ms"] is None else row["censored_times_ms"]
-    return Times(seen, censored)
+    return Times(times, censored)
 
 
 def _former_versions(kinds: Mapping[_Kind, _Rows]) -> dict[_Kind, _Kind]:
@@ -122,10 +122,10 @@ def _compared(kind: _Kind, former: _Kind | None, kinds: Mapping[_Kind, _Rows]) -
 
 
 def _by_series(rows: _Rows) -> dict[str, _Rows]:
-    found: dict[str, _Rows] = {}
+    series: dict[str, _Rows] = {}
     for row in _judged(rows):
-        found.setdefault(row["series"], []).append(row)
-    return found
+        series.setdefault(row["series"], []).append(row)
+    return series
 
 
 def _histogram(times: list[float]) -> list[tuple[int, int | None, int]]:

@@ -81,11 +81,11 @@ def landings(warehouse: Path, known: Mapping[str, Known]) -> dict[Path, Landed]:
         for name, row in there[path].items():
             if name not in known or row.written > known[name].written:
                 newest[name] = max((row.written, path), newest.get(name, (0, path)))
-    found: dict[Path, Landed] = {}
+    landed: dict[Path, Landed] = {}
     for path, rows in there.items():
         names = frozenset(name for name in rows if name in newest and newest[name][1] == path)
-        found[path] = Landed(names, len(names) == len(rows))
-    return found
+        landed[path] = Landed(names, len(names) == len(rows))
+    return landed
 
 
 def build(fresh: Path, base: Path | None, known: Mapping[str, Known], landed: Mapping[Path, Landed]) -> None:
@@ -95,12 +95,12 @@ def build(fresh: Path, base: Path | None, known: Mapping[str, Known], landed: Ma
     incomplete files, or OSError that names a file.
     """
     replaced = {name: known[name].month for part in landed.values() for name in part.runs if name in known}
-    found = [(path, None if part.whole else part.runs) for root, part in landed.items() for path in files_of(root, "*")]
+    files = [(path, None if part.whole else part.runs) for root, part in landed.items() for path in files_of(root, "*")]
     if base is not None:
         months = set(replaced.values())
-        found += [(path, _others(path, replaced) if _month(path) in months else None) for path in files_of(base, "*")]
+        files += [(path, _others(path, replaced) if _month(path) in months else None) for path in files_of(base, "*")]
     places: dict[tuple[str, str], list[TableFile]] = defaultdict(list)
-    for path, runs in found:
+    for path, runs in files:
         places[path.parents[1].name, _month(path)].append(TableFile(path, runs, path.stat().st_size))
     for (table, month), sources in places.items():
         _lay(fresh, table, month, sources)

@@ -152,9 +152,9 @@ def picture_of(
     suspects = example.suspects
     parts = [_Part.of(example, suspects, place) for place, _ in rows]
     last = max([other.returned or other.invoked for other in operations])
-    ends = [_drawn_end(one, last, part) for one, part in zip(operations, parts, strict=True)]
-    axis, found, digits = Axis(operations, ends), example.linearization, digits_of(operations)
-    points = {point.operation: axis.x(point.at) for point in found.points} if found else {}
+    ends = [_drawn_end(op, last, part) for op, part in zip(operations, parts, strict=True)]
+    axis, linearization, digits = Axis(operations, ends), example.linearization, digits_of(operations)
+    points = {point.operation: axis.x(point.at) for point in linearization.points} if linearization else {}
     boxes = tuple(
         _box(row, operation, ends[row], digits, axis, points.get(place), parts[row], wording)
         for row, (place, operation) in enumerate(rows)
@@ -171,9 +171,9 @@ def picture_of(
             for (low, high), folded in zip(axis.spans, axis.folded, strict=True)
             if folded
         ),
-        states=_states(found, axis, absent),
+        states=_states(linearization, axis, absent),
         ticks=_ticks(axis, digits),
-        legal=_legal(example, found, absent, wording) if found else (),
+        legal=_legal(example, linearization, absent, wording) if linearization else (),
         left_out=len(example.operations) - sum(not part.beside for part in parts),
     )
 
@@ -211,9 +211,9 @@ def labels_by_elements(example: Counterexample, wording: Wording = by_values) ->
             return text
         parts = [f"read of {len(items):,}"]
         for word, there in (("with", True), ("without", False)):
-            found = [text_of(value, 12) for value in added if (value in items) == there]
-            more = f" and {len(found) - NAMED} more" if len(found) > NAMED else ""
-            parts += [f"{word} {', '.join(found[:NAMED])}{more}"] if found else []
+            elements = [text_of(value, 12) for value in added if (value in items) == there]
+            more = f" and {len(elements) - NAMED} more" if len(elements) > NAMED else ""
+            parts += [f"{word} {', '.join(elements[:NAMED])}{more}"] if elements else []
         return ", ".join(parts)
 
     return words
@@ -232,10 +232,10 @@ def label_of(operation: Operation, most: int = SHORT, wording: Wording = by_valu
         refused = " refused" if operation.outcome == "fail" else ""
         refused = f" refused by {text_of(operation.seen, asked_most)}" if operation.refused else refused
         return f"cas {text_of(operation.value[0], asked_most)} → {text_of(operation.value[1], asked_most)}{refused}"
-    asked = "" if operation.value is None else f" {text_of(operation.value, asked_most)}"
+    request = "" if operation.value is None else f" {text_of(operation.value, asked_most)}"
     echoed = operation.result == operation.value and operation.f != "append"
     answered = "" if operation.result is None or echoed else f" → {text_of(operation.result, most)}"
-    return short(operation.f, 16) + (asked or (" absent" if operation.f == "write" else "")) + answered
+    return short(operation.f, 16) + (request or (" absent" if operation.f == "write" else "")) + answered
 
 
 def _drawn_end(operation: Operation, last: int, part: _Part) -> int:
@@ -312,22 +312,22 @@ def times_of(operation: Operation, digits: int, *, named: bool = True) -> str:
     return f"{invoked} s, outcome unknown ({error}{returned})"
 
 
-def _legal(example: Counterexample, found: Linearization, absent: bool, wording: Wording) -> tuple[str, ...]:
+def _legal(example: Counterexample, linearization: Linearization, absent: bool, wording: Wording) -> tuple[str, ...]:
     """Return what the suspect could have answered, in the words of its label.
 
     Long lists are described by their length, because they may differ in a few of many elements.
     """
-    if not found.whole:
-        return tuple(_before(value, absent, "an earlier value") for value in found.legal)
+    if not linearization.whole:
+        return tuple(_before(value, absent, "an earlier value") for value in linearization.legal)
     suspect = next(iter(example.suspects), None)
 
     def text(answer: Any) -> str:
         if isinstance(answer, list) and len(answer) > LISTED:
             return f"a list of {len(answer)}"
-        said = wording(replace(suspect, result=answer)).removeprefix(f"{suspect.f}: ") if suspect else ""
-        return said or text_of(answer, 60)
+        words = wording(replace(suspect, result=answer)).removeprefix(f"{suspect.f}: ") if suspect else ""
+        return words or text_of(answer, 60)
 
-    return tuple(dict.fromkeys(map(text, found.legal)))
+    return tuple(dict.fromkeys(map(text, linearization.legal)))
 
 
 def _before(value: Any, absent: bool, otherwise: str) -> str:
@@ -335,13 +335,13 @@ def _before(value: Any, absent: bool, otherwise: str) -> str:
     return text_of(value) if value is not None or absent else otherwise
 
 
-def _states(found: Linearization | None, axis: Axis, absent: bool) -> tuple[Span, ...]:
+def _states(linearization: Linearization | None, axis: Axis, absent: bool) -> tuple[Span, ...]:
     """Return what the register held between the points, in the one order found for the other operations."""
-    if found is None or not found.points:
+    if linearization is None or not linearization.points:
         return ()
-    before = [point.state for point in found.points if point.at < axis.spans[0][0]]
-    shown = [(axis.x(point.at), point.state) for point in found.points[len(before) :]]
-    edges = [(LEFT, [found.initial, *before][-1]), *shown]
+    before = [point.state for point in linearization.points if point.at < axis.spans[0][0]]
+    shown = [(axis.x(point.at), point.state) for point in linearization.points[len(before) :]]
+    edges = [(LEFT, [linearization.initial, *before][-1]), *shown]
     spans: list[Span] = []
     for (x, state), (following, _) in zip(edges, [*edges[1:], (WIDTH - RIGHT, None)], strict=True):
         text = _before(state, absent, "earlier value")
@@ -358,16 +358,16 @@ def _ticks(axis: Axis, digits: int) -> tuple[Span, ...]:
     edges = [first, last]
     for (low, high), folded in zip(axis.spans, axis.folded, strict=True):
         edges += [low, high] if folded else []
-    found: list[int] = []
+    moments: list[int] = []
     for moment in sorted(set(edges)):
-        if len(found) > 1 and moment == last and axis.x(moment) - axis.x(found[-1]) <= TICK:
-            found.pop()
-        if not found or axis.x(moment) - axis.x(found[-1]) > TICK:
-            found.append(moment)
+        if len(moments) > 1 and moment == last and axis.x(moment) - axis.x(moments[-1]) <= TICK:
+            moments.pop()
+        if not moments or axis.x(moment) - axis.x(moments[-1]) > TICK:
+            moments.append(moment)
     for moment in _round_times(axis, 10 ** (9 - digits)):
-        if all(abs(axis.x(moment) - axis.x(other)) > 1.5 * TICK for other in found):
-            found.append(moment)
-    return tuple(Span(axis.x(moment), 0.0, seconds_text(moment, digits)) for moment in sorted(found))
+        if all(abs(axis.x(moment) - axis.x(other)) > 1.5 * TICK for other in moments):
+            moments.append(moment)
+    return tuple(Span(axis.x(moment), 0.0, seconds_text(moment, digits)) for moment in sorted(moments))
 
 
 def _round_times(axis: Axis, least: int) -> list[int]:

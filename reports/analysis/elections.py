@@ -32,7 +32,7 @@ def claims_of(timelines: Sequence[NodeTimeline]) -> list[FirstClaim]:
     node.
     """
     leading = {timeline.node: _claims(timeline) for timeline in timelines}
-    found = []
+    claims = []
     for node, (times, terms) in leading.items():
         for term in np.unique(terms):
             moments = times[terms == term].tolist()
@@ -44,10 +44,10 @@ def claims_of(timelines: Sequence[NodeTimeline]) -> list[FirstClaim]:
                 for other, (moments, theirs) in leading.items()
                 if other != node and (place := _nearest(moments, start)) is not None
             ]
-            found.append(FirstClaim(node, int(term), start, tuple(rivals)))
-    found.sort(key=lambda claim: (claim.start, claim.term, claim.node))
+            claims.append(FirstClaim(node, int(term), start, tuple(rivals)))
+    claims.sort(key=lambda claim: (claim.start, claim.term, claim.node))
     ordered: list[FirstClaim] = []
-    for claim in found:
+    for claim in claims:
         place = len(ordered)
         while place and claim.start - ordered[place - 1].start <= ROUND_S and claim.term < ordered[place - 1].term:
             place -= 1
@@ -77,31 +77,31 @@ def leaderships_of(timelines: Sequence[NodeTimeline]) -> list[Leadership]:
         for place in range(1, len(timeline.named))
         if timeline.named[place] != timeline.named[place - 1]
     }
-    found: list[Leadership] = []
+    leaderships: list[Leadership] = []
     for start, end in pairwise(sorted(moments)):
         node, term = leader_at(timelines, (start + end) / 2), term_at(timelines, (start + end) / 2)
-        last = found[-1] if found else None
+        last = leaderships[-1] if leaderships else None
         if node is not None and last and (last.node, last.term, last.end) == (node, term, start):
-            found[-1] = Leadership(node, term, last.start, end)
+            leaderships[-1] = Leadership(node, term, last.start, end)
         elif node is not None:
-            found.append(Leadership(node, term, start, end))
-    return found
+            leaderships.append(Leadership(node, term, start, end))
+    return leaderships
 
 
 def contested_of(timelines: Sequence[NodeTimeline]) -> list[tuple[str, float, float]]:
     """Return (node, from, to) for times when another node claimed to lead in the same round of probes."""
     leading = {timeline.node: _claims(timeline)[0] for timeline in timelines}
-    found: list[tuple[str, float, float]] = []
+    contested: list[tuple[str, float, float]] = []
     for node, times in leading.items():
         others = [moments for other, moments in leading.items() if other != node]
         for time in times.tolist():
             if not any(_nearest(moments, time) is not None for moments in others):
                 continue
-            if found and found[-1][0] == node and time - found[-1][2] <= ROUND_S:
-                found[-1] = (node, found[-1][1], time + ROUND_S / 2)
+            if contested and contested[-1][0] == node and time - contested[-1][2] <= ROUND_S:
+                contested[-1] = (node, contested[-1][1], time + ROUND_S / 2)
             else:
-                found.append((node, time - ROUND_S / 2, time + ROUND_S / 2))
-    return found
+                contested.append((node, time - ROUND_S / 2, time + ROUND_S / 2))
+    return contested
 
 
 def _claims(timeline: NodeTimeline) -> tuple[Floats, Ints]:
@@ -115,7 +115,7 @@ def _nearest(moments: Floats, seconds: float) -> int | None:
         return None
     after = int(np.searchsorted(moments, seconds))
     around = [place for place in (after - 1, after) if 0 <= place < len(moments)]
-    place = min(around, key=lambda one: abs(float(moments[one]) - seconds))
+    place = min(around, key=lambda candidate: abs(float(moments[candidate]) - seconds))
     return place if abs(float(moments[place]) - seconds) <= ROUND_S / 2 else None
 
 
@@ -145,14 +145,14 @@ def elections_of(timelines: Sequence[NodeTimeline]) -> Elections:
         first_term=min(terms, default=-1),
         last_term=max(terms, default=-1),
         again=tuple(
-            sorted((found for timeline in timelines for found in _led_again(timeline)), key=lambda found: found[2])
+            sorted((lead for timeline in timelines for lead in _led_again(timeline)), key=lambda lead: lead[2])
         ),
     )
 
 
 def _led_again(timeline: NodeTimeline) -> list[tuple[str, int, float]]:
     """Return (node, term, seconds) for each time a node led a term again; silence alone does not end a leadership."""
-    found: list[tuple[str, int, float]] = []
+    leads: list[tuple[str, int, float]] = []
     led: set[int] = set()
     leading = -1
     for time, role, term in zip(timeline.time.tolist(), timeline.role.tolist(), timeline.term.tolist(), strict=True):
@@ -162,7 +162,7 @@ def _led_again(timeline: NodeTimeline) -> list[tuple[str, int, float]]:
             leading = -1
         elif leading != term:
             if term in led:
-                found.append((timeline.node, term, time))
+                leads.append((timeline.node, term, time))
             led.add(term)
             leading = term
-    return found
+    return leads

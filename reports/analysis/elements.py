@@ -37,10 +37,10 @@ def lacking_of(operations: Operations, nodes: list[str]) -> list[list[list[float
         if not isinstance(held, list):
             return -1.0
         due = int(np.searchsorted(acknowledged, operations.invoked[row]))
-        known = (place.get(_plain(msgspec.json.encode(one).decode())) for one in held)
+        known = (place.get(_plain(msgspec.json.encode(element).decode())) for element in held)
         return float(due - len({at for at in known if at is not None and at < due}))
 
-    found: list[list[list[float]]] = []
+    by_node: list[list[list[float]]] = []
     for node in nodes:
         own = reads[operations.node.codes[reads] == operations.node.code(node)]
         own = own[np.argsort(operations.returned[own], kind="stable")]
@@ -57,8 +57,8 @@ def lacking_of(operations: Operations, nodes: list[str]) -> list[list[list[float
                 lacking[middle] = lacks(own[middle])
                 same, changed = (middle, changed) if lacking[middle] == lacking[before] else (same, middle)
         shown = sorted(lacking)
-        found.append([[operations.returned[own[at]] / 1e9 for at in shown], [lacking[at] for at in shown]])
-    return found
+        by_node.append([[operations.returned[own[at]] / 1e9 for at in shown], [lacking[at] for at in shown]])
+    return by_node
 
 
 def _plain(text: Any) -> str:

@@ -51,7 +51,7 @@ def failed_starts(run: LoadedRun, timelines: Sequence[NodeTimeline]) -> list[Fai
     server that never answered and whose log ends with an error.
     """
     recorded = run.state.get("died_starting") or ()
-    found = []
+    starts = []
     for timeline in timelines:
         node, last = timeline.node, silent_since(timeline, run.end / 1e9)
         started = _started_at(run.receipts, node)
@@ -61,15 +61,15 @@ def failed_starts(run: LoadedRun, timelines: Sequence[NodeTimeline]) -> list[Fai
         if reason is None and node not in recorded:
             continue
         file, line, lines, logged = reason or ("", "", (), None)
-        at = next((one for one in (logged, started) if one is not None), last)
-        found.append(FailedStart(node, last or None, started, file, line, lines, at, logged))
-    return found
+        at = next((moment for moment in (logged, started) if moment is not None), last)
+        starts.append(FailedStart(node, last or None, started, file, line, lines, at, logged))
+    return starts
 
 
 def _started_at(receipts: Sequence[Receipt], node: str) -> float | None:
     """Return when the healing of a node's last fault had started its server (s); None if unknown."""
-    mine = [one for one in receipts if node in one.nodes and one.state != "skipped"]
-    last = max(mine, key=lambda one: one.started, default=None)
+    mine = [receipt for receipt in receipts if node in receipt.nodes and receipt.state != "skipped"]
+    last = max(mine, key=lambda receipt: receipt.started, default=None)
     if last is None or last.healed is None or not isinstance(last.witness, dict):
         return None
     now = last.witness.get("pids_now")

@@ -104,14 +104,14 @@ def shares_of(windows: Sequence[FaultWindow], end: float) -> list[tuple[float, f
         for place, row in group:
             shares[place] = row / len(rows), (row + 1) / len(rows)
 
-    shown = [place for place, one in enumerate(windows) if one.state != "skipped"]
+    shown = [place for place, window in enumerate(windows) if window.state != "skipped"]
     for place in sorted(shown, key=lambda place: windows[place].started):
-        one = windows[place]
-        if all(until <= one.started for until in rows):
+        window = windows[place]
+        if all(until <= window.started for until in rows):
             close()
             group, rows = [], []
-        row = next((row for row, until in enumerate(rows) if until <= one.started), len(rows))
-        rows[row:] = [end if one.healed is None else one.healed, *rows[row + 1 :]]
+        row = next((row for row, until in enumerate(rows) if until <= window.started), len(rows))
+        rows[row:] = [end if window.healed is None else window.healed, *rows[row + 1 :]]
         group.append((place, row))
     close()
     return shares
@@ -181,7 +181,7 @@ def healed_before(seconds: float, windows: Sequence[FaultWindow]) -> str:
 def about_to_strike(node: str, seconds: float, windows: Sequence[FaultWindow]) -> FaultWindow | None:
     """Return the first fault that struck a node within :data:`HIT_S` after a moment; None if none did."""
     near = [window for window in windows if window.state != "skipped" and 0 < window.started - seconds <= HIT_S]
-    struck = [one for one in near if node in one.nodes and one.witness.get("successor") != node]
+    struck = [fault for fault in near if node in fault.nodes and fault.witness.get("successor") != node]
     return min(struck, key=lambda window: window.started, default=None)
 
 
@@ -191,7 +191,7 @@ def restarts_of(timeline: NodeTimeline, windows: Sequence[FaultWindow]) -> tuple
     Left out are healings at which the node answered, and those after which it did not answer before the next fault
     struck it.
     """
-    struck = [one for one in windows if one.installed and timeline.node in one.nodes]
+    struck = [fault for fault in windows if fault.installed and timeline.node in fault.nodes]
     moments, took = [], []
     for place, window in enumerate(struck):
         if window.family != "kill" or window.heal_started is None:
@@ -214,17 +214,17 @@ def fault_windows(run: LoadedRun, timelines: Sequence[NodeTimeline]) -> list[Fau
     awake = clock.receipts(run.receipts)
     around = surroundings(awake, load)
     cut = is_cut(run)
-    found = []
+    windows = []
     for recorded, receipt in sorted(zip(run.receipts, awake, strict=True), key=lambda pair: pair[0].started):
         if cut:
-            found.append(_window(recorded, dict.fromkeys(FIGURES), {}, timelines, run, None))
+            windows.append(_window(recorded, dict.fromkeys(FIGURES), {}, timelines, run, None))
             continue
         here = around.get(receipt.id)
         own = figures(receipt, here, oks, load) if len(run.operations) else _recorded(run.fault_rows.get(receipt.id))
         by_kind = {kind: figures(receipt, here, mine, load) for kind, mine in kinds.items()} if here else {}
         costs = {**dict.fromkeys(FIGURES), **own}
-        found.append(_window(recorded, costs, by_kind, timelines, run, measured_for(receipt, load)))
-    return found
+        windows.append(_window(recorded, costs, by_kind, timelines, run, measured_for(receipt, load)))
+    return windows
 
 
 def measured_for(receipt: Receipt, load: LoadSpan) -> float | None:
@@ -286,13 +286,13 @@ def _asked_after(operations: Operations, healed: int | None) -> frozenset[str]:
 
 def summaries_of(windows: Sequence[FaultWindow]) -> list[tuple[str, str]]:
     """Return (fault, what it does), once for each distinct target."""
-    return list(dict.fromkeys((one.fault, one_line(one.summary, 200)) for one in windows if one.summary))
+    return list(dict.fromkeys((window.fault, one_line(window.summary, 200)) for window in windows if window.summary))
 
 
 def late_of(run: LoadedRun) -> dict[int, str]:
     """Map a fault's id to the nodes that were not back by the next fault or the end of the run, in words."""
-    windows = [one for one in run.results.get("windows", ()) if isinstance(one.get("id"), int)]
-    found = {}
+    windows = [record for record in run.results.get("windows", ()) if isinstance(record.get("id"), int)]
+    late = {}
     for window in windows:
         silent = [str(node) for node in window.get("silent") or ()]
         behind = [str(node) for node in window.get("behind") or () if node not in silent]
@@ -305,22 +305,24 @@ def late_of(run: LoadedRun) -> dict[int, str]:
             parts.append(f"no log reaches {run.index(gone)} any more")
         parts += [f"never answered again: {' '.join(silent)}"] if silent else []
         if parts:
-            found[window["id"]] = "; ".join(parts)
-    return found
+            late[window["id"]] = "; ".join(parts)
+    return late
 
 
 def _still_struck(run: LoadedRun, node: str, window: Mapping[str, Any]) -> str:
     """Name the earlier faults on a node that outlasted this one and so explain why it did not catch up."""
     healed, number = window.get("healed"), window.get("id")
-    earlier = [one for one in run.receipts if one.id != number and one.state != "skipped" and node in nodes_of(one)]
-    lasting = (one for one in earlier if one.healed is None or (healed is not None and one.healed > healed))
-    return ", ".join(f"#{one.id}" for one in lasting if healed is not None and one.started < healed)
+    earlier = [
+        fault for fault in run.receipts if fault.id != number and fault.state != "skipped" and node in nodes_of(fault)
+    ]
+    lasting = (fault for fault in earlier if fault.healed is None or (healed is not None and fault.healed > healed))
+    return ", ".join(f"#{fault.id}" for fault in lasting if healed is not None and fault.started < healed)
 
 
 def _followed(window: Mapping[str, Any], windows: Sequence[Mapping[str, Any]]) -> bool:
     """Return whether another fault began after a window's fault was healed."""
-    healed, others = window.get("healed"), [one for one in windows if one.get("state") != "skipped"]
-    return healed is not None and any((one.get("started") or 0) >= healed for one in others if one is not window)
+    healed, others = window.get("healed"), [other for other in windows if other.get("state") != "skipped"]
+    return healed is not None and any((other.get("started") or 0) >= healed for other in others if other is not window)
 
 
 def nodes_of(receipt: Receipt) -> tuple[str, ...]:

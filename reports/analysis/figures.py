@@ -99,13 +99,13 @@ def lag_of(lag_ms: object, end_ns: int) -> Floats | None:
 
     None if it was not recorded or there was no delay; NaN in bins without one, because the axis is logarithmic.
     """
-    if not isinstance(lag_ms, list) or not all(isinstance(one, int | float) for one in lag_ms):
+    if not isinstance(lag_ms, list) or not all(isinstance(delay, int | float) for delay in lag_ms):
         return None
     width = bin_width(end_ns)
     most = np.zeros(int(end_ns // width) + 1)
     bins = np.arange(len(lag_ms)) * SECOND // width
-    seen = bins < len(most)
-    np.maximum.at(most, bins[seen].astype(np.int64), np.array(lag_ms, dtype=np.float64)[seen])
+    within = bins < len(most)
+    np.maximum.at(most, bins[within].astype(np.int64), np.array(lag_ms, dtype=np.float64)[within])
     return np.where(most > 0, most, np.nan) if (most > 0).any() else None
 
 
@@ -162,8 +162,8 @@ def errors_of(operations: Operations, limit: int = MAX_ERRORS) -> list[tuple[str
     for outcome, text, times in counted[:MAX_READ]:
         merged.setdefault((outcome, _DURATION.sub("#", text)), []).append((text, times))
     rows = [
-        (outcome, _range(shape, [text for text, _ in found]), sum(times for _, times in found))
-        for (outcome, shape), found in merged.items()
+        (outcome, _range(shape, [text for text, _ in variants]), sum(times for _, times in variants))
+        for (outcome, shape), variants in merged.items()
     ]
     rows.sort(key=lambda row: -row[2])
     rows, others = rows[:limit], [*rows[limit:], *counted[MAX_READ:]]
@@ -179,10 +179,10 @@ def errors_of(operations: Operations, limit: int = MAX_ERRORS) -> list[tuple[str
 
 def _range(shape: str, texts: list[str]) -> str:
     """Merge messages that differ only in one duration into one message with the shortest and the longest duration."""
-    found = sorted((match.group() for text in texts for match in _DURATION.finditer(text)), key=float)
-    if len(texts) == 1 or shape.count("#") != 1 or not found:
+    durations = sorted((match.group() for text in texts for match in _DURATION.finditer(text)), key=float)
+    if len(texts) == 1 or shape.count("#") != 1 or not durations:
         return texts[0]
-    return shape.replace("#", f"{_brief(found[0])} – {_brief(found[-1])}")
+    return shape.replace("#", f"{_brief(durations[0])} – {_brief(durations[-1])}")
 
 
 def _brief(duration: str) -> str:

@@ -156,25 +156,25 @@ def prepare(run: LoadedRun) -> Drawn:
     """Compute timelines, fault windows, violations, snapshots and log lines; parts that fail are empty."""
     part = run.notes.attempt_list
     nodes = part("nodes", lambda: list(run.nodes))
-    found = part(
+    timelines = part(
         "leaders and replicas",
         lambda: node_timeline.timelines_of(run.probes, nodes, run.receipts, run.members, run.epoch_bits),
     )
-    windows = part("fault table", lambda: faults.fault_windows(run, found))
-    violations = part("counterexamples", lambda: violations_of(run, found, windows))
-    snapshots = part("snapshots", lambda: snapshots_of(found))
-    starts = part("failed starts", lambda: failed_starts(run, found))
+    windows = part("fault table", lambda: faults.fault_windows(run, timelines))
+    violations = part("counterexamples", lambda: violations_of(run, timelines, windows))
+    snapshots = part("snapshots", lambda: snapshots_of(timelines))
+    starts = part("failed starts", lambda: failed_starts(run, timelines))
     lines = part("lines of alarms", lambda: alarm_lines(run))
-    stopped = run.notes.attempt("replica progress", lambda: _stopped(run, found, windows), None)
-    return Drawn(run, found, windows, violations, snapshots, starts, lines, stopped)
+    stopped = run.notes.attempt("replica progress", lambda: _stopped(run, timelines, windows), None)
+    return Drawn(run, timelines, windows, violations, snapshots, starts, lines, stopped)
 
 
-def _stopped(run: LoadedRun, found: list[NodeTimeline], windows: list[FaultWindow]) -> Stopped | None:
+def _stopped(run: LoadedRun, timelines: list[NodeTimeline], windows: list[FaultWindow]) -> Stopped | None:
     if _no_recovery(run) is None:
         return None
     about = found_in(run.results, Comeback)
     silent = unserved(run, about) if about else None
-    return stopped_at(run, found, windows, about.behind if about else (), silent[0] if silent else None)
+    return stopped_at(run, timelines, windows, about.behind if about else (), silent[0] if silent else None)
 
 
 def violation_times_of(run: LoadedRun) -> str:
@@ -192,12 +192,12 @@ def violating_keys(run: LoadedRun) -> list[tuple[str, list[str], int, bool]]:
     rows = []
     for key in run.results.get("keys", ()):
         if key.get("violations"):
-            kinds = sorted({str(one.get("kind")) for one in key.get("kinds") or ()})
+            kinds = sorted({str(entry.get("kind")) for entry in key.get("kinds") or ()})
             rows.append((str(key.get("key")), kinds, int(key["violations"]), bool(key.get("more"))))
     promises: dict[str, list[str]] = {}
-    for one in counterexamples_of(run.results):
-        if one.check not in LINEARIZABLE:
-            promises.setdefault(str(one.key), []).append(str(one.record.get("kind")))
+    for example in counterexamples_of(run.results):
+        if example.check not in LINEARIZABLE:
+            promises.setdefault(str(example.key), []).append(str(example.record.get("kind")))
     rows += [(key, sorted(set(kinds)), len(kinds), False) for key, kinds in promises.items()]
     return sorted(rows, key=lambda row: -row[2])
 
@@ -214,24 +214,24 @@ def recorded_examples(run: LoadedRun) -> list[Shown]:
 
 def shown_as_counterexamples(run: LoadedRun) -> frozenset[str]:
     """Return the checks other than linearizability whose violations are drawn as counterexamples."""
-    return frozenset(str(one.get("name")) for one in check_records(run.results) if one.get("counterexamples"))
+    return frozenset(str(check.get("name")) for check in check_records(run.results) if check.get("counterexamples"))
 
 
-def violations_of(run: LoadedRun, found: list[NodeTimeline], windows: list[FaultWindow]) -> list[ViolationContext]:
+def violations_of(run: LoadedRun, timelines: list[NodeTimeline], windows: list[FaultWindow]) -> list[ViolationContext]:
     """Return the counterexamples to draw, in the order in which they are shown: at most ``MAX_COUNTEREXAMPLES``."""
     every = examples_of(run)
     by_key: dict[str, list[Shown]] = {}
-    for one in every:
-        if one.check in LINEARIZABLE:
-            by_key.setdefault(str(one.key), []).append(one)
+    for case in every:
+        if case.check in LINEARIZABLE:
+            by_key.setdefault(str(case.key), []).append(case)
     shown = []
-    for one in every[:MAX_COUNTEREXAMPLES]:
-        violation = _violation(run, found, windows, one)
-        if one.check in LINEARIZABLE:
-            mine = by_key.pop(str(one.key), None)
+    for case in every[:MAX_COUNTEREXAMPLES]:
+        violation = _violation(run, timelines, windows, case)
+        if case.check in LINEARIZABLE:
+            mine = by_key.pop(str(case.key), None)
             prefix = _prefix(run, mine) if mine else None
-            legal = _legal(run, one, violation.picture)
-            if not legal.whole and (bounds := set_bounds(run.operations, one.example, one.key)):
+            legal = _legal(run, case, violation.picture)
+            if not legal.whole and (bounds := set_bounds(run.operations, case.example, case.key)):
                 legal = Legal((), whole=True, bounds=bounds)
             violation = replace(violation, legal=legal, prefix=prefix)
         shown.append(violation)
@@ -244,25 +244,25 @@ def _prefix(run: LoadedRun, shown: Sequence[Shown]) -> tuple[float, int] | None:
     Returns None if an even earlier answer might have no counterexample, for example because values were written
     repeatedly.
     """
-    record = next(one for one in run.results["keys"] if one["key"] == shown[0].key)
+    record = next(row for row in run.results["keys"] if row["key"] == shown[0].key)
     if run.header.get("model") != "register" or "zones" not in record["engine"] or record["violations"] != len(shown):
         return None
-    end, rows = min(one.example.completed_at for one in shown), run.operations.rows_of(shown[0].key)
+    end, rows = min(case.example.completed_at for case in shown), run.operations.rows_of(shown[0].key)
     complete = run.operations.which(OK)[rows] & (run.operations.returned[rows] < end)
     return end / 1e9, int(np.count_nonzero(complete))
 
 
-def _legal(run: LoadedRun, one: Shown, picture: Picture | None) -> Legal:
+def _legal(run: LoadedRun, shown: Shown, picture: Picture | None) -> Legal:
     """Return the legal answers that the checker found.
 
     They take everything that had happened into account if the checker did, otherwise only the counterexample.
     """
-    named, suspects = one.example.linearization, one.example.suspects
+    named, suspects = shown.example.linearization, shown.example.suspects
     if named is None or len(suspects) != 1:
         return Legal(picture.legal if picture else (), whole=False)
     if not named.whole or run.header.get("model") != "register":
         return Legal(picture.legal if picture else (), whole=named.whole, unnamed=named.unnamed)
-    rows = run.operations.rows_of(one.key)
+    rows = run.operations.rows_of(shown.key)
     kind, outcome = run.operations.f.codes[rows], run.operations.outcome[rows]
     open_ones = rows[(kind == run.operations.f.code("write")) & (outcome == INFO)].tolist()
     in_doubt = {text_of(run.operations.at(row).value) for row in open_ones}
@@ -271,7 +271,9 @@ def _legal(run: LoadedRun, one: Shown, picture: Picture | None) -> Legal:
     return Legal(tuple(answer for answer in answers if answer not in in_doubt), whole=True, doubtful=doubtful)
 
 
-def _violation(run: LoadedRun, found: list[NodeTimeline], windows: list[FaultWindow], shown: Shown) -> ViolationContext:
+def _violation(
+    run: LoadedRun, timelines: list[NodeTimeline], windows: list[FaultWindow], shown: Shown
+) -> ViolationContext:
     example = shown.example
     beside = run.notes.attempt_list("operations beside", lambda: nearby_operations(run.operations, example))
     picture = run.notes.attempt("counterexample", lambda: picture_of(example, beside, run.wording), None)
@@ -281,7 +283,7 @@ def _violation(run: LoadedRun, found: list[NodeTimeline], windows: list[FaultWin
     last = example.completing
     began, until = (last.invoked if last else 0) / 1e9, example.completed_at / 1e9
     standing = [window for window in windows if window.stands(began, until)]
-    node, leader = last.node if last else None, node_timeline.leader_at(found, until)
+    node, leader = last.node if last else None, node_timeline.leader_at(timelines, until)
 
     wording = labels_by_elements(example, run.wording)
 
@@ -289,13 +291,13 @@ def _violation(run: LoadedRun, found: list[NodeTimeline], windows: list[FaultWin
         return label_of(operation, wording=wording)
 
     def response(operation: Operation) -> Response:
-        return response_of(operation, operations, found, windows, run.nodes, run.members, wording)
+        return response_of(operation, operations, timelines, windows, run.nodes, run.members, wording)
 
     missed = missed_write(operations, last) if len(example.suspects) == 1 and not example.roles else None
-    asked = next((row["asked"] for row in checks_of(run) if row["name"] == shown.check), "") if example.roles else ""
+    required = next((row["asked"] for row in checks_of(run) if row["name"] == shown.check), "") if example.roles else ""
     return ViolationContext(
         check=shown.check,
-        asked=asked,
+        asked=required,
         key=shown.key,
         example=example,
         picture=picture,
@@ -303,9 +305,9 @@ def _violation(run: LoadedRun, found: list[NodeTimeline], windows: list[FaultWin
         end=end,
         since=until,
         answered_by=node,
-        role=node_timeline.role_at(found, last.node, until) if last else None,
+        role=node_timeline.role_at(timelines, last.node, until) if last else None,
         leader=leader,
-        term=node_timeline.term_at(found, until),
+        term=node_timeline.term_at(timelines, until),
         faults=standing,
         earlier=[window for window in windows if window.stands(start, end) and window not in standing],
         logged=run.notes.attempt(
@@ -339,7 +341,7 @@ def around(drawn: Drawn, onset: float) -> tuple[float, float]:
     If it is the answer of a counterexample, start at the last :data:`LAST_SHOWN` operations before it, because the
     others may have happened much earlier.
     """
-    example = next((one.example for one in examples_of(drawn.run) if one.example.completed_at / 1e9 == onset), None)
+    example = next((case.example for case in examples_of(drawn.run) if case.example.completed_at / 1e9 == onset), None)
     if example is None:
         return max(onset - ROOM_AROUND_S, 0.0), onset + ROOM_AROUND_S
     begun = sorted(operation.invoked / 1e9 for operation in example.operations)[-LAST_SHOWN:]
@@ -363,7 +365,7 @@ def recovery_of(drawn: Drawn) -> dict[str, Any] | None:
         "picture": picture,
         "until": end,
         "stopped": stopped,
-        "lagging": [one.sentence() for one in stopped.lagging],
+        "lagging": [node.sentence() for node in stopped.lagging],
     }
 
 

@@ -151,7 +151,7 @@ def moments_by_check(drawn: Drawn) -> list[tuple[str, list[Observation]]]:
 
 
 def _failed(drawn: Drawn) -> list[tuple[dict[str, Any], Mapping[str, Any]]]:
-    records = {str(one.get("name") or ""): one for one in check_records(drawn.run.results)}
+    records = {str(record.get("name") or ""): record for record in check_records(drawn.run.results)}
     elsewhere = ELSEWHERE | shown_as_counterexamples(drawn.run)
     failed = [row for row in checks_of(drawn.run) if row["state"] == "invalid" and row["name"] not in elsewhere]
     return [(row, records[row["name"]]) for row in failed]
@@ -159,37 +159,37 @@ def _failed(drawn: Drawn) -> list[tuple[dict[str, Any], Mapping[str, Any]]]:
 
 def _describe(drawn: Drawn, about: OfNodes, moments: Sequence[NodeMoment]) -> list[Observation]:
     if isinstance(about, TwoLeaders):
-        since = min((one.time for one in moments), default=0) / 1e9
-        return [one for one in _leaders(drawn, about) if one.at >= since]
-    said = [(one, moment_text(about, one, drawn.run.index)) for one in moments]
-    found = [Observation(one.time / 1e9, one.node, text) for one, text in said if text is not None]
-    return _stretches(drawn, moments, found, _STANDS[type(about)]) if type(about) in _STANDS else found
+        since = min((moment.time for moment in moments), default=0) / 1e9
+        return [observation for observation in _leaders(drawn, about) if observation.at >= since]
+    texts = [(moment, moment_text(about, moment, drawn.run.index)) for moment in moments]
+    observations = [Observation(moment.time / 1e9, moment.node, text) for moment, text in texts if text is not None]
+    return _stretches(drawn, moments, observations, _STANDS[type(about)]) if type(about) in _STANDS else observations
 
 
 def _stretches(
-    drawn: Drawn, moments: Sequence[NodeMoment], found: Sequence[Observation], stands: Stands
+    drawn: Drawn, moments: Sequence[NodeMoment], observations: Sequence[Observation], stands: Stands
 ) -> list[Observation]:
     """Merge consecutive answers of a node that show the same.
 
     The results hold only the earliest answer of many.  A stretch ends with the last answer that still shows the
     violation, at the latest when the node falls silent.
     """
-    timelines = {one.node: one for one in drawn.timelines}
+    timelines = {record.node: record for record in drawn.timelines}
     merged: list[Observation] = []
     latest: dict[str, int] = {}
-    for moment, one in zip(moments, found, strict=True):
-        timeline = timelines.get(one.node)
-        place = int(np.searchsorted(timeline.time, one.at - 1e-9)) if timeline else 0
+    for moment, observation in zip(moments, observations, strict=True):
+        timeline = timelines.get(observation.node)
+        place = int(np.searchsorted(timeline.time, observation.at - 1e-9)) if timeline else 0
         if timeline is None or not _is_of(moment, timeline, place):
-            merged.append(one)
+            merged.append(observation)
             continue
-        if place <= latest.get(one.node, -1):
+        if place <= latest.get(observation.node, -1):
             continue
         last = place
         while last + 1 < len(timeline.time) and stands(timeline, moment, place, last + 1):
             last += 1
-        latest[one.node] = last
-        merged.append(_over(one, float(timeline.time[last]), last - place + 1) if last > place else one)
+        latest[observation.node] = last
+        merged.append(_over(observation, float(timeline.time[last]), last - place + 1) if last > place else observation)
     return merged
 
 
@@ -233,9 +233,12 @@ def _invariant_violation(drawn: Drawn, row: Mapping[str, Any], record: Mapping[s
     about, alarms = first_of(OfNodes, record), first_of(Alarms, record)
     observed = _describe(drawn, about, about.moments) if about else []
     listed = _differences(drawn, about, observed) if isinstance(about, ReplicasDiffer) else _listed(observed)
-    moments = [_moment(drawn, one) for one in listed]
-    dated, answers = {one.node for one in observed}, sum(one.answers for one in observed)
-    nodes = dated | {node for one in findings_in(record) for node in one.nodes}
+    moments = [_moment(drawn, observation) for observation in listed]
+    dated, answers = (
+        {observation.node for observation in observed},
+        sum(observation.answers for observation in observed),
+    )
+    nodes = dated | {node for finding in findings_in(record) for node in finding.nodes}
     # The check of deleted entries says so in its own sentence.
     entries = about.entries if isinstance(about, ShortLogs) and not isinstance(about, EntriesDeleted) else None
     return InvariantViolation(
@@ -249,7 +252,7 @@ def _invariant_violation(drawn: Drawn, row: Mapping[str, Any], record: Mapping[s
         lines=drawn.alarm_lines if alarms and alarms.patterns else [],
         counted=max(len(observed), (about.count if about else 0) or answers),
         recorded=answers,
-        stretches=len(observed) if any(one.until is not None for one in observed) else 0,
+        stretches=len(observed) if any(observation.until is not None for observation in observed) else 0,
         what=_COUNTED.get(type(about), "moments"),
         unlisted=tuple(sorted(nodes - dated)) if observed else (),
     )
@@ -262,20 +265,20 @@ def _differences(drawn: Drawn, about: ReplicasDiffer, observed: Sequence[Observa
     """
     sides: dict[int, dict[str, float]] = {}
     rows: dict[int, list[Observation]] = {}
-    for moment, one in zip(about.moments, observed, strict=True):
+    for moment, observation in zip(about.moments, observed, strict=True):
         digests = sides.setdefault(moment.index, {})
-        digests[moment.digest] = min(one.at, digests.get(moment.digest, one.at))
-        rows.setdefault(moment.index, []).append(one)
-    seen = {index: max(digests.values()) for index, digests in sides.items()}
-    order = sorted(seen, key=lambda index: seen[index])
-    effect = min((one.example.completed_at / 1e9 for one in examples_of(drawn.run)), default=0.0)
-    near = sorted(order, key=lambda index: abs(seen[index] - effect))
+        digests[moment.digest] = min(observation.at, digests.get(moment.digest, observation.at))
+        rows.setdefault(moment.index, []).append(observation)
+    times = {index: max(digests.values()) for index, digests in sides.items()}
+    order = sorted(times, key=lambda index: times[index])
+    effect = min((case.example.completed_at / 1e9 for case in examples_of(drawn.run)), default=0.0)
+    near = sorted(order, key=lambda index: abs(times[index] - effect))
     chosen: dict[int, None] = {}
     for index in dict.fromkeys([*order[:1], *order[-1:], *near]):
-        if chosen and sum(len(rows[one]) for one in (*chosen, index)) > MAX_MOMENTS:
+        if chosen and sum(len(rows[entry]) for entry in (*chosen, index)) > MAX_MOMENTS:
             break
         chosen[index] = None
-    return sorted(one for index in chosen for one in rows[index])
+    return sorted(observation for index in chosen for observation in rows[index])
 
 
 def _listed(observed: Sequence[Observation]) -> list[Observation]:
@@ -298,18 +301,18 @@ _STANDS: Final[Mapping[type, Stands]] = {CommitBeyondLog: _still_beyond, LeaderL
 
 def _leaders(drawn: Drawn, about: TwoLeaders) -> list[Observation]:
     """Return the nodes that called themselves leader in terms with several leaders, and since what time."""
-    found: list[Observation] = []
+    observations: list[Observation] = []
     for term, nodes in about.terms.items():
         for timeline in drawn.timelines:
             mine = [s for s in node_timeline.stretches(timeline) if s.role == "leader" and s.term == term]
             if timeline.node in nodes and mine:
                 text = f"led in term {term} until {mine[-1].end:.2f} s"
-                found.append(Observation(mine[0].start, timeline.node, text))
-    return sorted(found)
+                observations.append(Observation(mine[0].start, timeline.node, text))
+    return sorted(observations)
 
 
-def _moment(drawn: Drawn, one: Observation) -> Moment:
-    seconds, node, text = one.at, one.node, one.text
+def _moment(drawn: Drawn, observation: Observation) -> Moment:
+    seconds, node, text = observation.at, observation.node, observation.text
     run, leader = drawn.run, node_timeline.leader_at(drawn.timelines, seconds)
     return Moment(
         seconds=seconds,

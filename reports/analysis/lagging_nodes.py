@@ -112,8 +112,8 @@ def stand_of(timeline: NodeTimeline, timelines: Sequence[NodeTimeline]) -> Stand
     times, held = held_of(timeline)
     if not len(held):
         return Stand(None, -1)
-    if (found := _lagging_node(timeline, *_front(timelines), ())) is not None:
-        return Stand(found.since, found.held, found.fell_back)
+    if (lagging := _lagging_node(timeline, *_front(timelines), ())) is not None:
+        return Stand(lagging.since, lagging.held, lagging.fell_back)
     place = last_progress(held, 0)
     return Stand(None if place is None else float(times[place]), int(held[-1]))
 
@@ -138,8 +138,8 @@ def last_progress(held: Ints, behind: int) -> int | None:
 def lagging_nodes(timelines: Sequence[NodeTimeline], windows: Sequence[FaultWindow]) -> list[LaggingNode]:
     """Return the nodes that were behind at their last answer, in the order of the timelines."""
     time, front = _front(timelines)
-    found = [_lagging_node(timeline, time, front, windows) for timeline in timelines]
-    return [one for one in found if one is not None]
+    nodes = [_lagging_node(timeline, time, front, windows) for timeline in timelines]
+    return [node for node in nodes if node is not None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,11 +251,11 @@ def stopped_at(
     clients.
     """
     late = late_nodes(timelines) or named
-    found = run.notes.attempt_list("replica progress", lambda: lagging_nodes(timelines, windows))
-    lagging = [one for one in found if one.node in late]
-    apart = [one for one in timelines if one.node in named and len(one.time) and not lagging]
-    left = [back.since if (back := caught_up(one, timelines)) else left_at(one) for one in apart]
-    moved = [*(one.since for one in lagging if one.since is not None), *left]
+    behind = run.notes.attempt_list("replica progress", lambda: lagging_nodes(timelines, windows))
+    lagging = [node for node in behind if node.node in late]
+    apart = [timeline for timeline in timelines if timeline.node in named and len(timeline.time) and not lagging]
+    left = [back.since if (back := caught_up(timeline, timelines)) else left_at(timeline) for timeline in apart]
+    moved = [*(node.since for node in lagging if node.since is not None), *left]
     since = unserved if unserved is not None else min(moved, default=last_heal(windows))
     start, end = max(since - BEFORE_S, 0.0), since + RECOVERY_S
     lines = node_logs.excerpt(run.recording, run.started, start, end, limit=40)

@@ -32,14 +32,14 @@ def lost_for_good(timelines: Sequence[NodeTimeline], index: int, until: float) -
     Only answers until the moment ``until`` (s) count.  Nodes that never held the entry, or do not report where their
     logs end, are left out.
     """
-    found = []
-    for one in timelines:
-        answered = (one.role != SILENT) & (one.time <= until)
-        times, ends = one.time[answered], one.log_end[answered]
+    falls = []
+    for timeline in timelines:
+        answered = (timeline.role != SILENT) & (timeline.time <= until)
+        times, ends = timeline.time[answered], timeline.log_end[answered]
         held = np.flatnonzero(ends >= index)
         if len(held) and (after := int(held[-1]) + 1) < len(times):
-            found.append(LogFall(float(times[after]), one.node, int(ends[after]), float(times[held[-1]])))
-    return sorted(found, key=lambda fall: (fall.at, fall.node))
+            falls.append(LogFall(float(times[after]), timeline.node, int(ends[after]), float(times[held[-1]])))
+    return sorted(falls, key=lambda fall: (fall.at, fall.node))
 
 
 def leading_since(timelines: Sequence[NodeTimeline], moment: float) -> tuple[str, float] | None:
@@ -47,11 +47,11 @@ def leading_since(timelines: Sequence[NodeTimeline], moment: float) -> tuple[str
 
     A leader that was not seen to lead for a while in between was not elected again, unless its term is another one.
     """
-    found: tuple[str, int, float] | None = None
-    for one in leaderships_of(timelines):
-        if one.start <= moment and (found is None or (one.node, one.term) != found[:2]):
-            found = one.node, one.term, one.start
-    return None if found is None else (found[0], found[2])
+    last: tuple[str, int, float] | None = None
+    for leadership in leaderships_of(timelines):
+        if leadership.start <= moment and (last is None or (leadership.node, leadership.term) != last[:2]):
+            last = leadership.node, leadership.term, leadership.start
+    return None if last is None else (last[0], last[2])
 
 
 def short_at_the_end(timelines: Sequence[NodeTimeline]) -> tuple[dict[str, int], int]:
@@ -61,13 +61,13 @@ def short_at_the_end(timelines: Sequence[NodeTimeline]) -> tuple[dict[str, int],
     """
     short: dict[str, int] = {}
     highest = -1
-    for one in timelines:
-        rows = np.flatnonzero((one.role != SILENT) & (one.log_end >= 0))
+    for timeline in timelines:
+        rows = np.flatnonzero((timeline.role != SILENT) & (timeline.log_end >= 0))
         if not len(rows):
             continue
-        before = float(one.time[rows[-1]]) - AGE_S
+        before = float(timeline.time[rows[-1]]) - AGE_S
         committed = max(int(other.committed[other.time <= before].max(initial=-1)) for other in timelines)
         highest = max(highest, committed)
-        if (held := int(one.log_end[rows[-1]])) < committed:
-            short[one.node] = held
+        if (held := int(timeline.log_end[rows[-1]])) < committed:
+            short[timeline.node] = held
     return short, highest

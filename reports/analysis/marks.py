@@ -69,11 +69,11 @@ class Marks:
 
 def marks_of(drawn: Drawn) -> Marks:
     """Return all marks of a run: violations in the order of the page, findings in order of time."""
-    recorded = [_violation(one.key, one.example) for one in recorded_examples(drawn.run)]
+    recorded = [_violation(case.key, case.example) for case in recorded_examples(drawn.run)]
     observed = [
-        FindingMark(name, one.at, one.node, one.text, one.until)
+        FindingMark(name, moment.at, moment.node, moment.text, moment.until)
         for name, every in moments_by_check(drawn)
-        for one in every
+        for moment in every
     ]
     observed.sort(key=lambda mark: mark.at)
     end = drawn.run.end / 1e9

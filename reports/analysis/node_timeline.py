@@ -155,19 +155,19 @@ def stretches(timeline: NodeTimeline) -> list[Stretch]:
 
     Silence begins when the answer before it stops counting.
     """
-    found: list[Stretch] = []
+    merged: list[Stretch] = []
     for place in range(len(timeline.time)):
         start = float(timeline.time[place])
         end = _counts_until(timeline, place) if place + 1 < len(timeline.time) else start + ROUND_S
         role, term = ROLES[int(timeline.role[place])], int(timeline.term[place])
-        last = found[-1] if found else None
+        last = merged[-1] if merged else None
         if last and role == "silent" != last.role and start - float(timeline.time[place - 1]) <= STALE_S:
             start = last.end
         if last and (last.role, last.term) == (role, term) and abs(last.end - start) < 1e-9:
-            found[-1] = Stretch(timeline.node, role, term, last.start, end)
+            merged[-1] = Stretch(timeline.node, role, term, last.start, end)
         else:
-            found.append(Stretch(timeline.node, role, term, start, end))
-    return found
+            merged.append(Stretch(timeline.node, role, term, start, end))
+    return merged
 
 
 def leader_at(timelines: Sequence[NodeTimeline], seconds: float) -> str | None:
@@ -177,16 +177,16 @@ def leader_at(timelines: Sequence[NodeTimeline], seconds: float) -> str | None:
     """
     claims = [
         LeadershipClaim(
-            one.node, int(one.role[place]) == 0, int(one.term[place]), one.named[place] if one.named else None
+            peer.node, int(peer.role[place]) == 0, int(peer.term[place]), peer.named[place] if peer.named else None
         )
-        for one, place in _answering(timelines, seconds)
+        for peer, place in _answering(timelines, seconds)
     ]
     return leader_by(claims, [timeline.node for timeline in timelines if timeline.member])
 
 
 def _leading(timelines: Sequence[NodeTimeline], seconds: float) -> Iterator[tuple[NodeTimeline, int]]:
     """Yield the timelines of all nodes that called themselves leader then, with the place of that probe."""
-    return (found for found in _answering(timelines, seconds) if found[0].role[found[1]] == 0)
+    return (pair for pair in _answering(timelines, seconds) if pair[0].role[pair[1]] == 0)
 
 
 def _answering(timelines: Sequence[NodeTimeline], seconds: float) -> Iterator[tuple[NodeTimeline, int]]:
@@ -274,7 +274,7 @@ def last_statuses(timelines: Sequence[NodeTimeline]) -> list[LastStatus]:
     compared = front >= 0 and any(bool((timeline.applied >= 0).any()) for timeline, _ in lasts)
     ends = [int(timeline.log_end[last]) if logs(timeline) else front for timeline, last in lasts]
     held_anywhere = max(ends, default=front)
-    found = []
+    statuses = []
     for timeline, last in lasts:
         # If other nodes report indexes, a node that reports only its role has applied nothing.  If it reports neither,
         # nothing is known.
@@ -287,7 +287,7 @@ def last_statuses(timelines: Sequence[NodeTimeline]) -> list[LastStatus]:
         away = between(target, max(held, 0), timeline.epoch_bits) if known else None
         behind = None if away is None else max(away, 0)
         earlier = known and away is None and target > held
-        found.append(
+        statuses.append(
             LastStatus(
                 node=timeline.node,
                 role=ROLES[int(timeline.role[last])],
@@ -306,7 +306,7 @@ def last_statuses(timelines: Sequence[NodeTimeline]) -> list[LastStatus]:
                 at=at,
             )
         )
-    return found
+    return statuses
 
 
 def late_nodes(timelines: Sequence[NodeTimeline]) -> list[str]:
@@ -317,9 +317,9 @@ def late_nodes(timelines: Sequence[NodeTimeline]) -> list[str]:
 def _known_by(timelines: Sequence[NodeTimeline], moment: float) -> int:
     """Return the highest index that the last answers until a moment (s) report as committed; -1 if none does."""
     known = []
-    for one in timelines:
-        rows = np.flatnonzero((one.role != SILENT) & (one.time <= moment))
-        known += [int(one.committed[rows[-1]])] if len(rows) else []
+    for timeline in timelines:
+        rows = np.flatnonzero((timeline.role != SILENT) & (timeline.time <= moment))
+        known += [int(timeline.committed[rows[-1]])] if len(rows) else []
     return max(known, default=-1)
 
 
@@ -346,5 +346,5 @@ def left_at(timeline: NodeTimeline) -> float:
 
 def _recently_committed(timeline: NodeTimeline, last: int) -> int:
     before = int(np.searchsorted(timeline.time, timeline.time[last] - 1.0))
-    found = between(int(timeline.committed[last]), int(timeline.committed[before]), timeline.epoch_bits)
-    return found or 0
+    count = between(int(timeline.committed[last]), int(timeline.committed[before]), timeline.epoch_bits)
+    return count or 0

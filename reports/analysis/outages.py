@@ -77,8 +77,8 @@ def unserved(run: LoadedRun, about: Comeback) -> tuple[float, float | None] | No
 def services_of(operations: Operations, end_ns: int, clock: AwakeClock) -> list[ServiceOutages]:
     """Return the outages of each kind of operation, in the order of first appearance."""
     kinds = enumerate(operations.f.names)
-    found = (_service(operations, operations.f.codes == code, name, end_ns, clock) for code, name in kinds)
-    return [service for service in found if service is not None]
+    services = (_service(operations, operations.f.codes == code, name, end_ns, clock) for code, name in kinds)
+    return [service for service in services if service is not None]
 
 
 def total_outages(operations: Operations, end_ns: int, clock: AwakeClock) -> list[Outage]:
@@ -89,11 +89,11 @@ def total_outages(operations: Operations, end_ns: int, clock: AwakeClock) -> lis
 
 def outages_of(services: Sequence[ServiceOutages]) -> list[Outage]:
     """Return the outages of all kinds, earliest first."""
-    found = (outage for service in services for outage in service.outages)
-    return sorted(found, key=lambda outage: (outage.start, outage.kind))
+    outages = (outage for service in services for outage in service.outages)
+    return sorted(outages, key=lambda outage: (outage.start, outage.kind))
 
 
-def by_fault(found: Sequence[Outage], windows: Sequence[FaultWindow], end_s: float) -> dict[int, list[Outage]]:
+def by_fault(outages: Sequence[Outage], windows: Sequence[FaultWindow], end_s: float) -> dict[int, list[Outage]]:
     """Map each fault's id to its outages: those that it overlaps longer than any other fault.
 
     An outage that overlaps no fault belongs to the last fault before it.
@@ -105,7 +105,7 @@ def by_fault(found: Sequence[Outage], windows: Sequence[FaultWindow], end_s: flo
         return min(healed, outage.stop) - max(window.started, outage.start)
 
     mapped: dict[int, list[Outage]] = {}
-    for outage in found:
+    for outage in outages:
         longest = max(standing, key=lambda window: overlap(window, outage), default=None)
         if longest is None or overlap(longest, outage) <= 0:
             longest = next((window for window in reversed(standing) if window.started <= outage.start), None)
@@ -138,7 +138,7 @@ def _service(
         stretches += _outages(kind, begun, waited, between, clock, ended=bool(place < len(oks)))
         most = max(outage.length for outage in stretches)
     longest = max(stretches, key=lambda outage: outage.length)
-    long = sorted((one for one in stretches if one.length >= LONG_S), key=lambda outage: outage.start)
+    long = sorted((stretch for stretch in stretches if stretch.length >= LONG_S), key=lambda outage: outage.start)
     return ServiceOutages(kind, longest, tuple(long))
 
 
@@ -159,5 +159,5 @@ def _outages(
     pauses = np.flatnonzero(starts[1:] - known[:-1] > LONG_S * 1e9)
     first = np.maximum(starts[np.concatenate(([0], pauses + 1))], low)
     last = np.concatenate((known[pauses], [high]))
-    spans = [(clock.back(int(one)), clock.back(int(other))) for one, other in zip(first, last, strict=True)]
-    return [Outage(kind, one / 1e9, other / 1e9, ended, clock.slept(one, other) / 1e9) for one, other in spans]
+    spans = [(clock.back(int(start)), clock.back(int(other))) for start, other in zip(first, last, strict=True)]
+    return [Outage(kind, start / 1e9, other / 1e9, ended, clock.slept(start, other) / 1e9) for start, other in spans]

@@ -44,23 +44,23 @@ def extremes(time: Floats, values: Floats, buckets: int) -> np.ndarray:
 
     A stretch with a gap (NaN) also keeps the first place of the gap.
     """
-    found: list[int] = []
+    places: list[int] = []
     edges = np.linspace(time[0], time[-1], max(buckets, 1) + 1)[1:-1]
     for part in np.split(np.arange(len(time)), np.searchsorted(time, edges)):
         known = part[np.isfinite(values[part])]
-        found += [*part[:1], *part[-1:], *part[~np.isfinite(values[part])][:1]]
+        places += [*part[:1], *part[-1:], *part[~np.isfinite(values[part])][:1]]
         if len(known):
-            found += [known[np.argmin(values[known])], known[np.argmax(values[known])]]
-    return np.unique(np.array(found, dtype=np.int64))
+            places += [known[np.argmin(values[known])], known[np.argmax(values[known])]]
+    return np.unique(np.array(places, dtype=np.int64))
 
 
 def _highest_committed(timelines: Sequence[NodeTimeline], node: NodeTimeline, time: Floats) -> Floats:
     """Return the highest commit index reported at least a round before the newest answer of ``node``; -1: none."""
-    said, index = (np.concatenate([getattr(one, name) for one in timelines]) for name in ("time", "committed"))
-    order = np.argsort(said, kind="stable")
+    times, index = (np.concatenate([getattr(other, name) for other in timelines]) for name in ("time", "committed"))
+    order = np.argsort(times, kind="stable")
     known = np.concatenate(([-1], np.maximum.accumulate(index[order])))
     own = np.concatenate(([-np.inf], node.time))[np.searchsorted(node.time, time, side="right")]
-    return known[np.searchsorted(said[order], own - ROUND_S, side="right")].astype(np.float64)
+    return known[np.searchsorted(times[order], own - ROUND_S, side="right")].astype(np.float64)
 
 
 def _moments(timeline: NodeTimeline) -> Floats:
@@ -80,16 +80,16 @@ def progress_at(timelines: Sequence[NodeTimeline], time: Floats) -> Advance:
     def rows(name: str) -> Floats:
         if all(getattr(timeline, name).max(initial=-1) < 0 for timeline in timelines):  # the system does not report it
             return np.full((len(timelines), len(time)), np.nan)
-        found = [_resample(timeline, getattr(timeline, name), time) for timeline in timelines]
-        return np.array(found).reshape(len(timelines), len(time))
+        samples = [_resample(timeline, getattr(timeline, name), time) for timeline in timelines]
+        return np.array(samples).reshape(len(timelines), len(time))
 
     log_end, applied, committed = rows("log_end"), rows("applied"), rows("committed")
     if not len(timelines):
         return Advance(time, log_end, applied, committed, applied)
     known = np.where(np.isnan(committed), -1.0, committed)
     highest = np.maximum.accumulate(known.max(axis=0))
-    before = np.array([_highest_committed(timelines, one, time) for one in timelines])
-    held = np.array([[np.inf] if not logs(one) else [0.0] for one in timelines]) + log_end
+    before = np.array([_highest_committed(timelines, node, time) for node in timelines])
+    held = np.array([[np.inf] if not logs(node) else [0.0] for node in timelines]) + log_end
     own = np.fmin(applied, held)
     lag = np.where(np.isnan(applied) | (highest < 0), np.nan, np.where(own < before, highest - own, 0.0))
     if bits := timelines[0].epoch_bits:

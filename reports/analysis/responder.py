@@ -36,7 +36,7 @@ class Response:
 def response_of(
     operation: Operation,
     beside: Sequence[Operation],
-    found: Sequence[NodeTimeline],
+    timelines: Sequence[NodeTimeline],
     windows: Sequence[FaultWindow],
     nodes: Sequence[str],
     members: Sequence[str],
@@ -50,9 +50,9 @@ def response_of(
         process=operation.process,
         node=operation.node,
         seconds=seconds_text(moment, digits_of(beside)),
-        role=node_timeline.role_at(found, operation.node, seconds),
-        leader=node_timeline.leader_at(found, seconds),
-        term=node_timeline.term_at(found, seconds),
+        role=node_timeline.role_at(timelines, operation.node, seconds),
+        leader=node_timeline.leader_at(timelines, seconds),
+        term=node_timeline.term_at(timelines, seconds),
         phase=operation.phase or "",
         side=side_of(operation.node, seconds, windows, nodes, members),
     )
@@ -94,7 +94,7 @@ def side_of(
         sides = sides_of(window.grudge, nodes, window.leader)
         mine = next((side for side in sides if node in side), None)
         if mine is not None:
-            counted = sum(one in members for one in mine)
+            counted = sum(peer in members for peer in mine)
             place = "majority" if counted > len(members) // 2 else "minority"
             return f"on the side of the {place} in #{window.id}: {' | '.join(' '.join(side) for side in sides)}"
     return ""

@@ -30,13 +30,13 @@ def rows_of(example: Counterexample, beside: Sequence[Operation]) -> list[tuple[
         if suspects and not effects and not example.roles:
             numbered = _open_with(example.suspects, list(enumerate(example.operations)))
 
-        def last_first(one: tuple[int, Operation]) -> tuple[bool, bool, int]:
-            place, operation = one
+        def last_first(row: tuple[int, Operation]) -> tuple[bool, bool, int]:
+            place, operation = row
             mine = place < len(example.operations)
             return mine and operation.invoke_index in suspects, mine, effects.get(place, operation.invoked)
 
         numbered = sorted(numbered, key=last_first, reverse=True)[:LAST]
-    return sorted(numbered, key=lambda one: one[1].invoked)
+    return sorted(numbered, key=lambda row: row[1].invoked)
 
 
 def _open_with(suspects: Sequence[Operation], own: Sequence[tuple[int, Operation]]) -> list[tuple[int, Operation]]:
@@ -50,12 +50,12 @@ def _open_with(suspects: Sequence[Operation], own: Sequence[tuple[int, Operation
     def over(operation: Operation) -> bool:
         return operation.outcome != "info" and operation.returned is not None and operation.returned < began
 
-    before = sorted((one for one in own if over(one[1])), key=lambda one: one[1].returned or 0)[-BEFORE:]
-    since = max((one[1].invoked for one in before), default=0)
-    opened = [one for one in own if not over(one[1])]
-    doubtful = [one for one in opened if one[1].outcome == "info"]
-    younger = [one for one in doubtful if one[1].invoked > since] or doubtful
-    return [*before, *(one for one in opened if one not in doubtful or one in younger)]
+    before = sorted((row for row in own if over(row[1])), key=lambda row: row[1].returned or 0)[-BEFORE:]
+    since = max((row[1].invoked for row in before), default=0)
+    opened = [row for row in own if not over(row[1])]
+    doubtful = [row for row in opened if row[1].outcome == "info"]
+    younger = [row for row in doubtful if row[1].invoked > since] or doubtful
+    return [*before, *(row for row in opened if row not in doubtful or row in younger)]
 
 
 def in_doubt(example: Counterexample, wording: Callable[[Operation], str]) -> list[tuple[str, int]]:
@@ -63,17 +63,21 @@ def in_doubt(example: Counterexample, wording: Callable[[Operation], str]) -> li
 
     Empty for a broken promise, where they explain nothing.
     """
-    until = max((one.invoked if one.returned is None else one.returned for one in example.suspects), default=0)
-    shown = [one for _, one in rows_of(example, ())] if not example.roles else []
-    found = [one for one in shown if one.outcome == "info" and one.invoked < until]
-    return list(Counter(map(wording, found)).items())
+    until = max(
+        (suspect.invoked if suspect.returned is None else suspect.returned for suspect in example.suspects), default=0
+    )
+    shown = [operation for _, operation in rows_of(example, ())] if not example.roles else []
+    doubtful = [operation for operation in shown if operation.outcome == "info" and operation.invoked < until]
+    return list(Counter(map(wording, doubtful)).items())
 
 
 def unapplied_text(example: Counterexample, wording: Callable[[Operation], str]) -> str:
     """Say which operations were acknowledged but not applied; empty if there were none."""
-    found = [one for one in example.operations if one.outcome == "ok" and one.error == UNAPPLIED]
-    if not found:
+    unapplied = [
+        operation for operation in example.operations if operation.outcome == "ok" and operation.error == UNAPPLIED
+    ]
+    if not unapplied:
         return ""
-    named = [f"“{wording(one)}”{f' on {one.node}' if one.node else ''}" for one in found]
+    named = [f"“{wording(operation)}”{f' on {operation.node}' if operation.node else ''}" for operation in unapplied]
     entries = "their entries" if len(named) > 1 else "its entry"
     return f"The server's library acknowledged {and_listed(named)} without having applied {entries}."

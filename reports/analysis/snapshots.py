@@ -36,8 +36,8 @@ class Snapshot:
 
 def snapshots_of(timelines: Sequence[NodeTimeline]) -> list[Snapshot]:
     """Return the snapshots of all nodes, earliest first."""
-    found = [snapshot for timeline in timelines for snapshot in _of(timeline)]
-    return sorted(found, key=lambda snapshot: (snapshot.time, snapshot.node, snapshot.kind))
+    snapshots = [snapshot for timeline in timelines for snapshot in _of(timeline)]
+    return sorted(snapshots, key=lambda snapshot: (snapshot.time, snapshot.node, snapshot.kind))
 
 
 def counts_of(snapshots: Sequence[Snapshot]) -> dict[str, dict[Kind, int]]:
@@ -54,11 +54,11 @@ def _of(timeline: NodeTimeline) -> list[Snapshot]:
     loaded, applied = timeline.loaded[rows], timeline.applied[rows]
     fell = [np.diff(column) < 0 for column in (saved, loaded, applied)]
     restarted = fell[0] | fell[1] | fell[2]
-    found = []
+    snapshots = []
     for counter, kind in ((saved, "saved"), (loaded, "installed")):
         rose = counter[1:] - np.where(restarted, 0, counter[:-1])
         for place in np.nonzero(rose > 0)[0]:
             shown: Kind = "saved" if kind == "saved" else "loaded" if restarted[place] else "installed"
             row = int(place) + 1
-            found.append(Snapshot(timeline.node, float(time[row]), shown, int(rose[place]), int(applied[row])))
-    return found
+            snapshots.append(Snapshot(timeline.node, float(time[row]), shown, int(rose[place]), int(applied[row])))
+    return snapshots

@@ -38,9 +38,9 @@ def topology_of(window: FaultWindow, nodes: Sequence[str], windows: Sequence[Fau
     that hands over its leadership keeps running, so neither counts.
     """
     moment = window.started if window.stood is None else window.stood
-    others = (one for one in windows if one.installed and one.started < moment and one.stands(moment, moment))
-    lasting = [one for one in others if one.heal_started is None or one.heal_started > moment]
-    struck = dict.fromkeys(node for one in (window, *lasting) if _strikes(one) for node in one.nodes)
+    others = (other for other in windows if other.installed and other.started < moment and other.stands(moment, moment))
+    lasting = [other for other in others if other.heal_started is None or other.heal_started > moment]
+    struck = dict.fromkeys(node for fault in (window, *lasting) if _strikes(fault) for node in fault.nodes)
     return network(nodes, window.grudge, tuple(struck))
 
 

@@ -94,24 +94,25 @@ class DrawnRegression:
     since: tuple[tuple[str, float | None], ...]
 
 
-def drawn(nemesis: str, version: str, workload: str, found: regressions.Regression) -> DrawnRegression:
+def drawn(nemesis: str, version: str, workload: str, regression: regressions.Regression) -> DrawnRegression:
     """Convert a regression of a kind of run to the figure's unit.  Raises KeyError for an unknown figure."""
-    runs = (found.onset, found.found, found.closed)
-    if found.figure == regressions.VERDICT:
+    runs = (regression.onset, regression.found, regression.closed)
+    if regression.figure == regressions.VERDICT:
         return DrawnRegression(nemesis, version, workload, INVALID, "", *runs, None, None, (), ())
-    title, unit, factor = FIGURES[found.figure]
-    medians = (_scaled(found.median_before, factor), _scaled(found.median_since, factor))
+    title, unit, factor = FIGURES[regression.figure]
+    medians = (_scaled(regression.median_before, factor), _scaled(regression.median_since, factor))
     before, since = (
-        tuple((place, _scaled(value, factor)) for place, value in side) for side in (found.before, found.since)
+        tuple((place, _scaled(value, factor)) for place, value in side)
+        for side in (regression.before, regression.since)
     )
     return DrawnRegression(nemesis, version, workload, title, unit, *runs, *medians, before, since)
 
 
-def open_first(found: Sequence[DrawnRegression]) -> tuple[DrawnRegression, ...]:
+def open_first(unsorted: Sequence[DrawnRegression]) -> tuple[DrawnRegression, ...]:
     """Return open regressions before closed ones, newest first, without those of runs with a planted bug."""
-    real = [one for one in found if not has_planted_bug(one.version)]
-    newest = sorted(real, key=lambda one: one.found.rpartition("/")[2], reverse=True)
-    return tuple(sorted(newest, key=lambda one: one.closed is not None))
+    real = [regression for regression in unsorted if not has_planted_bug(regression.version)]
+    newest = sorted(real, key=lambda regression: regression.found.rpartition("/")[2], reverse=True)
+    return tuple(sorted(newest, key=lambda regression: regression.closed is not None))
 
 
 def _scaled(value: float | str | None, factor: float) -> float | None:

@@ -38,12 +38,12 @@ _SAID: Final = {
 
 def trends_of(store: Path, rows: Sequence[RunRow]) -> Trends:
     """Return the warehouse's trends, or else those of ``rows``; ``note`` says which and what is missing."""
-    found = warehouse.trends_in(store, {row.place for row in rows})
-    if isinstance(found, Trends):
+    stored = warehouse.trends_in(store, {row.place for row in rows})
+    if isinstance(stored, Trends):
         least = {kind for kind, members in _kinds(rows).items() if any(row.least for row in members)}
-        groups = [replace(group, least=_kind(group) in least) for group in found.groups]
-        return replace(found, groups=tuple(_with_planted_bugs(group, rows) for group in groups))
-    return Trends(tuple(groups_of(rows)), regressions_of(rows), found)
+        groups = [replace(group, least=_kind(group) in least) for group in stored.groups]
+        return replace(stored, groups=tuple(_with_planted_bugs(group, rows) for group in groups))
+    return Trends(tuple(groups_of(rows)), regressions_of(rows), stored)
 
 
 def _with_planted_bugs(group: Group, rows: Sequence[RunRow]) -> Group:
@@ -55,9 +55,9 @@ def _with_planted_bugs(group: Group, rows: Sequence[RunRow]) -> Group:
         return group
     known = {row.place: (row.planted_bug, row.beside) for row in rows}
     by_verdict = {"valid": "missed", "invalid": "found"}
-    outcomes = (known.get(one.place, (by_verdict.get(one.verdict, ""), "")) for one in group.samples)
+    outcomes = (known.get(run.place, (by_verdict.get(run.verdict, ""), "")) for run in group.samples)
     samples = zip(group.samples, outcomes, strict=True)
-    return replace(group, samples=tuple(replace(one, planted_bug=bug, beside=more) for one, (bug, more) in samples))
+    return replace(group, samples=tuple(replace(run, planted_bug=bug, beside=more) for run, (bug, more) in samples))
 
 
 def groups_of(rows: Sequence[RunRow]) -> list[Group]:
@@ -68,22 +68,22 @@ def groups_of(rows: Sequence[RunRow]) -> list[Group]:
     return [_group(*kind, members) for kind, members in sorted(_kinds(rows).items())]
 
 
-def _kind(one: RunRow | Group) -> tuple[str, str, str]:
-    return one.nemesis, one.version, one.workload
+def _kind(source: RunRow | Group) -> tuple[str, str, str]:
+    return source.nemesis, source.version, source.workload
 
 
 def _kinds(rows: Sequence[RunRow]) -> dict[tuple[str, str, str], list[RunRow]]:
     """Group runs by nemesis, version and workload, oldest first."""
-    found: dict[tuple[str, str, str], list[RunRow]] = {}
+    groups: dict[tuple[str, str, str], list[RunRow]] = {}
     for row in sorted(rows, key=lambda row: row.started):
-        found.setdefault(_kind(row), []).append(row)
-    return found
+        groups.setdefault(_kind(row), []).append(row)
+    return groups
 
 
 def _group(nemesis: str, version: str, workload: str, rows: list[RunRow]) -> Group:
     recoveries = [row.recovery_s for row in rows if row.recovery_s is not None]
-    seen = [row.recovery_s for row in rows if row.recovery_s is not None and not row.never]
-    back = Times(seen, [math.inf for row in rows if row.never])
+    recovered = [row.recovery_s for row in rows if row.recovery_s is not None and not row.never]
+    back = Times(recovered, [math.inf for row in rows if row.never])
     recent = {row.verdict for row in rows[-LAST:]} & {"valid", "invalid"}
     return Group(
         nemesis=nemesis,
@@ -118,9 +118,9 @@ def regressions_of(rows: Sequence[RunRow]) -> tuple[DrawnRegression, ...]:
     series = {row.place: name for row, name in zip(ordered, names, strict=True)}
     return open_first(
         [
-            drawn(nemesis, version, workload, found)
+            drawn(nemesis, version, workload, regression)
             for (nemesis, version, workload), members in _kinds(rows).items()
-            for found in find_regressions(_measured(row, series[row.place]) for row in members if not row.failure)
+            for regression in find_regressions(_measured(row, series[row.place]) for row in members if not row.failure)
         ]
     )
 

@@ -38,8 +38,8 @@ def _groups(runs: list[dict[str, Any]], trends: list[dict[str, Any]]) -> tuple[G
     members: dict[tuple[str, ...], list[dict[str, Any]]] = {}
     for row in sorted(runs, key=lambda row: (row["started"], row["run"])):
         members.setdefault(tuple(row[name] for name in _KIND), []).append(row)
-    found = [_group(trend, members.get(tuple(trend[name] for name in _KIND), [])) for trend in trends]
-    return tuple(sorted(found, key=lambda group: (group.nemesis, group.version, group.workload)))
+    groups = [_group(trend, members.get(tuple(trend[name] for name in _KIND), [])) for trend in trends]
+    return tuple(sorted(groups, key=lambda group: (group.nemesis, group.version, group.workload)))
 
 
 def _group(trend: Mapping[str, Any], rows: list[dict[str, Any]]) -> Group:
@@ -69,9 +69,9 @@ def _group(trend: Mapping[str, Any], rows: list[dict[str, Any]]) -> Group:
 def _regressions(trends: list[dict[str, Any]]) -> tuple[DrawnRegression, ...]:
     return open_first(
         [
-            drawn(trend["nemesis"], trend["system_version"], trend["workload"], found)
+            drawn(trend["nemesis"], trend["system_version"], trend["workload"], regression)
             for trend in trends
-            for found in read_regressions(trend["regressions"])
+            for regression in read_regressions(trend["regressions"])
         ]
     )
 

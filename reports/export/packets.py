@@ -21,12 +21,12 @@ _CLEARED, _NEEDED = 1, 2
 def varint(value: int) -> bytes:
     """Encode an integer; a negative one takes 64 bits."""
     rest = value & 0xFFFF_FFFF_FFFF_FFFF
-    found = bytearray()
+    encoded = bytearray()
     while rest > 0x7F:
-        found.append(rest & 0x7F | 0x80)
+        encoded.append(rest & 0x7F | 0x80)
         rest >>= 7
-    found.append(rest)
-    return bytes(found)
+    encoded.append(rest)
+    return bytes(encoded)
 
 
 def integer(field: int, value: int) -> bytes:

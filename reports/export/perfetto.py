@@ -50,7 +50,7 @@ def _violations(drawn: Drawn, packets: Packets, track: int) -> None:
 def _faults(drawn: Drawn, packets: Packets, group: int) -> None:
     """Write a slice for each fault, from its first command to its healing; overlapping faults get separate tracks."""
     busy: list[tuple[int, int]] = []  # (end, track)
-    for window in sorted(drawn.windows, key=lambda one: one.started):
+    for window in sorted(drawn.windows, key=lambda fault: fault.started):
         start, end = _ns(window.started), _fault_end(window, drawn.run.end)
         place = next((number for number, (until, _) in enumerate(busy) if until <= start), len(busy))
         if place == len(busy):
@@ -71,19 +71,19 @@ def _fault_end(window: FaultWindow, end: int) -> int:
 
 def _leaders(drawn: Drawn, packets: Packets, track: int) -> None:
     """Write who led when."""
-    for one in leaderships_of(drawn.timelines):
-        title = f"{one.node} in term {one.term}" if one.term >= 0 else one.node
-        packets.begin(track, _ns(one.start), title, node=one.node, term=one.term)
-        packets.end(track, _ns(one.end))
+    for leadership in leaderships_of(drawn.timelines):
+        title = f"{leadership.node} in term {leadership.term}" if leadership.term >= 0 else leadership.node
+        packets.begin(track, _ns(leadership.start), title, node=leadership.node, term=leadership.term)
+        packets.end(track, _ns(leadership.end))
 
 
 def _nodes(drawn: Drawn, packets: Packets, group: int) -> None:
     """Write each node's roles with their terms, and its indexes as counters."""
     for rank, timeline in enumerate(drawn.timelines):
         track = packets.track(timeline.node, group, rank)
-        for one in stretches(timeline):
-            packets.begin(track, _ns(one.start), "no answer" if one.role == "silent" else one.role, term=one.term)
-            packets.end(track, _ns(one.end))
+        for span in stretches(timeline):
+            packets.begin(track, _ns(span.start), "no answer" if span.role == "silent" else span.role, term=span.term)
+            packets.end(track, _ns(span.end))
         answered = timeline.role != SILENT
         for place, (column, name) in enumerate(_INDEXES):
             times, values = timeline.time[answered], getattr(timeline, column)[answered]

@@ -34,28 +34,28 @@ def alarm_lines(run: LoadedRun) -> list[AlarmLine]:
     """Return the earliest :data:`MAX_SHOWN` alarm lines that match what the log check found."""
     alarms = found_in(run.results, Alarms)
     known = alarms.patterns if alarms else ()
-    found: list[AlarmLine] = []
+    lines: list[AlarmLine] = []
     for node, path in node_logs.log_files(run.files):
-        mine = [one for one in known if node in one.nodes]
+        mine = [pattern for pattern in known if node in pattern.nodes]
         if mine:
-            found += _in_file(run, node, path, mine)
-    dated = sorted(found, key=lambda one: (one.seconds is None, one.seconds or 0.0))
+            lines += _in_file(run, node, path, mine)
+    dated = sorted(lines, key=lambda line: (line.seconds is None, line.seconds or 0.0))
     return dated[:MAX_SHOWN]
 
 
 def _in_file(run: LoadedRun, node: str, path: Path, patterns: Sequence[AlarmPattern]) -> list[AlarmLine]:
-    found = list[tuple[int, str, list[str]]]()
+    matches = list[tuple[int, str, list[str]]]()
     before = deque[str](maxlen=AROUND[0])
     for number, line in enumerate(run.recording.lines_of(path), start=1):
-        for place, _, around in found:
+        for place, _, around in matches:
             if number - place <= AROUND[1]:
                 around.append(line)
-        if len(found) < MAX_SHOWN and any(
-            one.pattern in line and not (one.unless and one.unless in line) for one in patterns
+        if len(matches) < MAX_SHOWN and any(
+            pattern.pattern in line and not (pattern.unless and pattern.unless in line) for pattern in patterns
         ):
-            found.append((number, line, [*before, line]))
+            matches.append((number, line, [*before, line]))
         before.append(line)
     return [
         AlarmLine(node, path.name, number, line.strip(), tuple(around), node_logs.seconds_of(line, run.started))
-        for number, line, around in found
+        for number, line, around in matches
     ]

@@ -75,18 +75,18 @@ def _elements_of(check: Mapping[str, Any]) -> list[tuple[str, str]]:
         return []
     lost = elements.lost_by_node
     worst = max(lost, key=lambda node: lost[node], default=None)
-    held = any(one.elsewhere for one in elements.losses if one.node == worst)
-    found = []
+    held = any(loss.elsewhere for loss in elements.losses if loss.node == worst)
+    pairs = []
     for name, named in elements.named.items():
         if not named:
             continue
         total = int(getattr(elements, name, len(named)))
         first = f", the first {len(named):,} of them" if total > len(named) else ""
-        said = f"{total:,} {name}"
+        text = f"{total:,} {name}"
         if name == "lost" and worst is not None and held:
-            said = f"{total:,} that {worst if lost[worst] == total else 'some node'} lacks"
-        found.append((f"{said}{first}", ", ".join(map(str, named))))
-    return found
+            text = f"{total:,} that {worst if lost[worst] == total else 'some node'} lacks"
+        pairs.append((f"{text}{first}", ", ".join(map(str, named))))
+    return pairs
 
 
 def undecided_of(run: LoadedRun) -> list[tuple[str, str]]:

@@ -77,7 +77,7 @@ def counts_cut(results: Mapping[str, Any], state: Mapping[str, Any]) -> bool:
         return False
     kinds = phases.get("main") or {}
     outcomes = kinds.values() if isinstance(kinds, Mapping) else ()
-    numbers = [number for one in outcomes if isinstance(one, Mapping) for number in one.values()]
+    numbers = [number for outcome in outcomes if isinstance(outcome, Mapping) for number in outcome.values()]
     return sum(number for number in numbers if isinstance(number, int)) < _MIN_KEPT * _begun(state)
 
 
@@ -98,11 +98,11 @@ def _not_left(run: LoadedRun, *, whole: bool) -> str:
     parts = [f"ok operations of the kind {' or '.join(bare)} in the main phase"] if bare else []
     begun, ended = operations.invoked, operations.returned
     faults = [
-        f"#{one.id} {one.fault}"
-        for one in run.receipts
-        if one.state == "installed"
-        and one.stood is not None
-        and not (ok & (begun >= one.stood) & (ended <= (one.heal_started or run.end))).any()
+        f"#{receipt.id} {receipt.fault}"
+        for receipt in run.receipts
+        if receipt.state == "installed"
+        and receipt.stood is not None
+        and not (ok & (begun >= receipt.stood) & (ended <= (receipt.heal_started or run.end))).any()
     ]
     parts += [f"any ok operation under {', '.join(faults)}"] if faults else []
     gates = ", although gates may have seen some" if whole else ""

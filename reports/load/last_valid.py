@@ -37,5 +37,5 @@ def _is_valid(files: RunFiles) -> bool:
     return results.get("verdict") == "valid" and not results.get("harness_failure")
 
 
-def _same(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
-    return all(of(one) == of(other) for of in (system_version, nemesis_name, settings_of))
+def _same(plan: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+    return all(of(plan) == of(other) for of in (system_version, nemesis_name, settings_of))

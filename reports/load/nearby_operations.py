@@ -23,15 +23,15 @@ def nearby_operations(operations: Operations, example: Counterexample) -> list[O
     """
     if not example.roles or example.key is None:
         return []
-    mine, rows = [one.invoke_index for one in example.operations], operations.rows_of(example.key)
+    mine, rows = [operation.invoke_index for operation in example.operations], operations.rows_of(example.key)
     rows = rows[~np.isin(operations.invoke_index[rows], mine)]
     begun = operations.invoked[rows]
     done = np.where(operations.returned[rows] == NONE, begun, operations.returned[rows])
     chosen: set[int] = set()
-    for one in example.operations:
-        end = one.invoked if one.returned is None else one.returned
-        away = np.maximum(np.maximum(begun - end, one.invoked - done), 0)
-        nearest = np.lexsort((np.abs(begun - one.invoked), away))[:MAX_NEARBY]
+    for operation in example.operations:
+        end = operation.invoked if operation.returned is None else operation.returned
+        away = np.maximum(np.maximum(begun - end, operation.invoked - done), 0)
+        nearest = np.lexsort((np.abs(begun - operation.invoked), away))[:MAX_NEARBY]
         chosen.update(rows[nearest[away[nearest] <= MAX_GAP_NS]].tolist())
     return [operations.at(row) for row in sorted(chosen)]
 
@@ -50,9 +50,9 @@ def set_bounds(operations: Operations, example: Counterexample, key: object) -> 
     if {operations.f.names[code] for code in np.unique(operations.f.codes[rows])} != {"add", "read"}:
         return ""
     mine = [operations.at(row) for row in rows.tolist() if operations.invoked[row] < blamed.returned]
-    ended = [one for one in mine if one.outcome == "ok" and one.returned is not None and one.returned < blamed.invoked]
-    held = {one.value for one in ended if one.f == "add"}
-    held.update(*(one.result for one in ended if one.f == "read" and isinstance(one.result, list)))
-    doubtful = {one.value for one in mine if one.f == "add" and one.outcome != "fail"} - held
+    ended = [op for op in mine if op.outcome == "ok" and op.returned is not None and op.returned < blamed.invoked]
+    held = {op.value for op in ended if op.f == "add"}
+    held.update(*(op.result for op in ended if op.f == "read" and isinstance(op.result, list)))
+    doubtful = {op.value for op in mine if op.f == "add" and op.outcome != "fail"} - held
     all_of = f"all of {len(held):,} elements that had been acknowledged or read before"
     return f"{all_of}, with or without some of {len(doubtful):,} whose adds were under way or in doubt"

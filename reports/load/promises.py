@@ -20,18 +20,18 @@ def promises_of(run: LoadedRun) -> list[dict[str, Any]]:
 
     ``of`` names only operations that the run has; if it has none of them, all are named.
     """
-    found = run.environment.get("promises")
-    asked = set(run.operations.f.names)
+    recorded = run.environment.get("promises")
+    functions = set(run.operations.f.names)
     return [
         {
-            "claim": str(one.get("claim")),
-            "of": [name for name in _names(one, "of") if name in asked] or _names(one, "of"),
-            "source": str(one.get("source") or ""),
-            "checks": _names(one, "checks"),
-            "kinds": _names(one, "kinds"),
+            "claim": str(promise.get("claim")),
+            "of": [name for name in _names(promise, "of") if name in functions] or _names(promise, "of"),
+            "source": str(promise.get("source") or ""),
+            "checks": _names(promise, "checks"),
+            "kinds": _names(promise, "kinds"),
         }
-        for one in (found if isinstance(found, list) else ())
-        if isinstance(one, Mapping)
+        for promise in (recorded if isinstance(recorded, list) else ())
+        if isinstance(promise, Mapping)
     ]
 
 
@@ -41,18 +41,20 @@ def broken_by(promises: Promises, check: str, kinds: Collection[str], operations
     ``kinds`` are the kinds of the violation; if empty, every kind that the check can find.  ``operations`` are the
     operations that are wrong.
     """
-    named = [one for one in promises if check in one["checks"]]
-    of_kind = [one for one in named if not set(kinds).isdisjoint(one["kinds"])]
+    named = [promise for promise in promises if check in promise["checks"]]
+    of_kind = [promise for promise in named if not set(kinds).isdisjoint(promise["kinds"])]
     about = set(operations)
     if of_kind:
         return of_kind
-    of_check = [one for one in named if not (kinds and one["kinds"])]
-    return of_check or [one for one in promises if about and (_of_everything(one) or not about.isdisjoint(one["of"]))]
+    of_check = [promise for promise in named if not (kinds and promise["kinds"])]
+    return of_check or [
+        promise for promise in promises if about and (_of_everything(promise) or not about.isdisjoint(promise["of"]))
+    ]
 
 
-def _of_everything(one: Mapping[str, Any]) -> bool:
+def _of_everything(promise: Mapping[str, Any]) -> bool:
     """Return whether a promise names neither operations nor checks, as in the file of a program."""
-    return not one["of"] and not one["checks"]
+    return not promise["of"] and not promise["checks"]
 
 
 def behind_checks(run: LoadedRun, of_clients: str) -> dict[str, Promises]:
@@ -60,15 +62,15 @@ def behind_checks(run: LoadedRun, of_clients: str) -> dict[str, Promises]:
 
     Promises about operations belong only to the check ``of_clients``.
     """
-    promises, found = promises_of(run), {}
+    promises, by_check = promises_of(run), {}
     for check in check_records(run.results):
         name, failed = str(check.get("name")), check.get("verdict") == "invalid"
-        examples = [one.example for one in counterexamples_of(run.results) if one.check == name] if failed else []
-        kinds = {one.kind for one in examples or findings_in(check)}
-        about = {f for one in examples for f in operations_at_fault(one)} or set(run.operations.f.names)
+        examples = [case.example for case in counterexamples_of(run.results) if case.check == name] if failed else []
+        kinds = {finding.kind for finding in examples or findings_in(check)}
+        about = {f for example in examples for f in operations_at_fault(example)} or set(run.operations.f.names)
         ones = broken_by(promises, name, kinds if failed else (), about if name == of_clients else ())
-        found[name] = ones
-    return {name: ones for name, ones in found.items() if ones}
+        by_check[name] = ones
+    return {name: ones for name, ones in by_check.items() if ones}
 
 
 def broken_in(promises: Promises, check: str, example: Counterexample) -> Promises:
@@ -79,9 +81,9 @@ def broken_in(promises: Promises, check: str, example: Counterexample) -> Promis
 
 def operations_at_fault(example: Counterexample) -> set[str]:
     """Return the functions that a counterexample blames: its suspects', or all if it has no suspects."""
-    return {one.f for one in example.suspects or example.operations}
+    return {operation.f for operation in example.suspects or example.operations}
 
 
-def _names(one: Mapping[str, Any], field: str) -> list[str]:
-    found = one.get(field)
-    return list(map(str, found)) if isinstance(found, list | tuple) else []
+def _names(promise: Mapping[str, Any], field: str) -> list[str]:
+    names = promise.get(field)
+    return list(map(str, names)) if isinstance(names, list | tuple) else []

@@ -117,8 +117,8 @@ class LoadedRun:
     @property
     def members(self) -> tuple[str, ...]:
         """Nodes that count for majorities; all nodes if the run does not say."""
-        said = self.header.get("members")
-        members = {str(name) for name in said} if isinstance(said, list) else set[str]()
+        listed = self.header.get("members")
+        members = {str(name) for name in listed} if isinstance(listed, list) else set[str]()
         return tuple(node for node in self.nodes if node in members) or self.nodes
 
     @property
@@ -127,9 +127,9 @@ class LoadedRun:
 
         An operation may name a gateway or the primary instead, so it counts only if the header has no nodes.
         """
-        said = self.header.get("nodes")
+        listed = self.header.get("nodes")
         names = {probe.node for probe in self.probes}
-        names |= {str(name) for name in said} if isinstance(said, list) else set(self.operations.node.names)
+        names |= {str(name) for name in listed} if isinstance(listed, list) else set(self.operations.node.names)
         names |= {node for receipt in self.receipts for node in receipt.nodes}
         if self.files.nodes.is_dir():
             names |= {path.name for path in self.files.nodes.iterdir() if path.is_dir()}
@@ -147,10 +147,10 @@ def beside_violation(failure: str) -> str:
 def failure_of(files: RunFiles, state: Mapping[str, Any], results: Mapping[str, Any]) -> str | None:
     """Return the recorded reason why the harness failed, or that it broke off; None if it did not fail."""
     failures = state.get("failures")
-    found = results.get("harness_failure") or "; ".join(map(str, failures if isinstance(failures, list) else ()))
-    if not found and (missing := unjudged(files, state, results)) is not None and missing.why == "broke off":
-        found = missing.sentence
-    return str(found) if found else None
+    reason = results.get("harness_failure") or "; ".join(map(str, failures if isinstance(failures, list) else ()))
+    if not reason and (missing := unjudged(files, state, results)) is not None and missing.why == "broke off":
+        reason = missing.sentence
+    return str(reason) if reason else None
 
 
 def read_run(run: RunFiles | Recording, wording: Wording = by_values) -> LoadedRun:
@@ -179,20 +179,20 @@ _OBJECTS: Final = ("counts", "environment", "timings")
 
 def tidy(results: Mapping[str, Any], notes: Notes) -> dict[str, Any]:
     """Repair ``results.json``: lists hold only objects, objects are objects.  Adds a warning for anything else."""
-    found = dict(results)
+    tidied = dict(results)
     for name in _RECORDS:
-        value = found.get(name) or []
+        value = tidied.get(name) or []
         records = [item for item in value if isinstance(item, dict)] if isinstance(value, list | tuple) else []
         if not isinstance(value, list | tuple) or len(records) != len(value):
             notes.add(f"results.json: {name} is not a list of objects")
-        found[name] = records
+        tidied[name] = records
     for name in _OBJECTS:
-        if not isinstance(found.get(name) or {}, dict):
+        if not isinstance(tidied.get(name) or {}, dict):
             notes.add(f"results.json: {name} is not an object")
-            found[name] = {}
-    warnings = found.get("warnings") or []
-    found["warnings"] = [str(item) for item in warnings] if isinstance(warnings, list | tuple) else [str(warnings)]
-    return found if results else {}
+            tidied[name] = {}
+    warnings = tidied.get("warnings") or []
+    tidied["warnings"] = [str(item) for item in warnings] if isinstance(warnings, list | tuple) else [str(warnings)]
+    return tidied if results else {}
 
 
 def _operations(recording: Recording, notes: Notes) -> Operations:

@@ -202,8 +202,8 @@ def _row(files: RunFiles, plan: dict[str, Any], state: dict[str, Any], results: 
         beside="" if broke else beside_planted_bug(plan, results),
         least=is_least(results),
         failure=one_line(failure or "", 400),
-        lost=any(one.severity == "data lost" for one in violations),
-        defects=tuple(sorted({one_line(one.name, 60) for one in known_defects_in(results)})),
+        lost=any(violation.severity == "data lost" for violation in violations),
+        defects=tuple(sorted({one_line(defect.name, 60) for defect in known_defects_in(results)})),
     )
 
 
@@ -224,10 +224,10 @@ def _bare(files: RunFiles, sentence: str = "not readable") -> RunRow:
 
 
 def _at(record: Mapping[str, Any], *names: str) -> Any:
-    found: Any = record
+    field: Any = record
     for name in names:
-        found = found.get(name) if isinstance(found, Mapping) else None
-    return found
+        field = field.get(name) if isinstance(field, Mapping) else None
+    return field
 
 
 def _whole(value: Any) -> int | None:

@@ -32,7 +32,7 @@ def digest_of(results: Mapping[str, Any]) -> str:
 
 def _sentences(key: Mapping[str, Any]) -> list[Any]:
     examples = key.get("counterexamples")
-    return [one.get("sentence") for one in examples if isinstance(one, Mapping)] if isinstance(examples, list) else []
+    return [row.get("sentence") for row in examples if isinstance(row, Mapping)] if isinstance(examples, list) else []
 
 
 def is_stale(files: RunFiles, results: Mapping[str, Any]) -> bool:
@@ -44,7 +44,7 @@ def is_stale(files: RunFiles, results: Mapping[str, Any]) -> bool:
 def _recorded(page: Path) -> str | None:
     try:
         with page.open("rb") as file:
-            found = _DIGEST.search(file.read(HEAD))
+            match = _DIGEST.search(file.read(HEAD))
     except OSError:
         return None
-    return found[1].decode() if found else None
+    return match[1].decode() if match else None

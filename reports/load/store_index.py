@@ -148,8 +148,8 @@ def _stamp(root: str) -> tuple[int, ...]:
     stamp: list[int] = []
     for name in _STAMPED:
         try:
-            found = os.stat(f"{root}/{name}")  # noqa: PTH116 (a Path for each costs more than the question)
-            stamp += [found.st_mtime_ns, found.st_size]
+            status = os.stat(f"{root}/{name}")  # noqa: PTH116 (a Path for each costs more than the question)
+            stamp += [status.st_mtime_ns, status.st_size]
         except OSError:
             stamp += [0, 0]
     return tuple(stamp)

@@ -75,8 +75,8 @@ def curves_of(files: RunFiles) -> dict[str, Any] | None:
     except UnsafeFileError:
         return None
     run = read_run(files)
-    found: dict[str, Any] | None = run.notes.attempt("curves", lambda: clean(_curves(run)), None)
-    return found
+    curves: dict[str, Any] | None = run.notes.attempt("curves", lambda: clean(_curves(run)), None)
+    return curves
 
 
 def _curves(run: LoadedRun) -> dict[str, Any] | None:
@@ -120,7 +120,7 @@ def recovery_of(
     itself was stalled are removed by ``clock``.
     """
     edges = np.arange(RECOVERY_S[0], RECOVERY_S[1] + STEP_S / 2, STEP_S)
-    asked = float(operations.invoked[operations.in_main].max(initial=0)) / 1e9
+    load_end = float(operations.invoked[operations.in_main].max(initial=0)) / 1e9
     oks = clock.times(operations.applied_at()) / 1e9
 
     def awake(moment: float) -> float:
@@ -132,29 +132,29 @@ def recovery_of(
             continue
         after = [other.started for other in windows if other.state != "skipped" and other.started >= window.healed]
         healed = awake(window.healed)
-        until = awake(min([*after, asked])) - healed
+        until = awake(min([*after, load_end])) - healed
         if until <= 0:
             continue
-        found = np.histogram(oks - healed, edges)[0] / STEP_S / window.rate_before
-        rows.append(np.where(edges[1:] <= until, found, np.nan))
-    why = "" if rows else _without_curve(windows, asked, cut=cut)
+        share = np.histogram(oks - healed, edges)[0] / STEP_S / window.rate_before
+        rows.append(np.where(edges[1:] <= until, share, np.nan))
+    why = "" if rows else _without_curve(windows, load_end, cut=cut)
     shares = np.array(rows).reshape(len(rows), len(edges) - 1)
     known = (~np.isnan(shares)).sum(axis=0)
     mean = np.nansum(shares, axis=0) / np.where(known, known, 1)
     return {"time": edges[:-1] + STEP_S / 2, "share": np.where(known, mean, np.nan), "faults": len(rows), "why": why}
 
 
-def _without_curve(windows: Sequence[FaultWindow], asked: float, *, cut: bool) -> str:
+def _without_curve(windows: Sequence[FaultWindow], load_end: float, *, cut: bool) -> str:
     """Say why no fault of a run shows how its rate recovered: the first requirement that none of them met."""
-    installed = [one for one in windows if one.installed]
-    healed = [one for one in installed if one.healed is not None]
+    installed = [window for window in windows if window.installed]
+    healed = [window for window in installed if window.healed is not None]
     if not installed:
         return "no fault was installed"
     if cut:
         return "the history was cut, so it gives no rates"
     if not healed:
         return "no fault was healed"
-    if all(one.healed is not None and one.healed >= asked for one in healed):
+    if all(window.healed is not None and window.healed >= load_end for window in healed):
         return "no fault was healed before the load ended"
     return "no fault has a rate before it and was healed under load"
 

@@ -110,7 +110,7 @@ def head_context(drawn: Drawn) -> dict[str, Any]:
         "sections": sections_of(breaks, sections),
         "breaks": breaks,
         "told": told_of(diagnosis),
-        "headlined": "\n".join(one.whole for one in diagnosis.breaks) if diagnosis else "",
+        "headlined": "\n".join(break_.whole for break_ in diagnosis.breaks) if diagnosis else "",
         "about": about_of(run),
         "places": part("headlines", lambda: places_of(run, diagnosis, sections), {}),
         "meaning": meaning_of(run),
@@ -133,7 +133,7 @@ def violations_context(drawn: Drawn) -> dict[str, Any]:
     return {
         "examples": part("counterexamples", lambda: examples_of(run), []),
         "violation_count": part("counterexamples", lambda: violation_count(run), 0),
-        "broken_in": lambda one: part("promises", lambda: broken_in(promises_of(run), one.check, one.example), []),
+        "broken_in": lambda case: part("promises", lambda: broken_in(promises_of(run), case.check, case.example), []),
         "violations_counted": part("counterexamples", lambda: violations_counted(run.results), ""),
         "caveats": part("counterexamples", lambda: caveats_text(run), ""),
         "violating_keys": part("counterexamples", lambda: violating_keys(run), []),
@@ -160,7 +160,7 @@ def charts_context(drawn: Drawn) -> dict[str, Any]:
         "errors": part("errors", lambda: figures.errors_of(run.operations), []),
         "snapshots": part("snapshots", lambda: snapshots.counts_of(drawn.snapshots), {}),
         "dead": [timeline.node for timeline in drawn.timelines if timeline.without],
-        "roles_seen": {one.role for timeline in drawn.timelines for one in node_timeline.stretches(timeline)},
+        "roles_seen": {stretch.role for timeline in drawn.timelines for stretch in node_timeline.stretches(timeline)},
         "roles_known": node_timeline.have_roles(drawn.timelines),
         "lag_known": figures.lag_of(run.state.get("lag_ms"), run.end) is not None,
         "progress_known": node_timeline.have_indexes(drawn.timelines),
@@ -208,9 +208,9 @@ def before_of(run: LoadedRun) -> dict[str, str] | None:
 def places_of(run: LoadedRun, diagnosis: Diagnosis | None, sections: Sequence[InvariantViolation]) -> dict[str, str]:
     """Map each check and gate to its part of the page: its section if it failed, else where its figures are."""
     known = CHECK_PLACES if run.recorded else {}
-    failed = {name: one.place for one in diagnosis.breaks for name in one.checks} if diagnosis else {}
+    failed = {name: break_.place for break_ in diagnosis.breaks for name in break_.checks} if diagnosis else {}
     # The sentence about several checks links to only one section, so link each check to its own.
-    own = {one.name: f"invariant-{number}" for number, one in enumerate(sections, 1)}
+    own = {section.name: f"invariant-{number}" for number, section in enumerate(sections, 1)}
     return {**known, **failed, **own}
 
 
@@ -219,10 +219,13 @@ def sections_of(breaks: Sequence[tuple[str, Sequence[Break]]], nodes: Sequence[I
 
     The sections about ``nodes`` are numbered.  Sections without a sentence come last.
     """
-    own = {one.name: f"invariant-{number}" for number, one in enumerate(nodes, 1)}
+    own = {violation.name: f"invariant-{number}" for number, violation in enumerate(nodes, 1)}
     told: list[str] = []
-    for one in (one for _, ones in breaks for one in ones):
-        told += ["counterexample" if one.is_drawn else one.place, *(own[name] for name in one.checks if name in own)]
+    for break_ in (break_ for _, ones in breaks for break_ in ones):
+        told += [
+            "counterexample" if break_.is_drawn else break_.place,
+            *(own[name] for name in break_.checks if name in own),
+        ]
     every = ["counterexample", *own.values(), "recovery"]
     return list(dict.fromkeys([*(place for place in told if place in every), *every]))
 
@@ -233,10 +236,10 @@ def told_of(diagnosis: Diagnosis | None) -> dict[str, list[str]]:
     The key "" collects the texts without a section of their own.
     """
     told: dict[str, list[str]] = {}
-    for one in diagnosis.breaks if diagnosis else ():
-        has_section = one.is_drawn or one.place.startswith(("invariant", "recovery"))
-        if texts := [text for text in (one.rest, one.detail) if text]:
-            told.setdefault(one.place if has_section else "", []).extend(texts)
+    for break_ in diagnosis.breaks if diagnosis else ():
+        has_section = break_.is_drawn or break_.place.startswith(("invariant", "recovery"))
+        if texts := [text for text in (break_.rest, break_.detail) if text]:
+            told.setdefault(break_.place if has_section else "", []).extend(texts)
     return told
 
 
@@ -262,13 +265,13 @@ def facts_of(run: LoadedRun) -> list[tuple[str, str]]:
 
 def marked_text(drawn: Drawn) -> str:
     """Say how many of the violations have a mark in charts and timeline."""
-    recorded, found, framed = len(recorded_examples(drawn.run)), violation_count(drawn.run), len(examples_of(drawn.run))
+    recorded, total, framed = len(recorded_examples(drawn.run)), violation_count(drawn.run), len(examples_of(drawn.run))
     text = f"all {recorded:,} marked" if recorded != 1 else "it is marked"
     least = is_least(drawn.run.results)
     if least:
         text = f"the {recorded:,} that were found are marked, and there may be more"
-    if found > recorded:
-        many = f"{'at least ' if least else ''}{found:,}"
+    if total > recorded:
+        many = f"{'at least ' if least else ''}{total:,}"
         text = f"{recorded:,} of {many} marked, the earliest of each key; the results do not say when the others were"
     return f"{text}; the operations of {framed} are framed" if framed < recorded else text
 
@@ -284,16 +287,18 @@ def slower_of(drawn: Drawn) -> dict[int, list[tuple[str, tuple[str, str]]]]:
     The figures over all kinds show only the kind that recovered first.
     """
     lasting = lasting_of(drawn)
-    found: dict[int, list[tuple[str, tuple[str, str]]]] = {}
+    slower: dict[int, list[tuple[str, tuple[str, str]]]] = {}
     for window in drawn.windows:
         over = (
-            one.kind for one in lasting.get(window.id, ()) if window.healed and one.stop > window.healed > one.start
+            outage.kind
+            for outage in lasting.get(window.id, ())
+            if window.healed and outage.stop > window.healed > outage.start
         )
         for kind in dict.fromkeys(over):
             figures = {"state": window.state, "healed": window.healed, **window.kinds.get(kind, {})}
             back = recovery_text.way_back(figures, asked=kind in window.asked)
-            found.setdefault(window.id, []).append((kind, back))
-    return found
+            slower.setdefault(window.id, []).append((kind, back))
+    return slower
 
 
 def topologies_of(drawn: Drawn) -> list[dict[str, Any]]:
@@ -329,12 +334,12 @@ def _network(laid: topology.Topology, leader: str | None) -> dict[str, Any]:
 
 def tails_of(run: LoadedRun) -> list[tuple[str, str, list[str]]]:
     """Return (node, file, last lines) of the harness's log and of at most 16 node logs, without rotated ones."""
-    found = [
+    tails = [
         (node, path.name, node_logs.tail(run.recording, path, 12))
         for node, path in node_logs.log_files(run.files, rotated=False)[:16]
     ]
     if run.files.log.is_file():
-        found.insert(
+        tails.insert(
             0, ("harness", run.files.log.name, node_logs.tail(run.recording, run.files.log, 40 if run.failure else 12))
         )
-    return found
+    return tails

@@ -17,8 +17,8 @@ def links_of(files: RunFiles) -> list[tuple[str, str]]:
     """Return (path in the run's directory, relative link) for its records, its nodes' logs, and its plots."""
     plots = sorted((files.root / "plots").glob("*.svg"))
     paths = [*(files.root / name for name in BESIDE), *(path for _, path in log_files(files)), *plots]
-    found = [path.relative_to(files.root).as_posix() for path in paths if path.is_file() and not path.is_symlink()]
-    return [(name, address(name)) for name in found[:MAX_LINKS]]
+    names = [path.relative_to(files.root).as_posix() for path in paths if path.is_file() and not path.is_symlink()]
+    return [(name, address(name)) for name in names[:MAX_LINKS]]
 
 
 def address(path: str | Path) -> str:

@@ -57,8 +57,8 @@ def _operations(drawn: Drawn, lanes: Ints, lane_count: int) -> tuple[dict[str, I
 def _series(drawn: Drawn, operations: Operations, end: int) -> dict[str, Any]:
     notes, nodes = drawn.run.notes, [timeline.node for timeline in drawn.timelines]
 
-    def part(what: str, make: Callable[[], Any], otherwise: Any = None) -> Any:
-        return notes.attempt(what, make, otherwise)
+    def part(name: str, make: Callable[[], Any], otherwise: Any = None) -> Any:
+        return notes.attempt(name, make, otherwise)
 
     return {
         "nodes": [
@@ -101,14 +101,14 @@ def phases_of(run: LoadedRun) -> list[dict[str, Any]]:
     If the history was cut, that operation may be missing, so the harness's own record is used.
     """
     moments = run.state.get("moments") if is_cut(run) else None
-    found = []
+    phases = []
     for name, moment in (("main", "main"), ("final", "final-reads")):
         start = moments.get(moment) if isinstance(moments, dict) else None
         if not isinstance(start, int) and (bounds := phase_bounds(run.operations, name)):
             start = bounds[0]
         if isinstance(start, int):
-            found.append({"name": name, "start": start / 1e9})
-    return found
+            phases.append({"name": name, "start": start / 1e9})
+    return phases
 
 
 def marks_data(marks: Marks) -> dict[str, Any]:
@@ -190,27 +190,27 @@ def stretches_of(timeline: NodeTimeline) -> list[list[Any]]:
 
     The role is :data:`WITHOUT` where another process than the node's killed server answered.
     """
-    found = []
-    for one in node_timeline.stretches(timeline):
-        role, begin = node_timeline.ROLES.index(one.role), one.start
+    rows = []
+    for stretch in node_timeline.stretches(timeline):
+        role, begin = node_timeline.ROLES.index(stretch.role), stretch.start
         for gone, back in timeline.without if role != node_timeline.SILENT else ():
-            if begin < min(back, one.end) and gone < one.end:
-                found += [[role, one.term, begin, gone]] if begin < gone else []
-                found.append([WITHOUT, -1, max(begin, gone), min(back, one.end)])
-                begin = found[-1][3]
-        found += [[role, one.term, begin, one.end]] if begin < one.end else []
-    return found
+            if begin < min(back, stretch.end) and gone < stretch.end:
+                rows += [[role, stretch.term, begin, gone]] if begin < gone else []
+                rows.append([WITHOUT, -1, max(begin, gone), min(back, stretch.end)])
+                begin = rows[-1][3]
+        rows += [[role, stretch.term, begin, stretch.end]] if begin < stretch.end else []
+    return rows
 
 
 def _leaderships(timelines: list[NodeTimeline]) -> list[list[Any]]:
     places = {timeline.node: place for place, timeline in enumerate(timelines)}
-    return [[places[one.node], one.term, one.start, one.end] for one in leaderships_of(timelines)]
+    return [[places[span.node], span.term, span.start, span.end] for span in leaderships_of(timelines)]
 
 
-def _progress(found: list[NodeTimeline], end: int) -> dict[str, Any]:
+def _progress(timelines: list[NodeTimeline], end: int) -> dict[str, Any]:
     """Return the replica progress; indexes with epochs are placed on an axis where ``begins`` starts each epoch."""
-    progress = progress_of(found, end / 1e9)
+    progress = progress_of(timelines, end / 1e9)
     rows = {name: getattr(progress, name) for name in ("applied", "committed", "log_end")}
-    axis = IndexAxis.of(list(rows.values()), found[0].epoch_bits if found else 0)
+    axis = IndexAxis.of(list(rows.values()), timelines[0].epoch_bits if timelines else 0)
     rows = {name: axis.places(row) for name, row in rows.items()}
     return {"time": progress.time, **rows, "lag": progress.lag, "begins": axis.begins, "bits": axis.bits}

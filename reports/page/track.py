@@ -38,7 +38,7 @@ def track_of(drawn: Drawn) -> dict[str, Any]:
             [round(line.seconds, 3), places.get(line.node, HARNESS), _level(line), one_line(line.text, 200), line.times]
             for line in lines
         ],
-        "arrows": sorted([*_elections(drawn.timelines), *_truncations(drawn.timelines)], key=lambda one: one[1])[
+        "arrows": sorted([*_elections(drawn.timelines), *_truncations(drawn.timelines)], key=lambda arrow: arrow[1])[
             :MAX_ARROWS
         ],
         "contested": [
@@ -58,9 +58,9 @@ def _lines(drawn: Drawn) -> list[LogLine]:
     run, end = drawn.run, drawn.run.end / 1e9
     size = sum(path.stat().st_size for _, path in node_logs.log_files(run.files))
     spans = [(0.0, end)] if size <= node_logs.MAX_BYTES else node_logs.merged(_moments(drawn), ROOM_S)
-    found = [line for start, stop in spans for line in node_logs.by_second(run.recording, run.started, start, stop)]
-    found.sort(key=lambda line: (-line.weight, line.times))
-    return sorted(found[:MAX_LINES], key=lambda line: line.seconds)
+    lines = [line for start, stop in spans for line in node_logs.by_second(run.recording, run.started, start, stop)]
+    lines.sort(key=lambda line: (-line.weight, line.times))
+    return sorted(lines[:MAX_LINES], key=lambda line: line.seconds)
 
 
 def _moments(drawn: Drawn) -> list[float]:
@@ -100,12 +100,12 @@ def _truncations(timelines: Sequence[NodeTimeline]) -> Iterator[list[Any]]:
         rows = np.flatnonzero(timeline.role != SILENT)
         ends, committed = timeline.log_end[rows], np.maximum.accumulate(timeline.committed[rows])
         for row in np.flatnonzero(np.diff(ends) < 0):
-            at, end, said = float(timeline.time[rows[row + 1]]), int(ends[row + 1]), int(committed[row])
+            at, end, claim = float(timeline.time[rows[row + 1]]), int(ends[row + 1]), int(committed[row])
             leader = leader_at(timelines, at)
             text = f"the log of {timeline.node} fell from {timeline.index(int(ends[row]))} to {timeline.index(end)}"
-            if end < said:
-                text += f", although it had said that {timeline.index(said)} was committed"
-            elif said >= 0:
-                text += f"; it still holds the {timeline.index(said)} that it had said to be committed"
+            if end < claim:
+                text += f", although it had said that {timeline.index(claim)} was committed"
+            elif claim >= 0:
+                text += f"; it still holds the {timeline.index(claim)} that it had said to be committed"
             source = places[leader] if leader is not None and leader != timeline.node else None
-            yield [LOST if end < said else CUT, round(at, 4), source, place, text]
+            yield [LOST if end < claim else CUT, round(at, 4), source, place, text]

@@ -78,17 +78,17 @@ DIGEST: Final = "a hash of everything that a node has applied up to an index; eq
 def words_of(drawn: Drawn) -> list[tuple[str, str]]:
     """Return the words on a run's page with their meanings; those of its options and checks take precedence."""
     run = drawn.run
-    found: dict[str, str] = {}
+    words: dict[str, str] = {}
     violations = violations_of(run.results)
-    for severity in dict.fromkeys(one.severity for one in violations):
-        found[severity] = HEADLINES[severity]
-    kinds = [*(one.kind for one in violations), *(one.example.kind for one in recorded_examples(run))]
-    found |= {kind: KINDS[kind] for kind in dict.fromkeys(kinds) if kind in KINDS}
-    found |= ROLES if node_timeline.have_roles(drawn.timelines) else {}
-    found |= {"epoch": EPOCH} if run.epoch_bits else {}
+    for severity in dict.fromkeys(violation.severity for violation in violations):
+        words[severity] = HEADLINES[severity]
+    kinds = [*(violation.kind for violation in violations), *(case.example.kind for case in recorded_examples(run))]
+    words |= {kind: KINDS[kind] for kind in dict.fromkeys(kinds) if kind in KINDS}
+    words |= ROLES if node_timeline.have_roles(drawn.timelines) else {}
+    words |= {"epoch": EPOCH} if run.epoch_bits else {}
     checks = check_records(run.results)
-    found |= {"digest": DIGEST} if any(one.get("name") == "replicas-agree" for one in checks) else {}
-    for one in (run.environment, *checks):
-        own = one.get("words")
-        found |= {str(name): str(meaning) for name, meaning in own.items()} if isinstance(own, Mapping) else {}
-    return list(found.items())
+    words |= {"digest": DIGEST} if any(check.get("name") == "replicas-agree" for check in checks) else {}
+    for record in (run.environment, *checks):
+        own = record.get("words")
+        words |= {str(name): str(meaning) for name, meaning in own.items()} if isinstance(own, Mapping) else {}
+    return list(words.items())

@@ -84,8 +84,8 @@ def bars_of(windows: Sequence[FaultWindow], end: float) -> list[Bar]:
     Depending on the space, a bar shows the fault's number and name, only its number, or nothing.
     """
     free: list[float] = []
-    found = []
-    for window in sorted((one for one in windows if one.state != "skipped"), key=lambda one: one.started):
+    bars = []
+    for window in sorted((fault for fault in windows if fault.state != "skipped"), key=lambda fault: fault.started):
         stop = max(end_of(window, end), window.started + end / 400)
         row = next((row for row, until in enumerate(free) if until <= window.started), len(free))
         if row >= MAX_ROWS:
@@ -94,8 +94,8 @@ def bars_of(windows: Sequence[FaultWindow], end: float) -> list[Bar]:
         name = f"#{window.id} {one_line(window.fault, 40)}{'' if window.installed else ', ' + window.state}"
         room = (stop - window.started) / (end * LETTER) - 1
         text = next((text for text in (name, f"#{window.id}") if len(text) <= room), "")
-        found.append(Bar(window.started, stop, row, window.family, text, name))
-    return found
+        bars.append(Bar(window.started, stop, row, window.family, text, name))
+    return bars
 
 
 def end_of(window: FaultWindow, end: float) -> float:
@@ -137,8 +137,8 @@ class Frame:
     def legend(self, handles: Sequence[Any]) -> None:
         """Draw the legend right of the panels: lines, marks, fault families, and names that did not fit into bars."""
         families = _family_keys(self.drawn.windows, grey=self._grey)
-        found = [*handles, *_mark_keys(self.marks), *families, *_name_keys(self.unnamed)]
-        self.figure.legend(handles=found, loc="outside right upper")
+        keys = [*handles, *_mark_keys(self.marks), *families, *_name_keys(self.unnamed)]
+        self.figure.legend(handles=keys, loc="outside right upper")
 
 
 def _draw_bars(axes: Axes, bars: Sequence[Bar], rows: int) -> None:

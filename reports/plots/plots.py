@@ -142,20 +142,20 @@ def _one_a_cell(*places: np.ndarray) -> Ints:
 
 def quantiles(drawn: Drawn, marks: Marks) -> Figure | None:
     """Draw latency quantiles of ok operations by second."""
-    found = figures.quantiles_of(drawn.run.operations, drawn.run.end)
-    if not len(drawn.run.operations) or np.isnan(found.rows).all():
+    latency = figures.quantiles_of(drawn.run.operations, drawn.run.end)
+    if not len(drawn.run.operations) or np.isnan(latency.rows).all():
         return None
     frame = Frame(drawn, marks, "Latency of ok operations, quantiles by second", [3.2])
     axes, lines = frame.panels[0], []
     for row, name in enumerate(figures.QUANTILE_NAMES):
         look = {"ls": LINE_STYLES[row], "color": OUTCOME_INKS["ok"], "lw": 1.4 - 0.2 * row}
-        lines += axes.plot(found.time, found.rows[row], label=name, **look)  # type: ignore[arg-type]
+        lines += axes.plot(latency.time, latency.rows[row], label=name, **look)  # type: ignore[arg-type]
     response = figures.response_of(drawn.run.operations, drawn.run.end)
     if response is not None:
         look = {"ls": LINE_STYLES[-1], "color": OUTCOME_INKS["info"], "lw": 1.2}
-        lines += axes.plot(found.time, response, label=figures.RESPONSE_NAME, **look)  # type: ignore[arg-type]
-    top = max(float(np.nanmax(rows)) for rows in (found.rows, response) if rows is not None)
-    _log_axis(axes, float(np.nanmin(found.rows)), top)
+        lines += axes.plot(latency.time, response, label=figures.RESPONSE_NAME, **look)  # type: ignore[arg-type]
+    top = max(float(np.nanmax(rows)) for rows in (latency.rows, response) if rows is not None)
+    _log_axis(axes, float(np.nanmin(latency.rows)), top)
     frame.legend(lines)
     return frame.figure
 
@@ -164,12 +164,12 @@ def rate(drawn: Drawn, marks: Marks) -> Figure | None:
     """Draw completions per second by outcome."""
     if not len(drawn.run.operations):
         return None
-    found = figures.rates_of(drawn.run.operations, drawn.run.end)
+    rates = figures.rates_of(drawn.run.operations, drawn.run.end)
     frame = Frame(drawn, marks, "Completions a second", [3.2])
     axes, lines = frame.panels[0], []
     for row, name in enumerate(OUTCOMES):
         look = {"ls": LINE_STYLES[row], "color": OUTCOME_INKS[name], "lw": 1.3}
-        lines += axes.plot(found.time, found.rows[row], drawstyle="steps-mid", label=name, **look)  # type: ignore[arg-type]
+        lines += axes.plot(rates.time, rates.rows[row], drawstyle="steps-mid", label=name, **look)  # type: ignore[arg-type]
     axes.set_ylim(bottom=0)
     axes.set_ylabel("operations a second")
     axes.grid(axis="y")
@@ -202,12 +202,12 @@ def leaders(drawn: Drawn, marks: Marks) -> Figure | None:
 
 def elements(drawn: Drawn, marks: Marks) -> Figure | None:
     """Draw how many acknowledged elements the reads of each node lack."""
-    found = lacking_of(drawn.run.operations, list(drawn.run.nodes))
-    if found is None:
+    missing = lacking_of(drawn.run.operations, list(drawn.run.nodes))
+    if missing is None:
         return None
     frame = Frame(drawn, marks, "Acknowledged elements that reads lack, by node", [3.2])
     axes = frame.panels[0]
-    rows = enumerate(zip(drawn.run.nodes, found, strict=True))
+    rows = enumerate(zip(drawn.run.nodes, missing, strict=True))
     keys = [axes.plot(*lacking, marker=".", ms=3, **_look_of(row, node))[0] for row, (node, lacking) in rows]
     axes.set(ylabel="elements lacking", ylim=(0, None))
     axes.grid(axis="y")
@@ -217,18 +217,18 @@ def elements(drawn: Drawn, marks: Marks) -> Figure | None:
 
 def restarts(drawn: Drawn, marks: Marks) -> Figure | None:
     """Draw how long each killed node took, from the start of the healing of its fault, until it answered a probe."""
-    found = [
-        (row, *times) for row, one in enumerate(drawn.timelines) if len((times := restarts_of(one, drawn.windows))[0])
+    rows = [
+        (row, *times) for row, node in enumerate(drawn.timelines) if len((times := restarts_of(node, drawn.windows))[0])
     ]
-    if not found:
+    if not rows:
         return None
     frame = Frame(drawn, marks, "Restart times, from the start of the healing to the first answer", [2.6])
     axes = frame.panels[0]
     keys = []
-    for row, moments, took in found:
+    for row, moments, took in rows:
         look = {**_look_of(row, drawn.timelines[row].node), "ls": "none"}
         keys += axes.plot(moments, took, marker=NODE_MARKERS[row % len(NODE_MARKERS)], ms=5, **look)
-    axes.set(ylabel="seconds", ylim=(0, 1.2 * max(max(took) for _, _, took in found)))
+    axes.set(ylabel="seconds", ylim=(0, 1.2 * max(max(took) for _, _, took in rows)))
     axes.grid(axis="y")
     frame.legend(keys)
     return frame.figure
@@ -282,19 +282,19 @@ def _roles(axes: Axes, drawn: Drawn) -> list[Any]:
 
     Returns the legend's entries for what occurs.
     """
-    seen: set[str] = set()
+    shown: set[str] = set()
     for row, timeline in enumerate(drawn.timelines):
         colour = node_colour(row)
-        found = node_timeline.stretches(timeline)
-        seen |= {stretch.role for stretch in found}
+        stretches = node_timeline.stretches(timeline)
+        shown |= {stretch.role for stretch in stretches}
         for role, height, face, edge in (
             ("follower", 0.08, colour, "none"),
             ("leader", 0.62, colour, "none"),
             ("candidate", 0.34, "white", "#1b1f24"),
         ):
-            spans = [(s.start, s.end - s.start) for s in found if s.role == role]
+            spans = [(s.start, s.end - s.start) for s in stretches if s.role == role]
             axes.broken_barh(spans, (row - height / 2, height), facecolor=face, edgecolor=edge, lw=0.7)
-        for stretch in found:
+        for stretch in stretches:
             if (
                 stretch.role == "leader"
                 and stretch.term >= 0
@@ -312,7 +312,7 @@ def _roles(axes: Axes, drawn: Drawn) -> list[Any]:
     for state, height, ink in ((1, 0.4, OUTCOME_COLOURS["ok"]), (2, 0.6, OUTCOME_INKS["fail"])):
         spans = [(float(cell) * width, width) for cell in np.nonzero(cells == state)[0]]
         axes.broken_barh(spans, (-1 - height / 2, height), color=ink, lw=0)
-        seen |= {str(state)} if spans else set()
+        shown |= {str(state)} if spans else set()
     axes.set_yticks(
         [-1, *range(len(drawn.timelines))], ["any ok", *(one_line(timeline.node, 12) for timeline in drawn.timelines)]
     )
@@ -325,7 +325,7 @@ def _roles(axes: Axes, drawn: Drawn) -> list[Any]:
         "1": Patch(color=OUTCOME_COLOURS["ok"], lw=0, label="some ok"),
         "2": Patch(color=OUTCOME_INKS["fail"], lw=0, label="answers, none ok"),
     }
-    return [key for name, key in keys.items() if name in seen]
+    return [key for name, key in keys.items() if name in shown]
 
 
 def _snapshots(axes: Axes, drawn: Drawn) -> list[Line2D]:
@@ -333,10 +333,10 @@ def _snapshots(axes: Axes, drawn: Drawn) -> list[Line2D]:
     rows = {timeline.node: row for row, timeline in enumerate(drawn.timelines)}
     keys: list[Line2D] = []
     for kind, marker, face, name in SNAPSHOT_MARKS:
-        seen = [snapshot for snapshot in drawn.snapshots if snapshot.kind == kind]
-        places = [rows[snapshot.node] - (0.28 if kind == "saved" else 0) for snapshot in seen]
-        times = [snapshot.time for snapshot in seen]
-        if seen:
+        shown = [snapshot for snapshot in drawn.snapshots if snapshot.kind == kind]
+        places = [rows[snapshot.node] - (0.28 if kind == "saved" else 0) for snapshot in shown]
+        times = [snapshot.time for snapshot in shown]
+        if shown:
             keys += axes.plot(times, places, ls="", marker=marker, ms=4.5, mfc=face, mec="#1b1f24", mew=0.9, label=name)
     return keys
 
@@ -391,11 +391,11 @@ def _network(axes: Axes, window: FaultWindow, network: topology.Topology, most: 
 
 def counterexample(drawn: Drawn, marks: Marks) -> Figure | None:  # noqa: ARG001 (one shape for all plots)
     """Draw the first counterexample, as on the page."""
-    found = drawn.violations
-    if not found or found[0].picture is None:
+    violations = drawn.violations
+    if not violations or violations[0].picture is None:
         return None
-    picture = found[0].picture
-    sentence = fill(one_line(found[0].example.sentence, 2000), 130)  # whole: its numbers decide
+    picture = violations[0].picture
+    sentence = fill(one_line(violations[0].example.sentence, 2000), 130)  # whole: its numbers decide
     figure = figure_of(9.0, picture.height / 95 + 0.3 + 0.14 * len(sentence.splitlines()))
     axes = figure.add_subplot()
     _proof(axes, picture)

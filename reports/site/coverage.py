@@ -45,7 +45,7 @@ def matrix_of(rows: Sequence[RunRow]) -> Matrix:
         runs = cells.get((fault, column))
         return None if runs is None else CoverageCell(len(runs), runs[0], address(fault, *column))
 
-    return Matrix(columns, [(fault, [cell(fault, one) for one in columns]) for fault in sorted({f for f, _ in cells})])
+    return Matrix(columns, [(fault, [cell(fault, col) for col in columns]) for fault in sorted({f for f, _ in cells})])
 
 
 def address(fault: str, version: str, workload: str) -> str:

@@ -71,7 +71,7 @@ class Overview:
     @property
     def top(self) -> int:
         """The highest number of operations in any second."""
-        return max((one.ok + one.fail + one.info for one in self.seconds), default=1)
+        return max((second.ok + second.fail + second.info for second in self.seconds), default=1)
 
     @property
     def standing(self) -> list[str]:
@@ -119,9 +119,9 @@ class LiveRun:
                 age_s=age,
                 seconds=[Second(second, *self._seconds[second]) for second in shown],
                 bands=[
-                    Band(one.fault, one.started / 1e9, None if one.healed is None else one.healed / 1e9)
-                    for one in receipts_of(self._nemesis)
-                    if one.state != "skipped"
+                    Band(receipt.fault, receipt.started / 1e9, None if receipt.healed is None else receipt.healed / 1e9)
+                    for receipt in receipts_of(self._nemesis)
+                    if receipt.state != "skipped"
                 ],
                 leaders=list(self._leaders),
                 nodes=[self._newest[node] for node in sorted(self._newest)],

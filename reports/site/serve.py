@@ -131,8 +131,8 @@ class Site:
 
     def _compare(self, query: str) -> str:
         """Render the comparison of the two runs in the query, by default the newest ones."""
-        asked = parse_qs(query, errors="surrogateescape", max_num_fields=8)
-        wanted = {place for letter in ("a", "b") for place in asked.get(letter, [])[:1]}
+        params = parse_qs(query, errors="surrogateescape", max_num_fields=8)
+        wanted = {place for letter in ("a", "b") for place in params.get(letter, [])[:1]}
         rows = self.rows()
         chosen = [row for row in rows if row.place in wanted]
         if len(chosen) < len(wanted):
@@ -161,9 +161,9 @@ class Site:
         return site.live_page(live.look(), None)
 
     def _subject(self, kind: str, name: str) -> str:
-        for one in subjects_of(self.rows()):
-            if (one.kind, f"{site.slug(one.name)}.html") == (kind, name):
-                return site.subject_page(one)
+        for subject in subjects_of(self.rows()):
+            if (subject.kind, f"{site.slug(subject.name)}.html") == (kind, name):
+                return site.subject_page(subject)
         raise NotServedError(name)
 
     def _run(self, names: list[str], folder: bool, wanted: str, start_response: StartResponse) -> Iterable[bytes]:
@@ -247,10 +247,10 @@ def _file(source: BinaryIO, inside: list[str], wanted: str, start_response: Star
 
 def range_of(wanted: str, size: int) -> tuple[int, int] | None:
     """Return the start and end of the byte range that a header names; None to send the whole file."""
-    found = _RANGE.fullmatch(wanted)
-    if found is None or found.groups() == ("", ""):
+    match = _RANGE.fullmatch(wanted)
+    if match is None or match.groups() == ("", ""):
         return None
-    first, last = found.groups()
+    first, last = match.groups()
     if not first:
         return max(size - int(last), 0), size
     end = min(int(last) + 1, size) if last else size

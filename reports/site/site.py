@@ -92,13 +92,13 @@ def list_page(
     return _render("site_list.html.j2", base, title, data=data, **context)
 
 
-def trends_page(rows: Sequence[RunRow], found: Trends) -> str:
+def trends_page(rows: Sequence[RunRow], trend_data: Trends) -> str:
     """Render verdicts, recovery and rate by nemesis, version and workload, and what got worse."""
-    verdicts = {one.place: one.shown for group in found.groups for one in group.samples}
-    worse = [_worse(item, verdicts) for item in found.regressions]
+    verdicts = {sample.place: sample.shown for group in trend_data.groups for sample in group.samples}
+    worse = [_worse(item, verdicts) for item in trend_data.regressions]
     context: dict[str, Any] = {
-        "trends": found,
-        "groups": _drawn(found.groups),
+        "trends": trend_data,
+        "groups": _drawn(trend_data.groups),
         "regressions": worse,
         "links": _links(rows),
     }
@@ -112,9 +112,9 @@ def _worse(item: DrawnRegression, verdicts: Mapping[str, str]) -> dict[str, Any]
     return {"regression": item, "dots": dots, "onset_x": onset}
 
 
-def nemesis_page(rows: Sequence[RunRow], found: Trends, nemesis: str) -> str:
+def nemesis_page(rows: Sequence[RunRow], trend_data: Trends, nemesis: str) -> str:
     """Render the page of one nemesis: its groups (by version and workload), and below them its runs."""
-    groups = [group for group in found.groups if group.nemesis == nemesis]
+    groups = [group for group in trend_data.groups if group.nemesis == nemesis]
     return list_page(rows, "../", nemesis or "no fault", groups)
 
 
@@ -175,10 +175,10 @@ def packed_row(row: RunRow) -> dict[str, Any]:
 
 def by_nemesis(rows: Sequence[RunRow]) -> dict[str, list[RunRow]]:
     """Group rows by nemesis, ordered by each nemesis's newest run."""
-    found: dict[str, list[RunRow]] = {}
+    groups: dict[str, list[RunRow]] = {}
     for row in rows:
-        found.setdefault(row.nemesis, []).append(row)
-    return found
+        groups.setdefault(row.nemesis, []).append(row)
+    return groups
 
 
 def write_site(store: Path, target: Path) -> list[Path]:
@@ -188,19 +188,19 @@ def write_site(store: Path, target: Path) -> list[Path]:
     store.
     """
     rows = StoreIndex(store, remember=False).rows()
-    found = trends.trends_of(store, rows)
+    trend_data = trends.trends_of(store, rows)
     target.mkdir(parents=True, exist_ok=True)
     pages = {
         target / "index.html": list_page(rows),
         target / "coverage.html": coverage_page(rows),
-        target / "trends.html": trends_page(rows, found),
+        target / "trends.html": trends_page(rows, trend_data),
         target / "compare.html": compare_page(store, rows[:DRAWN]),
         target / "subjects.html": subjects_page(rows),
     }
-    for one in subjects_of(rows):
-        pages[target / one.kind / f"{slug(one.name)}.html"] = subject_page(one)
+    for subject in subjects_of(rows):
+        pages[target / subject.kind / f"{slug(subject.name)}.html"] = subject_page(subject)
     for nemesis, members in by_nemesis(rows).items():
-        pages[target / "nemesis" / f"{slug(nemesis)}.html"] = nemesis_page(members, found, nemesis)
+        pages[target / "nemesis" / f"{slug(nemesis)}.html"] = nemesis_page(members, trend_data, nemesis)
     for path, text in pages.items():
         path.parent.mkdir(parents=True, exist_ok=True)
         write_below(target, path, text.encode("utf-8", "replace"))

@@ -48,14 +48,14 @@ def subjects_of(rows: Sequence[RunRow]) -> list[Subject]:
     """Return the subjects of these runs, newest first: systems, then faults, then known defects, each by name."""
     systems = _grouped(rows, lambda row: [row.system_name] if row.system_name else [])
     faults, defects = _grouped(rows, lambda row: row.faults), _grouped(rows, lambda row: row.defects)
-    found = [Subject("system", name, members, _periods(members, _is_bad)) for name, members in systems]
-    found += [Subject("fault", name, members, _periods(members, _is_bad)) for name, members in faults]
+    subjects = [Subject("system", name, members, _periods(members, _is_bad)) for name, members in systems]
+    subjects += [Subject("fault", name, members, _periods(members, _is_bad)) for name, members in faults]
     for name, members in defects:
         having = {row.system_name for row in members}
         among = [row for row in rows if row.system_name in having]
         periods = _periods(among, lambda row, name=name: name in row.defects)  # type: ignore[misc]
-        found.append(Subject("defect", name, members, periods))
-    return found
+        subjects.append(Subject("defect", name, members, periods))
+    return subjects
 
 
 def _is_bad(row: RunRow) -> bool:
@@ -63,11 +63,11 @@ def _is_bad(row: RunRow) -> bool:
 
 
 def _grouped(rows: Sequence[RunRow], names: Callable[[RunRow], Sequence[str]]) -> list[tuple[str, list[RunRow]]]:
-    found: dict[str, list[RunRow]] = {}
+    groups: dict[str, list[RunRow]] = {}
     for row in rows:
         for name in names(row):
-            found.setdefault(name, []).append(row)
-    return sorted(found.items())
+            groups.setdefault(name, []).append(row)
+    return sorted(groups.items())
 
 
 def _periods(rows: Sequence[RunRow], is_bad: Callable[[RunRow], bool]) -> list[Period]:

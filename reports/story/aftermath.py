@@ -42,8 +42,8 @@ class Rates(NamedTuple):
 
 def rates_around(drawn: Drawn, onset: float) -> Rates | None:
     """Compute how clients fared before and after a time (s); None if the comparison would be meaningless."""
-    served, asked = _served(drawn.run), drawn.run.operations.invoked / 1e9
-    load = asked[~drawn.run.operations.phase.equals("final") & (not is_cut(drawn.run))]
+    served, requests = _served(drawn.run), drawn.run.operations.invoked / 1e9
+    load = requests[~drawn.run.operations.phase.equals("final") & (not is_cut(drawn.run))]
     if not len(load) or not load[0] < onset <= load[-1] - SPOKEN_S:
         return None
     # If nothing succeeded for a long time before the load's end, the second rate ends at the last success.
@@ -68,7 +68,7 @@ def after_onset(drawn: Drawn, onset: float) -> str:
         parts.append(
             f"{rates.before:.1f} operations per second succeeded before {onset:.1f} s, {rates.since:.1f} after ({ran})"
         )
-    if len(drawn.timelines) > 1 and any((one.role <= ROLES.index("follower")).any() for one in drawn.timelines):
+    if len(drawn.timelines) > 1 and any((node.role <= ROLES.index("follower")).any() for node in drawn.timelines):
         end = drawn.run.end / 1e9
         if end - onset >= SPOKEN_S:
             parts.append(_elected(drawn, onset, leader_at(drawn.timelines, end)))
@@ -84,21 +84,24 @@ def outages_text(drawn: Drawn) -> str:
     run = drawn.run
     if not len(run.operations) or is_cut(run):
         return ""
-    found = drawn.total_outages
-    ended = sorted((one for one in found if one.ended and one.length >= OUTAGE_S), key=lambda one: -one.length)
+    total_outages = drawn.total_outages
+    ended = sorted(
+        (outage for outage in total_outages if outage.ended and outage.length >= OUTAGE_S),
+        key=lambda outage: -outage.length,
+    )
     parts = []
     if ended:
         longest, more = ended[0], ended[1:]
         began = when(longest.start, drawn.windows)
-        empty = sum(_unapplied(run, one.start, one.stop) for one in ended)
+        empty = sum(_unapplied(run, outage.start, outage.stop) for outage in ended)
         text = f"although clients sent requests, no operation {_succeeded(empty)} for {longest.length:.1f} s until "
         text += f"{longest.stop:.1f} s: the outage began at {began}"
         if more:
-            total = f"{sum(one.length for one in more):.1f} s"
+            total = f"{sum(outage.length for outage in more):.1f} s"
             more_text = f"another of {total} began" if len(more) == 1 else f"{len(more)} more, {total} in all, began"
             text += f"; {more_text} at {more[0].start:.1f} s" + ("" if len(more) == 1 else " or later")
         parts.append(text + _acknowledged(empty))
-    parts += _unserved(drawn, [one for one in found if not one.ended])
+    parts += _unserved(drawn, [outage for outage in total_outages if not outage.ended])
     text = "; ".join(parts)
     return f"{text[:1].upper()}{text[1:]}." if text else ""
 
@@ -112,8 +115,8 @@ def _unserved(drawn: Drawn, lasting: Sequence[Outage]) -> Iterator[str]:
         return
     after = f" after {since:.1f} s" if len(served) else ""
     empty = _unapplied(drawn.run, since, float("inf"))
-    asked = f"although clients sent requests until {until:.1f} s"
-    yield f"no operation {_succeeded(empty)}{after}, {asked}{_acknowledged(empty)}"
+    clause = f"although clients sent requests until {until:.1f} s"
+    yield f"no operation {_succeeded(empty)}{after}, {clause}{_acknowledged(empty)}"
 
 
 def _unapplied(run: LoadedRun, start: float, stop: float) -> int:
@@ -149,7 +152,7 @@ def _elected(drawn: Drawn, onset: float, leader: str | None) -> str:
 
 def _led_throughout(drawn: Drawn, leader: str, onset: float) -> bool:
     """Return whether every probe of a node since a given time found it leading."""
-    roles = next(one.role[one.time >= onset] for one in drawn.timelines if one.node == leader)
+    roles = next(timeline.role[timeline.time >= onset] for timeline in drawn.timelines if timeline.node == leader)
     return len(roles) > 0 and bool((roles == ROLES.index("leader")).all())
 
 
@@ -159,9 +162,9 @@ def just_begun(drawn: Drawn, onset: float) -> list[tuple[float, str]]:
     Such an election may have caused what broke.  The first leader of a run does not count, because it replaced
     nobody.
     """
-    led = [(float(one.time[rows[0]]), one.node) for one, rows in _leaderships(drawn) if len(rows)]
+    led = [(float(timeline.time[rows[0]]), timeline.node) for timeline, rows in _leaderships(drawn) if len(rows)]
     first = min(led, default=(0.0, ""))
-    return sorted(one for one in led if onset - JUST_S <= one[0] < onset and one != first)
+    return sorted(pair for pair in led if onset - JUST_S <= pair[0] < onset and pair != first)
 
 
 def _leaderships(drawn: Drawn) -> Iterator[tuple[NodeTimeline, np.ndarray]]:
@@ -175,9 +178,9 @@ def _leaderships(drawn: Drawn) -> Iterator[tuple[NodeTimeline, np.ndarray]]:
 def _last_leader(drawn: Drawn, onset: float) -> str | None:
     """Return the node that was last seen to lead before a moment; None if none was."""
     led = [
-        (float(one.time[rows[-1]]), one.node)
-        for one in drawn.timelines
-        if len(rows := np.flatnonzero((one.role == ROLES.index("leader")) & (one.time < onset)))
+        (float(timeline.time[rows[-1]]), timeline.node)
+        for timeline in drawn.timelines
+        if len(rows := np.flatnonzero((timeline.role == ROLES.index("leader")) & (timeline.time < onset)))
     ]
     return max(led)[1] if led else None
 
@@ -187,18 +190,18 @@ def leaders_since(drawn: Drawn, onset: float) -> list[str]:
 
     In a system without terms, a leadership ends where another node leads.
     """
-    found: list[str] = []
+    leaders: list[str] = []
     for timeline in drawn.timelines:
         led = timeline.role == ROLES.index("leader")
         since = timeline.time >= onset
         new = set(timeline.term[led & since].tolist()) - set(timeline.term[led & ~since].tolist())
-        found += [timeline.node] * len(new - {-1})
+        leaders += [timeline.node] * len(new - {-1})
     before = None
-    for one in leaderships_of(drawn.timelines):
-        if one.term < 0 and one.node != before and one.start >= onset:
-            found.append(one.node)
-        before = one.node
-    return found
+    for leadership in leaderships_of(drawn.timelines):
+        if leadership.term < 0 and leadership.node != before and leadership.start >= onset:
+            leaders.append(leadership.node)
+        before = leadership.node
+    return leaders
 
 
 def _served(run: LoadedRun) -> Floats:

@@ -108,7 +108,7 @@ class Break:
     @property
     def whole(self) -> str:
         """The headline with every clause, however long that is."""
-        return f"{self.text}{_joined([(one, one.forms[0]) for one in self.clauses])}."
+        return f"{self.text}{_joined([(clause, clause.forms[0]) for clause in self.clauses])}."
 
     @property
     def _fitted(self) -> tuple[str, str]:
@@ -121,23 +121,23 @@ def fitted(text: str, clauses: Sequence[Clause], words: int) -> tuple[str, str]:
 
     A clause gets a longer form only if no clause that has room has to go for it.
     """
-    said, below = lead(text, words)
-    said, left = said.removesuffix("."), [below] if below else []
-    room = 0 if below else words - len(said.split())
+    sentence, below = lead(text, words)
+    sentence, left = sentence.removesuffix("."), [below] if below else []
+    room = 0 if below else words - len(sentence.split())
     chosen: list[tuple[Clause, str]] = []
-    for one in clauses:
-        form = one.forms[-1] if _length(one.forms[-1]) <= room else ""
+    for clause in clauses:
+        form = clause.forms[-1] if _length(clause.forms[-1]) <= room else ""
         room -= _length(form)
-        chosen.append((one, form))
-        if not form and one.alone:
-            left.append(one.alone)
-    for place, (one, form) in enumerate(chosen):
-        longest = next((longer for longer in one.forms if form and _length(longer) <= room + _length(form)), form)
+        chosen.append((clause, form))
+        if not form and clause.alone:
+            left.append(clause.alone)
+    for place, (clause, form) in enumerate(chosen):
+        longest = next((longer for longer in clause.forms if form and _length(longer) <= room + _length(form)), form)
         room -= _length(longest) - _length(form)
-        chosen[place] = one, longest
-    said += _joined(chosen)
-    return said if said.endswith("…") else f"{said}.", " ".join(
-        f"{capitalized(one).removesuffix('.')}." for one in left
+        chosen[place] = clause, longest
+    sentence += _joined(chosen)
+    return sentence if sentence.endswith("…") else f"{sentence}.", " ".join(
+        f"{capitalized(detail).removesuffix('.')}." for detail in left
     )
 
 

@@ -9,7 +9,7 @@ from reports.load.run import LoadedRun
 
 def caveats_text(run: LoadedRun) -> str:
     """Say what the checker left open about the violations; empty if nothing."""
-    found = caveats_of(run.results)
-    named = [f"{key}: {reason}" for key, reason in found[:MAX_COUNTEREXAMPLES]]
-    more = [f"and of {len(found) - len(named)} more keys"] if len(found) > len(named) else []
+    caveats = caveats_of(run.results)
+    named = [f"{key}: {reason}" for key, reason in caveats[:MAX_COUNTEREXAMPLES]]
+    more = [f"and of {len(caveats) - len(named)} more keys"] if len(caveats) > len(named) else []
     return "; ".join([*named, *more])

@@ -79,29 +79,37 @@ def diagnosis_of(drawn: Drawn) -> Diagnosis | None:
     """Describe what broke in a run with a failed check; None for any other run."""
     looking = checks_looking(drawn.run.plan)  # checks that reveal a planted bug come first
 
-    def order(one: Break) -> tuple[bool, int, bool, float, int, bool]:
-        known, wider = one.onset is not None, -len(one.lost_on)
-        severity = SEVERITIES.index(one.severity)
-        return looking.isdisjoint(one.checks), severity, not known, one.onset or 0.0, wider, one.evidence is None
+    def order(break_: Break) -> tuple[bool, int, bool, float, int, bool]:
+        known, wider = break_.onset is not None, -len(break_.lost_on)
+        severity = SEVERITIES.index(break_.severity)
+        return (
+            looking.isdisjoint(break_.checks),
+            severity,
+            not known,
+            break_.onset or 0.0,
+            wider,
+            break_.evidence is None,
+        )
 
     kinds: dict[str, set[str]] = {}
-    for one in violations_of(drawn.run.results):
-        kinds.setdefault(one.check, set()).add(one.kind)
-    found = [
+    for violation in violations_of(drawn.run.results):
+        kinds.setdefault(violation.check, set()).add(violation.kind)
+    annotated = [
         replace(
-            one,
-            intended=not looking.isdisjoint(one.checks),
-            defect=one.defect or defect_behind(drawn.run.results, set().union(*(kinds[name] for name in one.checks))),
+            break_,
+            intended=not looking.isdisjoint(break_.checks),
+            defect=break_.defect
+            or defect_behind(drawn.run.results, set().union(*(kinds[name] for name in break_.checks))),
         )
-        for one in _breaks(drawn)
+        for break_ in _breaks(drawn)
     ]
-    breaks = _with_healthy_nodes(drawn, together(drawn, sorted(found, key=order), looking))
+    breaks = _with_healthy_nodes(drawn, together(drawn, sorted(annotated, key=order), looking))
     if not breaks:
         return None
-    onset = min((one.onset for one in breaks if one.onset is not None), default=None)
+    onset = min((break_.onset for break_ in breaks if break_.onset is not None), default=None)
     after = "" if onset is None else after_onset(drawn, onset)
     # The reader already knows about the planted bug, so prefer what it does not explain.
-    candidates = [one for one in breaks if looking.isdisjoint(one.checks)] or breaks
+    candidates = [break_ for break_ in breaks if looking.isdisjoint(break_.checks)] or breaks
     evidence, at, charts = next_step(drawn, candidates[0])
     step = evidence.text
     if candidates[0] is not breaks[0]:
@@ -111,22 +119,22 @@ def diagnosis_of(drawn: Drawn) -> Diagnosis | None:
 
 def _with_healthy_nodes(drawn: Drawn, breaks: Sequence[Break]) -> list[Break]:
     """Add to an alarm which nodes logged it but lack nothing, if others are known to lack something."""
-    lacking = {node for one in breaks for node in one.lost_on}
+    lacking = {node for break_ in breaks for node in break_.lost_on}
     alarms = found_in(drawn.run.results, Alarms)
-    logged = {node for one in alarms.patterns for node in one.nodes} if alarms else set()
-    found = []
-    for one in breaks:
-        healthy = sorted(logged - lacking) if one.severity == "alarm" and lacking else []
-        said = f"{and_listed(healthy)} logged it too, and no check found that anything is missing there."
-        found.append(replace(one, detail=f"{one.detail} {said}".strip()) if healthy else one)
-    return found
+    logged = {node for pattern in alarms.patterns for node in pattern.nodes} if alarms else set()
+    extended = []
+    for break_ in breaks:
+        healthy = sorted(logged - lacking) if break_.severity == "alarm" and lacking else []
+        sentence = f"{and_listed(healthy)} logged it too, and no check found that anything is missing there."
+        extended.append(replace(break_, detail=f"{break_.detail} {sentence}".strip()) if healthy else break_)
+    return extended
 
 
 # -- what broke -------------------------------------------------------------------------------------------------------
 
 
 def _breaks(drawn: Drawn) -> Iterator[Break]:
-    records = {str(one.get("name") or ""): one for one in check_records(drawn.run.results)}
+    records = {str(check.get("name") or ""): check for check in check_records(drawn.run.results)}
     sections, drawn_ones = 0, shown_as_counterexamples(drawn.run)
     shortened: list[tuple[str, ShortLogs]] = []
     for row in checks_of(drawn.run):
@@ -153,12 +161,12 @@ def _contradiction(drawn: Drawn, check: str, row: Mapping[str, Any]) -> Break:
 
     The onset is the first contradicting answer of any counterexample.
     """
-    mine = [(place, one) for place, one in enumerate(drawn.violations, 1) if one.check == check]
-    record = next(one for one in check_records(drawn.run.results) if one.get("name") == row["name"])
-    severities = {one.kind: one.severity for one in findings_in(record)}
+    mine = [(place, violation) for place, violation in enumerate(drawn.violations, 1) if violation.check == check]
+    record = next(candidate for candidate in check_records(drawn.run.results) if candidate.get("name") == row["name"])
+    severities = {finding.kind: finding.severity for finding in findings_in(record)}
     if losses := losses_of(record):
         lost = lost_elements(drawn, losses)
-        by_first = [(abs(one.since - lost.onset), place) for place, one in _answered_by(drawn, lost.first)]
+        by_first = [(abs(violation.since - lost.onset), place) for place, violation in _answered_by(drawn, lost.first)]
         place = _drawn_at(min(by_first)[1]) if by_first else "counterexample" if drawn.violations else "coverage"
         first_of_all = " first" if len(losses) > 1 else ""
         step = Clue(place, f"Read the counterexample of {lost.first}, whose reads lacked elements{first_of_all}")
@@ -180,14 +188,14 @@ def _contradiction(drawn: Drawn, check: str, row: Mapping[str, Any]) -> Break:
         example = next(iter(record.get("counterexamples") or ()), None)
         place = "counterexample" if drawn.violations else "coverage"
         lost_on = compare_other_reads(drawn, Counterexample.from_json(example)).lost_on if example else ()
-        said = str(example["sentence"]) if example else row["seen"]
+        sentence = str(example["sentence"]) if example else row["seen"]
         worst: Severity = min(severities.values(), key=SEVERITIES.index, default="inconsistent")
-        return Break(_of_nodes(worst, lost_on), said, None, place, (row["name"],), lost_on=lost_on)
+        return Break(_of_nodes(worst, lost_on), sentence, None, place, (row["name"],), lost_on=lost_on)
 
     def severity(kind: str) -> Severity:
         # Whether only some nodes lack it is decided by their reads, below.
-        found = severities.get(kind, "inconsistent")
-        return "data lost" if found == "missing on nodes" and kind in LOST else found
+        level = severities.get(kind, "inconsistent")
+        return "data lost" if level == "missing on nodes" and kind in LOST else level
 
     def rank(drawn_one: tuple[int, ViolationContext]) -> tuple[int, bool]:
         """Order by severity, and kinds that say what broke before those that only say that no order fits."""
@@ -196,7 +204,7 @@ def _contradiction(drawn: Drawn, check: str, row: Mapping[str, Any]) -> Break:
 
     number_drawn, first = min(mine, key=rank)
     count = counts_of(drawn.run.results)[check]
-    onset = min(one.example.completed_at for one in examples_of(drawn.run) if one.check == check) / 1e9
+    onset = min(case.example.completed_at for case in examples_of(drawn.run) if case.check == check) / 1e9
     some = violations_text(count, least=check == OF_KEYS and is_least(drawn.run.results))
     which = "this the first" if first.since == onset else f"the first answered at {when(onset, drawn.windows)}"
     text, clauses = headline_of(drawn, first, onset)
@@ -209,7 +217,7 @@ def _contradiction(drawn: Drawn, check: str, row: Mapping[str, Any]) -> Break:
         _drawn_at(number_drawn),
         (row["name"],),
         lost_on=others.lost_on,
-        answers=frozenset(one.invoke_index for one in first.example.operations),
+        answers=frozenset(operation.invoke_index for operation in first.example.operations),
         generic=first.example.kind == WITHOUT_KIND,
         defect=defect_behind(drawn.run.results, {first.example.kind}),
         clauses=clauses,
@@ -224,7 +232,7 @@ def _of_nodes(severity: Severity, lost_on: Sequence[str]) -> Severity:
 
 def _answered_by(drawn: Drawn, node: str) -> list[tuple[int, ViolationContext]]:
     """Return the drawn counterexamples, with their numbers, whose last answer came from this node."""
-    return [(place, one) for place, one in enumerate(drawn.violations, 1) if one.answered_by == node]
+    return [(place, violation) for place, violation in enumerate(drawn.violations, 1) if violation.answered_by == node]
 
 
 def _drawn_at(place: int) -> str:
@@ -232,21 +240,21 @@ def _drawn_at(place: int) -> str:
     return "counterexample" if place == 1 else f"violation-{place}"
 
 
-def _deleted(drawn: Drawn, found: Sequence[tuple[str, ShortLogs]]) -> Break:
+def _deleted(drawn: Drawn, shortened: Sequence[tuple[str, ShortLogs]]) -> Break:
     """Describe committed entries that disappeared from logs, whether all logs lacked them, and which have them now.
 
     A fall that a probe shows happened at some moment since the node's previous probe.
     """
-    seen = [(place, moment) for place, about in found for moment in about.moments]
-    moments = sorted(seen, key=lambda pair: pair[1].time)
-    (place, first), checks = moments[0], tuple(about.check for _, about in found)
+    pairs = [(place, moment) for place, about in shortened for moment in about.moments]
+    moments = sorted(pairs, key=lambda pair: pair[1].time)
+    (place, first), checks = moments[0], tuple(about.check for _, about in shortened)
     struck = sorted({moment.node for _, moment in moments})
     on = "all nodes" if len(struck) == len(drawn.timelines) else and_listed(struck)
-    at, nodes = first.time / 1e9, sorted({one.node for _, one in moments if _at_once(one.time, first.time)})
-    severity = min((about.severity for _, about in found), key=SEVERITIES.index)
+    at, nodes = first.time / 1e9, sorted({other.node for _, other in moments if _at_once(other.time, first.time)})
+    severity = min((about.severity for _, about in shortened), key=SEVERITIES.index)
     short, highest = short_at_the_end(drawn.timelines)
-    known = [about.entries for _, about in found if about.entries]
-    entries = min(known, key=lambda one: SEVERITIES.index(one.severity), default=None)
+    known = [about.entries for _, about in shortened if about.entries]
+    entries = min(known, key=lambda fate: SEVERITIES.index(fate.severity), default=None)
     write = drawn.run.index
     text = f"committed entries left {_logs_of(nodes)} by {at:.1f} s"
     clauses = [_since(drawn, at)]
@@ -262,9 +270,9 @@ def _deleted(drawn: Drawn, found: Sequence[tuple[str, ShortLogs]]) -> Break:
         lowest, last, gone = lost
         loss = lost_for_good(drawn.timelines, lowest, gone)
         if loss:
-            at, nodes = loss[0].at, sorted({one.node for one in loss if _at_once(one.at * 1e9, loss[0].at * 1e9)})
+            at, nodes = loss[0].at, sorted({fall.node for fall in loss if _at_once(fall.at * 1e9, loss[0].at * 1e9)})
             shown = [own for own, moment in moments if _shows(moment, loss[0])]
-            place = next((own for own, about in found if about.check == "committed-kept" and own in shown), place)
+            place = next((own for own, about in shortened if about.check == "committed-kept" and own in shown), place)
         text = f"committed entries {write(lowest)}–{write(last)} left {_logs_of(nodes)} by {at:.1f} s"
         every = f"every log by {(loss[-1].at if loss else gone):.1f} s"
         clauses = [_since(drawn, at), Clause((f", {every}",), f"They left {every}")]
@@ -281,7 +289,7 @@ def _deleted(drawn: Drawn, found: Sequence[tuple[str, ShortLogs]]) -> Break:
             clauses.append(Clause((f"; {led} {pair[1].time / 1e9:.1f} s",), f"{led} {since}, and at the end"))
     clauses[1:1] = _led(drawn, at)
     lost_on = tuple(sorted(entries.short)) if entries is not None and severity == "missing on nodes" else ()
-    section = next(about.check for own, about in found if own == place)
+    section = next(about.check for own, about in shortened if own == place)
     dated = None
     if loss:
         dated = lost_evidence(drawn, place, loss[0])
@@ -313,8 +321,8 @@ def _logs_of(nodes: Sequence[str]) -> str:
 
 def _since(drawn: Drawn, moment: float) -> Clause:
     """Relate a moment (s) to the last fault."""
-    said = (*since_fault(moment, drawn.windows), brief_fault(moment, drawn.windows))
-    return Clause(said, f"It was {said[0][2:]}" if said[0] else "", dates=True)
+    forms = (*since_fault(moment, drawn.windows), brief_fault(moment, drawn.windows))
+    return Clause(forms, f"It was {forms[0][2:]}" if forms[0] else "", dates=True)
 
 
 def _led(drawn: Drawn, moment: float) -> list[Clause]:
@@ -328,8 +336,8 @@ def _still_held(entries: EntryFate, drawn: Drawn) -> str:
     index, short, holders = drawn.run.index(entries.index), entries.short, entries.holders
     if short:
         ends = ", ".join(f"{name} at {drawn.run.index(end)}" for name, end in sorted(short.items()))
-        there = sorted({one.node for one in drawn.timelines} - set(short))
-        applied = {one.node for one in last_statuses(drawn.timelines) if one.applied >= entries.index}
+        there = sorted({timeline.node for timeline in drawn.timelines} - set(short))
+        applied = {status.node for status in last_statuses(drawn.timelines) if status.applied >= entries.index}
         late = [name for name in there if name not in applied]
         though = f", though {'they' if late == there else and_listed(late)} had applied less" if late else ""
         return f"Logs of {and_listed(there)} reach {index} at the end{though}; those of others end before it: {ends}"
@@ -347,7 +355,7 @@ def _course(drawn: Drawn, loss: Sequence[LogFall], gone: float) -> str:
     if not loss:
         return f"By {gone:.1f} s no log held them."
     first, *others = loss
-    parts = [f"{one.node} by {one.at:.1f} s" for one in others]
+    parts = [f"{fall.node} by {fall.at:.1f} s" for fall in others]
     text = f"The other logs lost them later: {', '.join(parts)}." if parts else "No other log had held them."
     if (led := leading_since(drawn.timelines, first.at)) is not None:
         node, since = led
@@ -369,7 +377,9 @@ def _other(drawn: Drawn, row: Mapping[str, Any], record: Mapping[str, Any], plac
     logged = drawn.alarm_lines if alarms and alarms.patterns else []
     if onset is None and logged:
         onset, nodes = logged[0].seconds, (logged[0].node,)
-    severity = next(one.severity for one in violations_of(drawn.run.results) if one.check == row["name"])
+    severity = next(
+        violation.severity for violation in violations_of(drawn.run.results) if violation.check == row["name"]
+    )
     dated: tuple[Clause, ...] = ()
     if first is None and logged:
         line = f"line {number(logged[0].number)} of {logged[0].node}'s {logged[0].file}"
@@ -378,6 +388,6 @@ def _other(drawn: Drawn, row: Mapping[str, Any], record: Mapping[str, Any], plac
         )
     if onset is not None:
         came = since_fault(onset, drawn.windows)[0]
-        seen = f"first seen at {onset:.1f} s"
-        dated = (Clause((f"; {seen}{came}", f"; {seen}"), f"{seen}{came}"),)
+        phrase = f"first seen at {onset:.1f} s"
+        dated = (Clause((f"; {phrase}{came}", f"; {phrase}"), f"{phrase}{came}"),)
     return Break(severity, f"{row['name']}: {row['seen']}", onset, place, (row["name"],), nodes, clauses=dated)

@@ -36,8 +36,8 @@ def headline_of(drawn: Drawn, violation: ViolationContext, onset: float) -> tupl
     kind, at, windows = violation.example.kind, f"at {violation.since:.1f} s", drawn.windows
     on = "" if violation.key is None else f" on {one_line(violation.key, 40)}"
     # The label of the break names the known defect, which says more than the kind.
-    what = "" if defect_behind(drawn.run.results, {kind}) else f"{kind}{on}: "
-    there = "" if what else on
+    prefix = "" if defect_behind(drawn.run.results, {kind}) else f"{kind}{on}: "
+    there = "" if prefix else on
     since, more = _dated(violation.since, onset, windows)
     if violation.cycles and (refuted := violation.example.refutes):
         level = _asked_level(drawn)
@@ -49,16 +49,16 @@ def headline_of(drawn: Drawn, violation: ViolationContext, onset: float) -> tupl
             f"{len(violation.cycles[0].cards)} transactions{node} {at} form a cycle ({kind}), so no serial order exists"
         )
         return cycle, (calm, Clause((f"; {broken}", *requested), broken), *more)
-    said = list(dict.fromkeys(_answers(violation)))
-    if not said:
+    pairs = list(dict.fromkeys(_answers(violation)))
+    if not pairs:
         return f"{kind}{on}, answered {at}", (*more, since)
     if kind == WITHOUT_KIND:
-        answers = and_listed(f"{node or 'a node'}'s “{label.partition(': ')[0]}”" for node, label in said)
+        answers = and_listed(f"{node or 'a node'}'s “{label.partition(': ')[0]}”" for node, label in pairs)
         return f"no order explains {answers}{on} {at}", (*more, since, *_in_doubt(violation, windows))
-    told = [_told(node or "a node", label, own=bool(violation.example.roles)) for node, label in said]
-    if len(said) > 1:
-        clash = ", which contradict each other" if len({label for _, label in said}) > 1 else ""
-        return f"{what}{and_listed(told)}{there} {at}{clash}", (*more, since)
+    told = [_told(node or "a node", label, own=bool(violation.example.roles)) for node, label in pairs]
+    if len(pairs) > 1:
+        clash = ", which contradict each other" if len({label for _, label in pairs}) > 1 else ""
+        return f"{prefix}{and_listed(told)}{there} {at}{clash}", (*more, since)
     before = _contradicted(violation)
     ended = 0 if before is None else before.returned or before.invoked
     struck = None if before is None else _standing(ended, ended, windows)
@@ -71,8 +71,8 @@ def headline_of(drawn: Drawn, violation: ViolationContext, onset: float) -> tupl
     if because:  # the judge says itself what the answer contradicts
         order = (*more, since, Clause((f", though {why}",), why))
     if violation.example.roles:  # its words may end with a time, a place or a reason of their own
-        return f"{what}{f'{there[1:]} ' if there else ''}{at} {whole}", order
-    return f"{what}{whole}{there} {at}", order
+        return f"{prefix}{f'{there[1:]} ' if there else ''}{at} {whole}", order
+    return f"{prefix}{whole}{there} {at}", order
 
 
 def _dated(answered: float, onset: float, windows: Sequence[FaultWindow]) -> tuple[Clause, tuple[Clause, ...]]:
@@ -84,7 +84,7 @@ def _dated(answered: float, onset: float, windows: Sequence[FaultWindow]) -> tup
     if answered == onset:
         return since, ()
     began, first = f"; violations began at {onset:.1f} s", since_fault(onset, windows)
-    forms = (f"{began}{one}" for one in (*first, brief_fault(onset, windows)))
+    forms = (f"{began}{form}" for form in (*first, brief_fault(onset, windows)))
     alone = f"the first violation of any kind was answered at {onset:.1f} s"
     return (Clause(("",)) if first == came else since._replace(forms=came[:1])), (Clause(tuple(forms), alone),)
 
@@ -99,9 +99,9 @@ def _told(node: str, says: str, *, own: bool) -> str:
     """Say that a node answered something, in quotation marks if these are its words and not the judge's ``own``."""
     if not own:
         return f"{node} answered “{says}”"
-    what, acknowledged, rest = says.partition(" acknowledged ")
+    subject, acknowledged, rest = says.partition(" acknowledged ")
     if acknowledged:
-        return f"{node} acknowledged {what} {rest}"
+        return f"{node} acknowledged {subject} {rest}"
     verb, _, rest = says.partition(" ")
     if verb.endswith("ed") or (rest and verb in _PAST.values()):
         return f"{node} {says}"
@@ -111,12 +111,12 @@ def _told(node: str, says: str, *, own: bool) -> str:
 def _answers(violation: ViolationContext) -> list[tuple[str | None, str]]:
     """Return node and answer of each operation, at least one of which must be wrong; empty if unknown."""
     boxes = [box for box in violation.picture.boxes if box.culprit] if violation.picture else []
-    by_index = {one.invoke_index: one for one in violation.example.operations}
-    found = ((by_index.get(box.index), box.whole) for box in boxes)
+    by_index = {operation.invoke_index: operation for operation in violation.example.operations}
+    pairs = ((by_index.get(box.index), box.whole) for box in boxes)
     return [
-        (None if one is None else one.node, "".join((_few(says), *why)))
-        for one, whole in found
-        for says, *why in ((_role(violation, one) or whole).partition(", though "),)
+        (None if operation is None else operation.node, "".join((_few(says), *why)))
+        for operation, whole in pairs
+        for says, *why in ((_role(violation, operation) or whole).partition(", though "),)
     ]
 
 
@@ -127,7 +127,7 @@ def _answers_of(violation: ViolationContext) -> list[str]:
 def _role(violation: ViolationContext, operation: Operation | None) -> str:
     """Return the part that an operation plays in a broken promise; empty if the violation is of another kind."""
     roles = zip(violation.example.operations, violation.example.roles, strict=False)
-    return next((role.says for one, role in roles if one is operation), "")
+    return next((role.says for other, role in roles if other is operation), "")
 
 
 def _few(answer: str) -> str:
@@ -144,7 +144,7 @@ def _contradicted(violation: ViolationContext) -> Operation | None:
         return None
     if violation.missed is not None:
         return missed_write(operations, suspects[0])
-    before = [one for one in operations if one.outcome == "ok" and (one.returned or 0) <= suspects[0].invoked]
+    before = [op for op in operations if op.outcome == "ok" and (op.returned or 0) <= suspects[0].invoked]
     return before[0] if len(operations) == 2 and before else None
 
 
@@ -160,21 +160,21 @@ def _though(drawn: Drawn, before: Operation, violation: ViolationContext, struck
         told = f"{node} acknowledged “{label}”"
     # Where both answers are about one place, it is named once.
     _, spot, place = told.rpartition(" at ")
-    said = f", though {told}"
-    if spot and violation.example.roles and any(f" at {place}" in one for one in _answers_of(violation)):
-        said = f", though {told.removesuffix(f' at {place}')} there"
-    during = [f"{said} {at}, during {struck.name}", f"{said} {at}, during #{struck.id}"] if struck else []
+    clause = f", though {told}"
+    if spot and violation.example.roles and any(f" at {place}" in answer for answer in _answers_of(violation)):
+        clause = f", though {told.removesuffix(f' at {place}')} there"
+    during = [f"{clause} {at}, during {struck.name}", f"{clause} {at}, during #{struck.id}"] if struck else []
     alone = f"{told} {at}{f', during {struck.name}' if struck else ''}"
     least = [f", though acknowledged {at}"] if told.startswith(f"{node} acknowledged ") else []
-    return Clause((*during, f"{said} {at}", said, *least), alone)
+    return Clause((*during, f"{clause} {at}", clause, *least), alone)
 
 
 def _in_doubt(violation: ViolationContext, windows: Sequence[FaultWindow]) -> list[Clause]:
     """Say how many requests in doubt were sent under one fault; nothing if it was not one fault for all of them."""
-    doubtful = [one for one in violation.example.operations if one.outcome == "info"]
+    doubtful = [op for op in violation.example.operations if op.outcome == "info"]
     names = {
-        None if (struck := _standing(one.invoked, one.returned or one.invoked, windows)) is None else struck.name
-        for one in doubtful
+        None if (struck := _standing(op.invoked, op.returned or op.invoked, windows)) is None else struck.name
+        for op in doubtful
     }
     if len(names) != 1 or None in names:
         return []
@@ -184,4 +184,4 @@ def _in_doubt(violation: ViolationContext, windows: Sequence[FaultWindow]) -> li
 
 def _standing(start: int, end: int, windows: Sequence[FaultWindow]) -> FaultWindow | None:
     """Return the last fault that was active at any moment from ``start`` to ``end`` (ns)."""
-    return next((one for one in reversed(windows) if one.stands(start / 1e9, end / 1e9)), None)
+    return next((window for window in reversed(windows) if window.stands(start / 1e9, end / 1e9)), None)

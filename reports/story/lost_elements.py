@@ -39,21 +39,21 @@ def lost_elements(drawn: Drawn, losses: Sequence[Loss]) -> Lost:
 
     Losses of one node at different moments are listed separately.  ``losses`` must not be empty.
     """
-    ordered = sorted(losses, key=lambda one: one.seen_ns)
-    names = [one_line(one.node, 40) for one in ordered]
+    ordered = sorted(losses, key=lambda loss: loss.seen_ns)
+    names = [one_line(loss.node, 40) for loss in ordered]
     first, *others = ordered
     onset = first.seen_ns / 1e9
-    whole = {name: sum(one.lost for one, of in zip(ordered, names, strict=True) if of == name) for name in names}
+    whole = {name: sum(loss.lost for loss, of in zip(ordered, names, strict=True) if of == name) for name in names}
     elements = "element" if whole[names[0]] == 1 else "elements"
     text = f"{names[0]} lacks {number(whole[names[0]])} acknowledged {elements}, seen from {onset:.1f} s"
     since = since_fault(onset, drawn.windows)
     others_lack, more = [], []
-    for place, one in enumerate(others, 1):
-        dated = f"from {one.seen_ns / 1e9:.1f} s"
+    for place, loss in enumerate(others, 1):
+        dated = f"from {loss.seen_ns / 1e9:.1f} s"
         if names[place] in names[:place]:
             of = number(whole[names[place]])
-            seen = f"{number(one.lost)} of the {of} that {names[place]} lacks were seen {dated} on"
-            more.append(Clause((f"; {seen}",), seen))
+            sentence = f"{number(loss.lost)} of the {of} that {names[place]} lacks were seen {dated} on"
+            more.append(Clause((f"; {sentence}",), sentence))
             continue
         name, many = names[place], number(whole[names[place]])
         forms = (f", {name} {many}, {dated}", f", {name} {many}")
@@ -61,8 +61,8 @@ def lost_elements(drawn: Drawn, losses: Sequence[Loss]) -> Lost:
     alone = f"{names[0]} first lacked some in a read{since[0]}" if since[0] else ""
     read = Clause((f"; {alone}",), alone) if others and alone else Clause(since, alone, dates=True)
     down = drawn.run.notes.attempt_list("missing elements", lambda: _while_down(drawn, losses, ordered))
-    total = sum(one.lost for one in ordered)
-    held = sum(one.elsewhere for one in ordered)
+    total = sum(loss.lost for loss in ordered)
+    held = sum(loss.elsewhere for loss in ordered)
     lost_on = tuple(sorted(set(names))) if held == total else ()
     clauses = (*others_lack, *down, *more, read) if down else (*others_lack, read, *more)
     return Lost(text, clauses, _held(total, held), onset, lost_on, names[0])
@@ -81,7 +81,9 @@ def _while_down(drawn: Drawn, losses: Sequence[Loss], ordered: Sequence[Loss]) -
         return [Clause((f"; added while {'it' if len(ordered) == 1 else 'they'} answered no probe",))]
     names = list(dict.fromkeys(faults.values()))
     kept = next(iter(faults)) if len(faults) == 1 else and_listed(names)
-    return [Clause((f"; added while {kept} kept {'it' if len({one.node for one in ordered}) == 1 else 'them'} down",))]
+    return [
+        Clause((f"; added while {kept} kept {'it' if len({lost.node for lost in ordered}) == 1 else 'them'} down",))
+    ]
 
 
 def _acknowledged(operations: Operations, losses: Sequence[Loss], loss: Loss) -> Ints:
@@ -90,7 +92,9 @@ def _acknowledged(operations: Operations, losses: Sequence[Loss], loss: Loss) ->
     If a node has several losses, the elements that its earlier reads lacked belong to the earlier ones.
     """
     rows = _lacking(operations, loss.node)
-    before = max((one.seen_ns for one in losses if one.node == loss.node and one.seen_ns < loss.seen_ns), default=-1)
+    before = max(
+        (other.seen_ns for other in losses if other.node == loss.node and other.seen_ns < loss.seen_ns), default=-1
+    )
     times = operations.returned[rows]
     times = times[(times > before) & (times < loss.seen_ns)]
     return times if len(times) == loss.lost else times[:0]
@@ -125,23 +129,25 @@ def added(operations: Operations, losses: Sequence[Loss]) -> list[Added]:
     and runs with several sets.
     """
     alike = dict[tuple[int, ...], list[str]]()
-    for one in sorted(losses, key=lambda one: one.seen_ns):
-        rows = tuple(_lacking(operations, node := one.node).tolist())
-        if len(rows) == one.lost and rows:
+    for loss in sorted(losses, key=lambda loss: loss.seen_ns):
+        rows = tuple(_lacking(operations, node := loss.node).tolist())
+        if len(rows) == loss.lost and rows:
             alike.setdefault(rows, []).append(node)
-    found = []
+    groups = []
     for rows, nodes in alike.items():
         returned = operations.returned[list(rows)]
         by = sorted({name for name in map(operations.node.name, rows) if name})
-        found.append(Added(nodes, float(returned.min()) / 1e9, float(returned.max()) / 1e9, by))
-    return found
+        groups.append(Added(nodes, float(returned.min()) / 1e9, float(returned.max()) / 1e9, by))
+    return groups
 
 
 def when_added(drawn: Drawn, losses: Sequence[Loss]) -> str:
     """Say when and by which nodes the missing elements were acknowledged, and if the lacking node was down then."""
     parts: list[str] = []
     for nodes, first, last, by in added(drawn.run.operations, losses):
-        others = [one for one in drawn.windows if one.stands(first, first) and not set(nodes).issubset(one.nodes)]
+        others = [
+            window for window in drawn.windows if window.stands(first, first) and not set(nodes).issubset(window.nodes)
+        ]
         since = when(first, others) if others else f"{first:.1f} s"
         lack = f"what {and_listed(nodes)} {'lacks' if len(nodes) == 1 else 'lack'}"
         until = "" if f"{first:.1f}" == f"{last:.1f}" else f"{',' if others else ''} to {last:.1f} s"
@@ -161,14 +167,14 @@ def had_shown(drawn: Drawn, losses: Sequence[Loss]) -> str:
     Nodes for which the operations show a different number than the check counted are left out, as in :func:`added`.
     """
     operations, parts = drawn.run.operations, []
-    for one in sorted(losses, key=lambda one: one.seen_ns):
-        rows, node = _lacking(operations, one.node), one_line(one.node, 40)
-        if len(rows) != one.lost:
+    for loss in sorted(losses, key=lambda loss: loss.seen_ns):
+        rows, node = _lacking(operations, loss.node), one_line(loss.node, 40)
+        if len(rows) != loss.lost:
             continue
         lacked = {_element(operations, row) for row in rows.tolist()}
-        shown = [(row, found) for row in _reads(operations, one.node) if (found := _held_by(operations, row) & lacked)]
+        shown = [(row, held) for row in _reads(operations, loss.node) if (held := _held_by(operations, row) & lacked)]
         if shown:
-            number_of, last = len(set().union(*(found for _, found in shown))), operations.returned[shown[-1][0]] / 1e9
+            number_of, last = len(set().union(*(held for _, held in shown))), operations.returned[shown[-1][0]] / 1e9
             parts.append(
                 f"{node} itself had shown {number(number_of)} of what it lacks, for the last time at {last:.1f} s"
             )
@@ -177,13 +183,13 @@ def had_shown(drawn: Drawn, losses: Sequence[Loss]) -> str:
 
 def _reads(operations: Operations, node: str) -> list[int]:
     """Return the rows of the reads that a node answered, in the order in which they began."""
-    asked = operations.which(OK) & (operations.node.codes == operations.node.code(node))
-    rows = np.flatnonzero(asked & (operations.f.codes == operations.f.code("read")))
+    answered = operations.which(OK) & (operations.node.codes == operations.node.code(node))
+    rows = np.flatnonzero(answered & (operations.f.codes == operations.f.code("read")))
     return [int(row) for row in rows[np.argsort(operations.invoked[rows], kind="stable")]]
 
 
 def _held_by(operations: Operations, read: int) -> set[str]:
-    return {json.dumps(one) for one in json.loads(str(operations.result[read].as_py() or "null")) or ()}
+    return {json.dumps(element) for element in json.loads(str(operations.result[read].as_py() or "null")) or ()}
 
 
 def _element(operations: Operations, add: int) -> str:
@@ -206,17 +212,21 @@ def _lacking(operations: Operations, node: str) -> Ints:
 
 def _down(drawn: Drawn, node: str, first: float, last: float) -> list[FaultWindow] | None:
     """Return the faults under which a node answered no probe between two moments (s); None if it answered one."""
-    timeline = next((one for one in drawn.timelines if one.node == node), None)
+    timeline = next((candidate for candidate in drawn.timelines if candidate.node == node), None)
     if timeline is None:
         return None
     within = timeline.role[(timeline.time >= first) & (timeline.time <= last)]
     if not len(within) or not bool(np.all(within == SILENT)):
         return None
-    return [one for one in drawn.windows if node in one.nodes and one.stands(first, first) and one.stands(last, last)]
+    return [
+        window
+        for window in drawn.windows
+        if node in window.nodes and window.stands(first, first) and window.stands(last, last)
+    ]
 
 
 def alarm_before(drawn: Drawn, lost: Lost) -> str:
     """Say that a node had logged an alarm before a read showed that it lacks elements; empty if it had not."""
-    own = [one for one in drawn.alarm_lines if one.node == lost.first and one.seconds is not None]
-    first = min((one.seconds for one in own if one.seconds is not None and one.seconds < lost.onset), default=None)
+    own = [line for line in drawn.alarm_lines if line.node == lost.first and line.seconds is not None]
+    first = min((line.seconds for line in own if line.seconds is not None and line.seconds < lost.onset), default=None)
     return "" if first is None else f"{lost.first}'s own log has an alarm before that read, at {first:.1f} s."

@@ -29,7 +29,7 @@ def no_recovery(drawn: Drawn, row: Mapping[str, Any], about: Comeback) -> Break:
     named = set[str]() if about.by_clients else set(about.behind)
     behind = [timeline for timeline in drawn.timelines if timeline.node in named]
     nodes = tuple(timeline.node for timeline in behind)
-    starts = tuple(one for one in drawn.failed_starts if one.lines and one.node in named)
+    starts = tuple(start for start in drawn.failed_starts if start.lines and start.node in named)
     if last is not None and about.is_outage:
         leader = leader_at(drawn.timelines, end)
         led = f"{leader} led" if leader else "no node led"
@@ -49,22 +49,22 @@ def no_recovery(drawn: Drawn, row: Mapping[str, Any], about: Comeback) -> Break:
             clauses=(Clause((f"; at the end {led}",)),),
         )
     if not behind:
-        seen = str(row["seen"])
+        words = str(row["seen"])
         silent = unserved(drawn.run, about)
         if silent is None:
-            return _kinds_unserved(drawn, about) or Break(about.severity, seen, None, "recovery", ("recovery",))
+            return _kinds_unserved(drawn, about) or Break(about.severity, words, None, "recovery", ("recovery",))
         since, until = silent
         span = f"to the end ({end - since:.1f} s later)" if until is None else f"to {until:.1f} s"
         text = f"No operation succeeded from {when(since, drawn.windows)}, {span}"
-        return Break("no commits", text, since, "recovery", ("recovery",), detail=f"{seen[:1].upper()}{seen[1:]}.")
+        return Break("no commits", text, since, "recovery", ("recovery",), detail=f"{words[:1].upper()}{words[1:]}.")
     text, clauses, onset = behind_text(drawn, behind)
     part = drawn.run.notes.attempt
-    found = (
+    details = (
         part("causes", lambda: causes_text(drawn, nodes), ""),
         part("when they fell behind", lambda: fell_text(drawn, nodes), ""),
         part("repeated", lambda: stuck_text(drawn, nodes), ""),
     )
-    detail = " ".join(filter(None, found)) if onset is not None else ""
+    detail = " ".join(filter(None, details)) if onset is not None else ""
     checks = ("recovery",)
     return Break("replica behind", text, onset, "recovery", checks, nodes, starts, detail=detail, clauses=clauses)
 

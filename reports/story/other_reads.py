@@ -25,7 +25,7 @@ def compare_other_reads(drawn: Drawn, example: Counterexample) -> OtherReads:
 
     The result is empty for counterexamples other than one read's lost elements.
     """
-    added = [one for one in example.operations if one.f in ("add", "append")]
+    added = [operation for operation in example.operations if operation.f in ("add", "append")]
     if not example.kind.startswith("lost-") or not added or len(example.suspects) != 1:
         return OtherReads()
     operations, mine = drawn.run.operations, drawn.run.operations.rows_of(example.key)
@@ -36,7 +36,7 @@ def compare_other_reads(drawn: Drawn, example: Counterexample) -> OtherReads:
     for row in rows.tolist():
         items, node = json.loads(str(operations.result[row].as_py() or "null")), operations.node.name(row)
         if isinstance(items, list) and node is not None:
-            last[node] = all(one.value in items for one in added)
+            last[node] = all(operation.value in items for operation in added)
             held |= last[node]
     lacking = sorted(node for node, holds in last.items() if not holds)
     if there := sorted(node for node, holds in last.items() if holds):

@@ -73,8 +73,8 @@ def grouped(run: LoadedRun, breaks: Sequence[Break]) -> list[tuple[str, list[Bre
     looking = checks_looking(run.plan)
     if not looking:
         return [("", list(breaks))] if breaks else []
-    intended = [one for one in breaks if looking.intersection(one.checks)]
-    others = [one for one in breaks if one not in intended]
+    intended = [break_ for break_ in breaks if looking.intersection(break_.checks)]
+    others = [break_ for break_ in breaks if break_ not in intended]
     titled = [(f"Planted {run.plan['planted_bug']}", intended), (_OTHERS, others)]
     return [(title, ones) for title, ones in titled if ones]
 
@@ -93,9 +93,9 @@ def _not_installed(run: LoadedRun) -> str:
     more = f" and {len(left_out) - _NAMED} more" if len(left_out) > _NAMED else ""
     skipped = sum(receipt.state == "skipped" for receipt in left_out)
     doubtful = len(left_out) - skipped
-    said = [f"{skipped} {'was' if skipped == 1 else 'were'} skipped"] if skipped else []
-    said += [f"{doubtful} may not have taken effect"] if doubtful else []
-    return f"Of {counted(len(run.receipts), 'fault')} {' and '.join(said)} ({named}{more}). "
+    parts = [f"{skipped} {'was' if skipped == 1 else 'were'} skipped"] if skipped else []
+    parts += [f"{doubtful} may not have taken effect"] if doubtful else []
+    return f"Of {counted(len(run.receipts), 'fault')} {' and '.join(parts)} ({named}{more}). "
 
 
 def bug_of(run: LoadedRun) -> str:

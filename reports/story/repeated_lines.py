@@ -48,9 +48,9 @@ def stuck_at(drawn: Drawn, nodes: Sequence[str]) -> LogLine | None:
     moment.  If no line is that frequent, choose the most severe line that one of these nodes repeated, then the
     most frequent.
     """
-    found = _repeated(drawn)
-    naming = [line for line in found if line.times >= OFTEN and _about(line, nodes)]
-    own = [line for line in found if line.node in nodes]
+    lines = _repeated(drawn)
+    naming = [line for line in lines if line.times >= OFTEN and _about(line, nodes)]
+    own = [line for line in lines if line.node in nodes]
     most = max(naming, key=lambda line: line.times, default=None)
     return most or max(own, key=lambda line: (line.weight, line.times), default=None)
 
@@ -60,14 +60,14 @@ def _about(line: LogLine, nodes: Sequence[str]) -> str:
     return next((node for node in nodes if _word(node).search(line.text)), "")
 
 
-def _alike(one: LogLine, other: LogLine, nodes: Sequence[str]) -> bool:
+def _alike(first: LogLine, other: LogLine, nodes: Sequence[str]) -> bool:
     """Return whether two very frequent lines of a node differ only in numbers and in which of these nodes they name."""
 
     def shape(line: LogLine) -> str:
         return re.sub(r"\d+", "#", _word(_about(line, nodes)).sub("#", line.text))
 
-    both = one.node == other.node and min(one.times, other.times) >= OFTEN
-    return both and bool(_about(one, nodes) and _about(other, nodes)) and shape(one) == shape(other)
+    both = first.node == other.node and min(first.times, other.times) >= OFTEN
+    return both and bool(_about(first, nodes) and _about(other, nodes)) and shape(first) == shape(other)
 
 
 def _word(name: str) -> re.Pattern[str]:

@@ -56,40 +56,40 @@ def behind_text(drawn: Drawn, behind: Sequence[NodeTimeline]) -> BehindHeadline:
     A node is dated by its own answers.  One that never answered, or never reported its log, has no beginning.
     """
     end = drawn.run.end / 1e9
-    starts = [one for one in drawn.failed_starts if one.node in {timeline.node for timeline in behind}]
-    found = classified(drawn, behind)
+    starts = [start for start in drawn.failed_starts if start.node in {timeline.node for timeline in behind}]
+    nodes = classified(drawn, behind)
     onset = min(
-        [since for since in (*(one.since for one in found), *(one.last for one in starts)) if since], default=None
+        [since for since in (*(node.since for node in nodes), *(start.last for start in starts)) if since], default=None
     )
     parts = [starts_text(starts, drawn.windows, end)] if starts else []
     for state, sentences in _SENTENCES.items():
-        if alike := [one for one in found if one.state == state]:
+        if alike := [node for node in nodes if node.state == state]:
             parts += sentences(drawn, alike)
     text, *others = parts
-    said = [Clause((f"; {one}",), one) for one in others]
-    if not starts and (stopped := [one for one in found if one.state == "stopped"]):
-        said = [*_why_stopped(drawn, stopped), *said]
-    if not starts and (back := [one for one in found if one.state == "fell back"]) and len(back) == len(found):
-        said = [*_led(drawn, min(one.since or 0.0 for one in back)), *said]
-    return BehindHeadline(text, tuple(said), onset)
+    clauses = [Clause((f"; {part}",), part) for part in others]
+    if not starts and (stopped := [node for node in nodes if node.state == "stopped"]):
+        clauses = [*_why_stopped(drawn, stopped), *clauses]
+    if not starts and (back := [node for node in nodes if node.state == "fell back"]) and len(back) == len(nodes):
+        clauses = [*_led(drawn, min(node.since or 0.0 for node in back)), *clauses]
+    return BehindHeadline(text, tuple(clauses), onset)
 
 
 def classified(drawn: Drawn, behind: Sequence[NodeTimeline]) -> list[Behind]:
     """Classify these replicas by how they are behind, except those that do not start again."""
     failed = {start.node for start in drawn.failed_starts}
-    return [_classified(drawn, one) for one in sorted(behind, key=lambda one: one.node) if one.node not in failed]
+    return [_classified(drawn, node) for node in sorted(behind, key=lambda node: node.node) if node.node not in failed]
 
 
 def fell_text(drawn: Drawn, nodes: Sequence[str]) -> str:
     """Say when replicas fell behind that still applied entries for a while; empty if none did."""
-    found: dict[str, list[LaggingNode]] = {}
-    for one in drawn.stopped.lagging if drawn.stopped else ():
-        if one.node in nodes and one.fell_first and not one.fell_back:
-            found.setdefault(one.fell_text(), []).append(one)
+    by_text: dict[str, list[LaggingNode]] = {}
+    for node in drawn.stopped.lagging if drawn.stopped else ():
+        if node.node in nodes and node.fell_first and not node.fell_back:
+            by_text.setdefault(node.fell_text(), []).append(node)
     parts = [
-        f"{and_listed(one.node for one in alike)} fell behind earlier, "
+        f"{and_listed(node.node for node in alike)} fell behind earlier, "
         f"{alike[0].fell_text('them' if len(alike) > 1 else 'it')}"
-        for alike in found.values()
+        for alike in by_text.values()
     ]
     return f"{'; '.join(parts)}." if parts else ""
 
@@ -116,7 +116,7 @@ def _at_the_logs_end(drawn: Drawn, nodes: Sequence[Behind]) -> list[str]:
 
 
 def _caught_up(drawn: Drawn, nodes: Sequence[Behind]) -> list[str]:
-    return [_caught(drawn, one.node, one.caught_up) for one in nodes if one.caught_up]
+    return [_caught(drawn, replica.node, replica.caught_up) for replica in nodes if replica.caught_up]
 
 
 def _moving(drawn: Drawn, nodes: Sequence[Behind]) -> list[str]:
@@ -129,8 +129,8 @@ def _never_moved(drawn: Drawn, nodes: Sequence[Behind]) -> list[str]:
 
 
 def _stopped(drawn: Drawn, nodes: Sequence[Behind]) -> list[str]:
-    moments = sorted((one.since, one.node) for one in nodes if one.since is not None)
-    cut = any(one.cut for one in nodes)
+    moments = sorted((replica.since, replica.node) for replica in nodes if replica.since is not None)
+    cut = any(replica.cut for replica in nodes)
     did, word = ("stalled", "from") if cut else ("stopped applying", "at")
     first, last = moments[0][0], moments[-1][0]
     if f"{first:.1f}" == f"{last:.1f}":
@@ -148,7 +148,7 @@ def _stopped(drawn: Drawn, nodes: Sequence[Behind]) -> list[str]:
 
 
 def _fell_back(drawn: Drawn, nodes: Sequence[Behind]) -> list[str]:
-    since = min(one.since for one in nodes if one.since is not None)
+    since = min(replica.since for replica in nodes if replica.since is not None)
     fell = f"{_named(drawn, nodes)} never caught up after {when(since, drawn.windows)}"
     return [fell, f"{_stand(drawn, nodes, since=True)}, {_of_all(drawn)}"]
 
@@ -156,34 +156,36 @@ def _fell_back(drawn: Drawn, nodes: Sequence[Behind]) -> list[str]:
 def _named(drawn: Drawn, nodes: Sequence[Behind]) -> str:
     """Name the nodes if they are few; else count them."""
     few = len(nodes) <= _FEW
-    return and_listed(one.node for one in nodes) if few else f"{len(nodes)} of {len(drawn.timelines)} replicas"
+    return and_listed(replica.node for replica in nodes) if few else f"{len(nodes)} of {len(drawn.timelines)} replicas"
 
 
 def _why_stopped(drawn: Drawn, nodes: Sequence[Behind]) -> list[Clause]:
     """Say where replicas stopped or since when they had been behind, if the records show it, and who led."""
-    names, since = {one.node for one in nodes}, min(one.since for one in nodes if one.since is not None)
-    if names == {node for node, _ in at_snapshots(drawn, [one for one in drawn.timelines if one.node in names])}:
+    names, since = {peer.node for peer in nodes}, min(peer.since for peer in nodes if peer.since is not None)
+    if names == {node for node, _ in at_snapshots(drawn, [peer for peer in drawn.timelines if peer.node in names])}:
         them = "it" if len(names) == 1 else "them"
         return [Clause((f", where the leader's snapshot had put {them}",)), *_led(drawn, since)]
-    lagging = [one for one in drawn.stopped.lagging if one.node in names] if drawn.stopped else []
-    fell = [one for one in lagging if one.fell_first and since - one.fell > _SOON_S]
+    lagging = [peer for peer in drawn.stopped.lagging if peer.node in names] if drawn.stopped else []
+    fell = [peer for peer in lagging if peer.fell_first and since - peer.fell > _SOON_S]
     if not fell or len(fell) < len(nodes):
         return _led(drawn, since)
-    first = min(fell, key=lambda one: one.fell)
+    first = min(fell, key=lambda peer: peer.fell)
     who = (
-        f"{first.node} " if len({f"{one.fell:.1f}" for one in fell}) > 1 else {1: "", 2: "both "}.get(len(fell), "all ")
+        f"{first.node} "
+        if len({f"{peer.fell:.1f}" for peer in fell}) > 1
+        else {1: "", 2: "both "}.get(len(fell), "all ")
     )
     if (struck := about_to_strike(first.node, first.fell, drawn.windows)) is not None:
         them = "it" if len(names) == 1 or who.startswith(first.node) else "them"
-        said = [f", {who}behind since {struck.name} struck {them}", f", {who}behind since {first.fell:.1f} s"]
+        forms = [f", {who}behind since {struck.name} struck {them}", f", {who}behind since {first.fell:.1f} s"]
     else:
         fault = fault_of(first.fell, drawn.windows)
         then = f", {who}behind since {first.fell:.1f} s"
-        said = [f"{then}{since_fault(first.fell, drawn.windows)[-1]}"]
+        forms = [f"{then}{since_fault(first.fell, drawn.windows)[-1]}"]
         if fault and fault.stands(first.fell, first.fell) and fault == fault_of(since, drawn.windows):
-            said = [f"{then}, during #{fault.id}"]
-        said.append(then)
-    return [Clause(tuple(said)), *_led(drawn, since)]
+            forms = [f"{then}, during #{fault.id}"]
+        forms.append(then)
+    return [Clause(tuple(forms)), *_led(drawn, since)]
 
 
 def _led(drawn: Drawn, moment: float) -> list[Clause]:
@@ -193,19 +195,19 @@ def _led(drawn: Drawn, moment: float) -> list[Clause]:
 
 def _apart(drawn: Drawn, nodes: Sequence[Behind]) -> list[str]:
     return [
-        f"{one.node} answers, and has neither led nor known a leader since {when(one.since, drawn.windows)}"
-        if one.since
-        else f"{one.node} answers, and named neither role nor log"
-        for one in nodes
+        f"{replica.node} answers, and has neither led nor known a leader since {when(replica.since, drawn.windows)}"
+        if replica.since
+        else f"{replica.node} answers, and named neither role nor log"
+        for replica in nodes
     ]
 
 
 def _silent(drawn: Drawn, nodes: Sequence[Behind]) -> list[str]:
     return [
-        f"{one.node} gave its last answer at {when(one.since, drawn.windows, one.node)}"
-        if one.since
-        else f"{one.node} never answered a probe"
-        for one in nodes
+        f"{replica.node} gave its last answer at {when(replica.since, drawn.windows, replica.node)}"
+        if replica.since
+        else f"{replica.node} never answered a probe"
+        for replica in nodes
     ]
 
 
@@ -228,19 +230,19 @@ def _writer(drawn: Drawn) -> Callable[[int], str]:
 
 def _target(drawn: Drawn) -> int:
     """Return the highest index that any node knew to be committed."""
-    return max(int(one.committed.max(initial=-1)) for one in drawn.timelines)
+    return max(int(timeline.committed.max(initial=-1)) for timeline in drawn.timelines)
 
 
 def _farthest(drawn: Drawn) -> int:
     """Return the highest index known to be committed, or that a node had applied if none says what is committed."""
     target = _target(drawn)
-    return target if target >= 0 else max(int(one.applied.max(initial=-1)) for one in drawn.timelines)
+    return target if target >= 0 else max(int(timeline.applied.max(initial=-1)) for timeline in drawn.timelines)
 
 
 def _logs_end(drawn: Drawn) -> int:
     """Return the end of the longest log in the last answers; -1 if no node reports one."""
-    answered = [(one, one.role != SILENT) for one in drawn.timelines]
-    return max((int(one.log_end[rows][-1]) for one, rows in answered if rows.any()), default=-1)
+    answered = [(timeline, timeline.role != SILENT) for timeline in drawn.timelines]
+    return max((int(timeline.log_end[rows][-1]) for timeline, rows in answered if rows.any()), default=-1)
 
 
 def _of_all(drawn: Drawn) -> str:
@@ -254,18 +256,18 @@ def starts_text(starts: Sequence[FailedStart], windows: Sequence[FaultWindow], e
 
     Servers may start after the ``end`` of the record (s); the text notes if a log line is that late.
     """
-    names = [one.node for one in starts]
-    parts, said = [], ""
-    for one in starts:
+    names = [start.node for start in starts]
+    parts, previous = [], ""
+    for start in starts:
         gone = (
-            f"{one.node} gave its last answer at {when(one.last, windows, one.node)}"
-            if one.last
-            else f"{one.node} never answered"
+            f"{start.node} gave its last answer at {when(start.last, windows, start.node)}"
+            if start.last
+            else f"{start.node} never answered"
         )
-        reason = reason_of(one)
-        says = " the same" if reason == said else f": {reason}"
-        parts.append(gone + (f"; the end of its log{_dated(one, end)} says{says}" if reason else ""))
-        said = reason
+        reason = reason_of(start)
+        says = " the same" if reason == previous else f": {reason}"
+        parts.append(gone + (f"; the end of its log{_dated(start, end)} says{says}" if reason else ""))
+        previous = reason
     return f"{and_listed(names)} {'do' if len(names) > 1 else 'does'} not start again: {'; '.join(parts)}"
 
 
@@ -280,14 +282,14 @@ def reason_of(start: FailedStart) -> str:
     return one_line(undated(start.line), 160)
 
 
-def _caught(drawn: Drawn, node: str, one: CaughtUp) -> str:
+def _caught(drawn: Drawn, node: str, span: CaughtUp) -> str:
     """Say from what time on a node that caught up by the end had been behind, and whether a restart came before."""
     moments = drawn.run.state.get("moments")
     again = moments.get("restarting") if isinstance(moments, Mapping) else None
-    restarted = isinstance(again, int) and one.since < again / 1e9 < one.until
-    was = "applied nothing" if one.still else "was behind"
+    restarted = isinstance(again, int) and span.since < again / 1e9 < span.until
+    was = "applied nothing" if span.still else "was behind"
     then = "after the restart at the end" if restarted else "by the end"
-    return f"{node} {was} from {when(one.since, drawn.windows)}, until {one.until:.1f} s; it caught up {then}"
+    return f"{node} {was} from {when(span.since, drawn.windows)}, until {span.until:.1f} s; it caught up {then}"
 
 
 def _left(timeline: NodeTimeline) -> float | None:
@@ -300,10 +302,10 @@ def _stand(drawn: Drawn, nodes: Sequence[Behind], stands: str = "at", *, since: 
     write = _writer(drawn)
     return ", ".join(
         (
-            f"{one.node} {stands} {write(one.held)}{', where its log ends' if one.cut else ''}"
-            if one.held >= 0
-            else f"{one.node} with nothing applied"
+            f"{node.node} {stands} {write(node.held)}{', where its log ends' if node.cut else ''}"
+            if node.held >= 0
+            else f"{node.node} with nothing applied"
         )
-        + (f" since {one.since:.1f} s" if since and one.since is not None and one.state == "stopped" else "")
-        for one in nodes
+        + (f" since {node.since:.1f} s" if since and node.since is not None and node.state == "stopped" else "")
+        for node in nodes
     )

@@ -94,17 +94,19 @@ def _reads_after(drawn: Drawn) -> str:
     if not (reads & main).any():  # this workload calls its reads something else
         return ""
     invoked = operations.invoked[reads] / 1e9
-    found = []
+    counts = []
     for window in drawn.windows:
         if window.installed and window.healed is not None:
-            later = [one.started for one in drawn.windows if one.state != "skipped" and one.started > window.healed]
+            later = [
+                other.started for other in drawn.windows if other.state != "skipped" and other.started > window.healed
+            ]
             until = min(later, default=drawn.run.end / 1e9)
-            found.append((int(((invoked > window.healed) & (invoked < until)).sum()), window.name))
-    if not found:
+            counts.append((int(((invoked > window.healed) & (invoked < until)).sum()), window.name))
+    if not counts:
         return ""
-    fewest, name = min(found)
+    fewest, name = min(counts)
     return (
-        f"at least {number(fewest)} (after {name}), at most {number(max(found)[0])}"
-        if len(found) > 1
+        f"at least {number(fewest)} (after {name}), at most {number(max(counts)[0])}"
+        if len(counts) > 1
         else number(fewest)
     )

@@ -26,8 +26,8 @@ def undecided(run: LoadedRun) -> Undecided | None:
     rows = undecided_of(run)
     if not rows:
         return None
-    name, seen = rows[0]
-    record = next(one for one in check_records(run.results) if one.get("name") == name)
+    name, observation = rows[0]
+    record = next(check for check in check_records(run.results) if check.get("name") == name)
     kind = "gate" if record.get("kind") == "gate" else "check"
     states = first_of(FaultStates, record)
     if states is not None and states.bare:
@@ -35,7 +35,7 @@ def undecided(run: LoadedRun) -> Undecided | None:
         why = "The requirement that every fault takes effect was not met"
         step = f"Read in the list of faults why {and_listed(states.bare)} had no effect, then run it with another seed"
         return Undecided(f"{why}: {absent}.", step, "faults")
-    text = one_line(seen, 420).rstrip(".")
+    text = one_line(observation, 420).rstrip(".")
     return Undecided(
         f"The {kind} {one_line(name, 60)} is undecided: {text}.", f"Read what the {kind} {name} saw", f"check-{name}"
     )

@@ -55,17 +55,17 @@ def lost_evidence(drawn: Drawn, place: str, fall: LogFall) -> Clue:
 def last_leadership(moments: Sequence[Dated]) -> Dated | None:
     """Return the first moment of the last leadership that lacked committed entries; None if there was none."""
     began: dict[tuple[str, int], Dated] = {}
-    for place, one in moments:
-        if isinstance(one, ShortLeader):
-            began.setdefault((one.node, one.term), (place, one))
+    for place, moment in moments:
+        if isinstance(moment, ShortLeader):
+            began.setdefault((moment.node, moment.term), (place, moment))
     return list(began.values())[-1] if began else None
 
 
 def leads_without(drawn: Drawn, moments: Sequence[Dated], short: Mapping[str, int]) -> Dated | None:
     """Return the last leadership that lacked committed entries, if that node leads at the end and still lacks some."""
-    found = last_leadership(moments)
+    last = last_leadership(moments)
     leads = leader_at(drawn.timelines, drawn.run.end / 1e9)
-    return found if found is not None and found[1].node == leads and leads in short else None
+    return last if last is not None and last[1].node == leads and leads in short else None
 
 
 def _short_log(drawn: Drawn, place: str, moment: NodeMoment) -> Clue:
@@ -109,19 +109,19 @@ def next_step(drawn: Drawn, worst: Break) -> FirstLook:
     def here(text: str) -> Clue:
         return Clue(worst.place, text)
 
-    if (seen := worst.evidence or _dating(drawn, worst)) is not None:
-        if seen.at is None or _logged(drawn, (seen.node,), seen.at, seen.place):
-            return FirstLook(seen, seen.at)
-        charts = _charts(drawn, worst, seen.at)
-        text = seen.text.replace("Look at ", "Look in the charts at ", 1) if charts else seen.text
-        return FirstLook(seen._replace(text=text), charts=charts)
+    if (clue := worst.evidence or _dating(drawn, worst)) is not None:
+        if clue.at is None or _logged(drawn, (clue.node,), clue.at, clue.place):
+            return FirstLook(clue, clue.at)
+        charts = _charts(drawn, worst, clue.at)
+        text = clue.text.replace("Look at ", "Look in the charts at ", 1) if charts else clue.text
+        return FirstLook(clue._replace(text=text), charts=charts)
     if worst.is_drawn:
         return FirstLook(here(_COUNTEREXAMPLE))
     if worst.starts:
-        one = worst.starts[0]
-        why = reason_of(one).removesuffix(".")
-        text = f"Read the last lines of the {one.file} of {one.node}, which does not start again: {why}"
-        return FirstLook(here(text), one.at)
+        start = worst.starts[0]
+        why = reason_of(start).removesuffix(".")
+        text = f"Read the last lines of the {start.file} of {start.node}, which does not start again: {why}"
+        return FirstLook(here(text), start.at)
     section = f"the section about {worst.section or and_listed(worst.checks)}"
     if worst.severity == "alarm" and drawn.alarm_lines:
         line = drawn.alarm_lines[0]
@@ -144,9 +144,11 @@ def _dating(drawn: Drawn, worst: Break) -> Clue | None:
     """Return the record of the log that lost entries first; None if the break is of another kind."""
     if not _of_logs(worst) or worst.onset is None:
         return None
-    found = (first_of(ShortLogs, one) for one in check_records(drawn.run.results) if one.get("name") == worst.section)
-    moments = next((one.moments for one in found if one), ())
-    first = next((one for one in moments if one.time / 1e9 == worst.onset), None)
+    logs = (
+        first_of(ShortLogs, check) for check in check_records(drawn.run.results) if check.get("name") == worst.section
+    )
+    moments = next((log.moments for log in logs if log), ())
+    first = next((moment for moment in moments if moment.time / 1e9 == worst.onset), None)
     return None if first is None else _short_log(drawn, worst.place, first)
 
 

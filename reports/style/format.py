@@ -50,7 +50,7 @@ def lead(text: str, words: int = HEADLINE) -> tuple[str, str]:
     """
     if len(text.split()) <= words:
         return text, ""
-    ends = [one.start() for one in _CLAUSE.finditer(text)]
+    ends = [match.start() for match in _CLAUSE.finditer(text)]
     fitting = [
         end
         for end in ends

@@ -58,11 +58,11 @@ class IndexAxis:
         if not self.begins:
             return [(level, number(int(level))) for level in _levels(top, most)]
         step = next(size for power in range(16) for part in (1, 2, 4, 8) if top / (size := part * 16**power) <= most)
-        found: list[tuple[float, str]] = []
+        labelled: list[tuple[float, str]] = []
 
         def add(place: float, text: str) -> None:
-            if all(abs(place - other) >= top / ROOM for other, _ in found):
-                found.append((place, text))
+            if all(abs(place - other) >= top / ROOM for other, _ in labelled):
+                labelled.append((place, text))
 
         for place, index in self.begins:
             add(place, f"epoch {index >> self.bits}")
@@ -71,7 +71,7 @@ class IndexAxis:
             for counter in range(step, math.ceil(end - begin), step):
                 if end > top or end - begin - counter >= top / ROOM:
                     add(begin + counter, f"+{counter:#x}")
-        return sorted(found)
+        return sorted(labelled)
 
 
 def _levels(top: float, most: int) -> list[float]:

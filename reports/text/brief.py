@@ -60,8 +60,8 @@ def _short(text: str, columns: int, lines: int, indent: str = "") -> str:
 
 
 def _verdict(drawn: Drawn, columns: int, paint: Paint) -> str:
-    run, found = drawn.run, diagnosis_of(drawn)
-    groups = grouped(run, found.breaks if found else ())
+    run, diagnosis = drawn.run, diagnosis_of(drawn)
+    groups = grouped(run, diagnosis.breaks if diagnosis else ())
     title, first = (groups[0][0], groups[0][1][0]) if groups else ("", None)
     about = one_line(about_of(run), columns - 2)
     lines = [paint(word_of(run).upper(), verdict_shown(run)), *([paint(about, "quiet")] if about else [])]
@@ -81,10 +81,11 @@ def _verdict(drawn: Drawn, columns: int, paint: Paint) -> str:
 
 def _breaks(drawn: Drawn, columns: int, each: int) -> str:
     """List the breaks after the first one, with at most ``each`` lines for each."""
-    found = diagnosis_of(drawn)
-    rest = [one for _, ones in grouped(drawn.run, found.breaks if found else ()) for one in ones][1:]
+    diagnosis = diagnosis_of(drawn)
+    rest = [break_ for _, ones in grouped(drawn.run, diagnosis.breaks if diagnosis else ()) for break_ in ones][1:]
     lines = [
-        _short(f"{one.label}: {one.headline}", columns, each, "  " if one.below else "") for one in rest[:MAX_BREAKS]
+        _short(f"{break_.label}: {break_.headline}", columns, each, "  " if break_.below else "")
+        for break_ in rest[:MAX_BREAKS]
     ]
     return "\n".join([*lines, *([f"{len(rest) - MAX_BREAKS} more on the page"] if len(rest) > MAX_BREAKS else [])])
 
@@ -97,14 +98,14 @@ def _checks(drawn: Drawn, columns: int, each: int, paint: Paint) -> str:
         return "No check was made." + (
             "" if run.failure else f" harness check {quote(printable(run.files.root))} makes them."
         )
-    found = diagnosis_of(drawn)
-    told = " ".join(one.whole for one in found.breaks) if found else ""
+    diagnosis = diagnosis_of(drawn)
+    told = " ".join(break_.whole for break_ in diagnosis.breaks) if diagnosis else ""
     failed = [row for row in rows if row["state"] not in ("valid", "skipped")]
     lines = []
     for row in failed[:MAX_CHECKS]:
         state = str(row["state"])
-        seen = "see above" if row["seen"] in told else row["seen"]
-        text = _short(f"{row['name']}: {seen}", columns - 2, each)
+        finding = "see above" if row["seen"] in told else row["seen"]
+        text = _short(f"{row['name']}: {finding}", columns - 2, each)
         lines.append(f"{paint(MARKS[state], COLOURS[state])} {text}")
     lines += [f"  {len(failed) - MAX_CHECKS} more on the page"] if len(failed) > MAX_CHECKS else []
     counted = Counter(row["state"] for row in rows)
@@ -114,8 +115,8 @@ def _checks(drawn: Drawn, columns: int, each: int, paint: Paint) -> str:
 
 
 def _next(drawn: Drawn, columns: int, paint: Paint, *, page: bool) -> str:
-    run, found = drawn.run, diagnosis_of(drawn)
-    step = try_again(run) or (found.step if found else "")
+    run, diagnosis = drawn.run, diagnosis_of(drawn)
+    step = try_again(run) or (diagnosis.step if diagnosis else "")
     lines = [wrapped(text, columns, hang="  ") for text in known_text(run.results)[:2]]
     lines += [wrapped(f"Next: {step}.", columns, hang="  ")] if step else []
     again = longer(run)

@@ -49,36 +49,36 @@ class Difference:
 
 def difference(first: RunFiles, second: RunFiles) -> Difference:
     """Compare two runs by their plan, state and results; a file that cannot be read counts as empty."""
-    one, other = _Side.read(Recording(first.root)), _Side.read(Recording(second.root))
-    outcome = _changed(one.outcome, other.outcome)
-    if one.outcome["verdict"] == other.outcome["verdict"] == "valid":
+    side, other = _Side.read(Recording(first.root)), _Side.read(Recording(second.root))
+    outcome = _changed(side.outcome, other.outcome)
+    if side.outcome["verdict"] == other.outcome["verdict"] == "valid":
         outcome.pop("sentence", None)  # it counts operations, which differ from run to run
     return Difference(
-        plan=_changed(one.plan, other.plan),
-        environment=_changed(one.environment, other.environment),
+        plan=_changed(side.plan, other.plan),
+        environment=_changed(side.environment, other.environment),
         outcome=outcome,
         checks={
             name: pair
-            for name, pair in _pairs(one.checks, other.checks).items()
+            for name, pair in _pairs(side.checks, other.checks).items()
             if _verdict(pair[0]) != _verdict(pair[1])
         },
-        least=(one.least, other.least),
-        figures={name: pair for name, pair in _pairs(one.figures, other.figures).items() if pair != (None, None)},
+        least=(side.least, other.least),
+        figures={name: pair for name, pair in _pairs(side.figures, other.figures).items() if pair != (None, None)},
     )
 
 
-def render_difference(found: Difference, names: tuple[str, str], columns: int | None = None) -> str:
+def render_difference(diff: Difference, names: tuple[str, str], columns: int | None = None) -> str:
     """Format the difference as text, with a table for each part."""
     parts = [f"A  {printable(names[0])}\nB  {printable(names[1])}"]  # whole, so that they can be copied
-    if not found.outcome:
+    if not diff.outcome:
         parts.append("Outcome\nthe same")
-    for title, pairs in (("Outcome", found.outcome), ("Plan", found.plan), ("Environment", found.environment)):
+    for title, pairs in (("Outcome", diff.outcome), ("Plan", diff.plan), ("Environment", diff.environment)):
         if pairs:
             parts.append(f"{title}\n{_beside(_rows(pairs), columns)}")
-    if found.checks:
-        checks = {name: (_check(one), _check(other)) for name, (one, other) in found.checks.items()}
+    if diff.checks:
+        checks = {name: (_check(left), _check(other)) for name, (left, other) in diff.checks.items()}
         parts.append(f"Checks\n{_beside(_rows(checks), columns)}")
-    figures = [("", "A", "B", "change"), *(_figure(name, pair, found.least) for name, pair in found.figures.items())]
+    figures = [("", "A", "B", "change"), *(_figure(name, pair, diff.least) for name, pair in diff.figures.items())]
     if len(figures) > 1:
         parts.append(f"Figures\n{table(figures, right=(1, 2, 3), columns=columns)}")
     return "\n\n".join(parts)
@@ -102,7 +102,7 @@ class _Side:
             notes.attempt(name, partial(getattr, run, name), nothing) for name in ("plan", "state", "results")
         )
         results, row = tidy(results, notes), row_of(run)
-        checks = {str(one.get("name")): (one.get("verdict"), one.get("seen")) for one in check_records(results)}
+        checks = {str(check.get("name")): (check.get("verdict"), check.get("seen")) for check in check_records(results)}
         kept = {name: value for name, value in plan.items() if name not in _DERIVED}
         recorded = results.get("environment") or {}
         environment = {name: value for name, value in recorded.items() if name not in _FOR_READERS}
@@ -133,13 +133,13 @@ def _figures(row: RunRow, pace: Any) -> dict[str, Any]:
     }
 
 
-def _pairs(one: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Pair]:
-    return {name: (one.get(name), other.get(name)) for name in {**one, **other}}
+def _pairs(fields: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Pair]:
+    return {name: (fields.get(name), other.get(name)) for name in {**fields, **other}}
 
 
-def _changed(one: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Pair]:
+def _changed(fields: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Pair]:
     """Return the pairs that differ for a reader; a field missing in one run equals an empty one in the other."""
-    pairs = _pairs(one, other).items()
+    pairs = _pairs(fields, other).items()
     return {name: pair for name, pair in pairs if pair[0] != pair[1] and _word(pair[0], None) != _word(pair[1], None)}
 
 
@@ -152,7 +152,7 @@ def _check(side: Any) -> str:
 
 
 def _rows(pairs: Mapping[str, Pair]) -> list[tuple[str, str, str]]:
-    return [("", "A", "B"), *((one_line(name, 40), _word(one), _word(other)) for name, (one, other) in pairs.items())]
+    return [("", "A", "B"), *((one_line(name, 40), _word(left), _word(other)) for name, (left, other) in pairs.items())]
 
 
 def _beside(rows: Sequence[tuple[str, str, str]], columns: int | None) -> str:
@@ -173,16 +173,16 @@ def _beside(rows: Sequence[tuple[str, str, str]], columns: int | None) -> str:
 
 def _word(value: Any, limit: int | None = _LIMIT) -> str:
     """Show a value in at most ``limit`` characters; if it is None, show all of it, to compare values."""
-    if limit is not None and isinstance(value, list) and any(isinstance(one, Mapping) for one in value):
+    if limit is not None and isinstance(value, list) and any(isinstance(step, Mapping) for step in value):
         return f"{len(value)} steps"
     text = ", ".join(map(str, value)) if isinstance(value, list | tuple) else "" if value is None else str(value)
     return one_line(text or "none", len(text) + 4 if limit is None else limit)
 
 
 def _figure(name: str, pair: Pair, least: Pair) -> tuple[str, str, str, str]:
-    one, other = pair
+    left, other = pair
     some = ["at least " if name == "violations" and more else "" for more in least]
     change = ""
-    if all(isinstance(value, int | float) for value in pair) and one and one != other:
-        change = f"{100 * (other - one) / one:+.0f} %"
-    return name, some[0] + number(one), some[1] + number(other), change
+    if all(isinstance(value, int | float) for value in pair) and left and left != other:
+        change = f"{100 * (other - left) / left:+.0f} %"
+    return name, some[0] + number(left), some[1] + number(other), change

@@ -66,8 +66,8 @@ def _case(suite: ET.Element, check: dict[str, Any], run: LoadedRun) -> None:
         ET.SubElement(case, "skipped", message=xml_text(check.get("seen", "")))
     elif check["state"] != "valid":
         tag = "failure" if check["state"] == "invalid" else "error"
-        found = ET.SubElement(case, tag, type=check["state"], message=xml_text(check.get("seen", "")))
-        found.text = xml_text(f"{text}\n{run.sentence}\n{quoted_command(run.plan.get('command'))}".strip())
+        element = ET.SubElement(case, tag, type=check["state"], message=xml_text(check.get("seen", "")))
+        element.text = xml_text(f"{text}\n{run.sentence}\n{quoted_command(run.plan.get('command'))}".strip())
     else:
         ET.SubElement(case, "system-out").text = xml_text(text)
 

@@ -81,8 +81,8 @@ def check_lines(checks: Sequence[Mapping[str, Any]], columns: int, paint: Paint)
         state = str(check["state"])
         mark = paint(MARKS[state], state) if state in MARKS else "–"
         inside = " " * (width + 6)
-        seen = wrapped(one_line(check.get("seen", ""), LONGEST_SEEN), columns, inside).removeprefix(inside)
-        lines.append(f"  {mark} {name:{width}}  {seen}".rstrip())
+        text = wrapped(one_line(check.get("seen", ""), LONGEST_SEEN), columns, inside).removeprefix(inside)
+        lines.append(f"  {mark} {name:{width}}  {text}".rstrip())
         if state in ("invalid", "unknown"):
             lines.append(wrapped(f"asked: {check.get('asked', '')}", columns, inside))
     return "\n".join(lines)

@@ -76,9 +76,9 @@ def kinds_of(windows: Sequence[Mapping[str, Any]]) -> Rows:
 
 def _kind_line(window: Mapping[str, Any], kind: object, figures: Mapping[str, Any]) -> tuple[str, ...]:
     gap = figures.get("longest_gap_ms")
-    asked = window.get("asked")
+    requested = window.get("asked")
     row = {**figures, **{name: window[name] for name in ("state", "healed") if name in window}}
-    first, back = way_back(row, asked=None if asked is None else kind in asked)
+    first, back = way_back(row, asked=None if requested is None else kind in requested)
     return (
         str(window.get("id", "")),
         one_line(window.get("fault", ""), 32),
@@ -130,7 +130,7 @@ def faults_of(figures: Mapping[str, Any]) -> Rows:
     return [head, *lines]
 
 
-def _spread(found: object) -> str:
-    if not isinstance(found, Mapping):
+def _spread(spread: object) -> str:
+    if not isinstance(spread, Mapping):
         return "–"
-    return " / ".join(milliseconds(found.get(name)) for name in ("least", "median", "most"))
+    return " / ".join(milliseconds(spread.get(name)) for name in ("least", "median", "most"))

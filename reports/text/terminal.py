@@ -101,7 +101,7 @@ def _verdict(drawn: Drawn, columns: int, paint: Paint) -> str:
     broken: list[str] = []
     for title, ones in grouped(run, diagnosis.breaks if diagnosis else ()):
         broken += [f"{title}:"] if title else []
-        broken += [f"{'  ' * one.below}{one.label}: {one.whole} {one.detail}".rstrip() for one in ones]
+        broken += [f"{'  ' * break_.below}{break_.label}: {break_.whole} {break_.detail}".rstrip() for break_ in ones]
     heads = [wrapped(text, columns, hang="  ") for text in broken]
     undecided = [wrapped(f"{name}: {text}", columns, hang="  ") for name, text in undecided_of(run)]
     if undecided and broken:
@@ -122,8 +122,8 @@ def _verdict(drawn: Drawn, columns: int, paint: Paint) -> str:
     lines += [*heads, *after, *out, *then, *([wrapped(cut, columns)] if cut else []), *undecided]
     where = one_line(f"{run.test}/{run.name}", columns)
     if run.plan.get("planted_bug"):
-        said = [meaning_of(run), *([f"Planted: {bug}."] if (bug := bug_of(run)) else [])]
-        lines[int(broke) : int(broke)] = [wrapped(text, columns) for text in said]
+        texts = [meaning_of(run), *([f"Planted: {bug}."] if (bug := bug_of(run)) else [])]
+        lines[int(broke) : int(broke)] = [wrapped(text, columns) for text in texts]
     if run.failure and not broke:
         lines.append(wrapped(failed_beside(run), columns))
     return "\n".join([paint(word_of(run).upper(), verdict_shown(run)), *lines, paint(where, "quiet")])
@@ -195,10 +195,10 @@ def _moment(moment: Moment) -> str:
 
 def _recovery(drawn: Drawn, columns: int, paint: Paint) -> str:
     """Write what the page says about a cluster that did not recover: when each lagging node fell behind and stopped."""
-    found = recovery_of(drawn)
-    if found is None or not found["lagging"]:
+    recovery = recovery_of(drawn)
+    if recovery is None or not recovery["lagging"]:
         return ""
-    lines = [wrapped(f"{sentence}.", columns, "  ") for sentence in found["lagging"]]
+    lines = [wrapped(f"{sentence}.", columns, "  ") for sentence in recovery["lagging"]]
     return "\n".join([paint("No recovery", "strong"), *lines])
 
 
@@ -212,8 +212,8 @@ def _faults(drawn: Drawn, columns: int, paint: Paint) -> str:
     times = ("leader", "begun s", "healed s", "before", "during", "after", "gap s", "first ok ms", "rate back ms")
     rows = [_fault(window) for window in drawn.windows]
     text = _fault_table(("#", "fault", *times), rows, columns)
-    said = [*late_of(drawn.run).items(), *_measured(drawn.windows)]
-    more = "".join(f"\n #{number} {one_line(text, columns - 8)}" for number, text in sorted(said))
+    notes = [*late_of(drawn.run).items(), *_measured(drawn.windows)]
+    more = "".join(f"\n #{number} {one_line(text, columns - 8)}" for number, text in sorted(notes))
     more += "\n" + wrapped(STANDS, columns, " ")
     return paint("Faults (rates are ok operations a second)", "strong") + "\n" + text + more
 
@@ -239,15 +239,17 @@ def _fault_table(head: tuple[str, ...], rows: Sequence[tuple[str, ...]], columns
     lines = table(short, right=(0, *range(3, kept)), indent=" ", between=" ", columns=columns).splitlines()
     if kept == len(head):
         return "\n".join(lines)
-    said = (f"longest gap {row[8]} s, first ok ms: {row[9]}, rate back ms: {row[10]}" for row in rows)
-    below = [wrapped(text, columns, "     ") for text in said]
+    texts = (f"longest gap {row[8]} s, first ok ms: {row[9]}, rate back ms: {row[10]}" for row in rows)
+    below = [wrapped(text, columns, "     ") for text in texts]
     return "\n".join([lines[0], *(f"{line}\n{more}" for line, more in zip(lines[1:], below, strict=True))])
 
 
 def _measured(windows: Sequence[FaultWindow]) -> list[tuple[int, str]]:
     """Return notes for faults whose rate *during* was measured over only a small part of the fault."""
     return [
-        (one.id, f"rate during it: over only {one.measured_s:.1f} s") for one in windows if one.measured_s is not None
+        (window.id, f"rate during it: over only {window.measured_s:.1f} s")
+        for window in windows
+        if window.measured_s is not None
     ]
 
 
@@ -270,11 +272,11 @@ def _fault(window: FaultWindow) -> tuple[str, ...]:
 def _outages(drawn: Drawn, columns: int, paint: Paint) -> str:
     """Write the longest time without a success for each kind of operation, across phases and faults."""
     lines = []
-    for one in drawn.services:
-        after = "" if one.longest.ended else ", none after it"
-        more = f"; {len(one.outages)} outages, {one.total:.1f} s" if len(one.outages) > 1 else ""
-        span = f"from {one.longest.start:.1f} to {one.longest.stop:.1f} s{after}{more}"
-        lines.append((one_line(one.kind, 20), f"{one.longest.length:.2f} s", span))
+    for service in drawn.services:
+        after = "" if service.longest.ended else ", none after it"
+        more = f"; {len(service.outages)} outages, {service.total:.1f} s" if len(service.outages) > 1 else ""
+        span = f"from {service.longest.start:.1f} to {service.longest.stop:.1f} s{after}{more}"
+        lines.append((one_line(service.kind, 20), f"{service.longest.length:.2f} s", span))
     if not lines:
         return ""
     head = paint("Longest time without a success, while clients sent requests", "strong")
@@ -306,8 +308,8 @@ def sparklines(drawn: Drawn, columns: int, paint: Paint, *, brief: bool = False)
     ]
     line = _fault_line(drawn.windows, run.end / 1e9, width) if drawn.windows else "no fault was started"
     head = paint(f"0 to {run.end / 1e9:.0f} s; · is zero, blank no data; right: the highest", "strong")
-    found = diagnosis_of(drawn)
-    onsets = [one.onset for one in found.breaks if one.onset is not None] if found else []
+    diagnosis = diagnosis_of(drawn)
+    onsets = [break_.onset for break_ in diagnosis.breaks if break_.onset is not None] if diagnosis else []
     cells = {min(int(onset * 1e9 * width / run.end), width - 1) for onset in onsets}
     broke = [("broke", "".join("▲" if cell in cells else " " for cell in range(width)), "")] if cells else []
     return head + "\n" + table([*lines, ("faults", line, ""), *broke], right=(2,))

@@ -26,14 +26,14 @@ def linearizability_text(
     checked = sum(key.operations for key in keys)
     failed = counted(recorded - checked, "failed operation")
     left_out = f" (left out: {failed}, which certainly had no effect)" if recorded > checked else ""
-    seen = f"{counted(max(checked, recorded), 'operation')} on {counted(len(keys), 'key')}{left_out}"
+    text = f"{counted(max(checked, recorded), 'operation')} on {counted(len(keys), 'key')}{left_out}"
     if bad := [key for key in keys if key.verdict == "invalid"]:
         least = "at least " if any(key.more for key in bad) else ""
         violations = counted(sum(key.violations for key in keys), "violation")
         times = f": {violation_times_text(when)}" if when else ""
-        return f"{seen}, {least}{violations} on {', '.join(str(key.key) for key in bad)}{times}"
+        return f"{text}, {least}{violations} on {', '.join(str(key.key) for key in bad)}{times}"
     lost = "; ".join(f"{key.key}: {key.reason}" for key in keys if key.verdict == "unknown")
-    return seen + unread_text(unread) + (f", undecided: {lost}" if lost else "")
+    return text + unread_text(unread) + (f", undecided: {lost}" if lost else "")
 
 
 def level_text(level: str) -> str:
@@ -45,14 +45,14 @@ def isolation_text(
     keys: Sequence[KeyVerdict], all_and_failed: tuple[int, int], when: ViolationTimes | None, unread: str
 ) -> str:
     """Say how many transactions there were, and what was wrong or is undecided; ``unread`` ends what is valid."""
-    seen = "{}, of which {} failed".format(counted(all_and_failed[0], "transaction"), all_and_failed[1])
+    text = "{}, of which {} failed".format(counted(all_and_failed[0], "transaction"), all_and_failed[1])
     if any(key.verdict == "invalid" for key in keys):
         levels = [level for key in keys for level in key.levels]
         times = violation_times_text(when) if when else ""
         kept = f"{and_listed(levels)}, and all weaker levels" if levels else "no isolation level"
-        return f"{seen}, {counted(sum(key.violations for key in keys), 'violation')}: {times}; satisfied: {kept}"
+        return f"{text}, {counted(sum(key.violations for key in keys), 'violation')}: {times}; satisfied: {kept}"
     lost = "; ".join(str(key.reason) for key in keys if key.verdict == "unknown")
-    return f"{seen}, undecided: {lost}" if lost else seen + unread
+    return f"{text}, undecided: {lost}" if lost else text + unread
 
 
 def unread_text(last: int | None) -> str:
@@ -95,8 +95,8 @@ def planted_bug_text(bug: str, *, caught: bool) -> str:
 
 def known_defect_text(defect: KnownDefect) -> str:
     """Return text such as "Matches the known defect x (lost-write): it does y. See docs/findings.md"."""
-    page, _, what = defect.why.partition(": ")
-    about = f": {what}. See {page}" if what else f": {page}" if page else ""
+    page, _, behaviour = defect.why.partition(": ")
+    about = f": {behaviour}. See {page}" if behaviour else f": {page}" if page else ""
     return f"Matches the known defect {defect.name} ({', '.join(defect.kinds)}){about}"
 
 

@@ -194,13 +194,13 @@ def _read_back(finding: ReadBack) -> str:
 
 
 def _fault_states(finding: FaultStates) -> str:
-    seen = "; ".join(
+    text = "; ".join(
         f"{name}: {_states_text(states)}"
         + (", at least 1 required" if name in finding.bare else "")
         + (f" ({'; '.join(finding.reasons[name])})" if name in finding.bare and name in finding.reasons else "")
         for name, states in finding.states.items()
     )
-    return "; ".join([seen or "no fault was started", *map(unfelt_text, finding.unfelt)])
+    return "; ".join([text or "no fault was started", *map(unfelt_text, finding.unfelt)])
 
 
 def _states_text(states: Mapping[str, int]) -> str:

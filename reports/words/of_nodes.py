@@ -74,9 +74,9 @@ def silent_check(name: str) -> Check:
     return Check(name, "check", "unknown", "what nodes report about themselves", "no node ever answered a probe")
 
 
-def node_check(name: str, verdict: Verdict, seen: str, *findings: Finding) -> Check:
+def node_check(name: str, verdict: Verdict, text: str, *findings: Finding) -> Check:
     """Return a check of the nodes, with the words for what it requires."""
-    return Check(name, "check", verdict, _REQUIRED[name], seen, findings)
+    return Check(name, "check", verdict, _REQUIRED[name], text, findings)
 
 
 def undecided(name: str) -> Check:
@@ -91,10 +91,10 @@ def two_leaders_text(finding: TwoLeaders) -> str:
 
 def leaders_text(terms: int, claims: int, excused: Iterable[int]) -> str:
     """Say how many terms had a leader; two in one of the ``excused`` terms follow from damage by a fault."""
-    seen = f"{counted(terms, 'term')} with a leader"
+    text = f"{counted(terms, 'term')} with a leader"
     if doubled := ", ".join(map(str, sorted(excused))):
-        seen += f", two in term {doubled} after an injected fault destroyed the file with a vote"
-    return f"{seen}, {claims} claims to lead" if claims > terms else seen
+        text += f", two in term {doubled} after an injected fault destroyed the file with a vote"
+    return f"{text}, {claims} claims to lead" if claims > terms else text
 
 
 def followed_text(nodes: int, forgetful: Iterable[str] = ()) -> str:

@@ -129,9 +129,9 @@ def reached_text(recovery: Recovery) -> str:
     May be called only if recovery is complete.
     """
     assert recovery.seconds is not None
-    what = {"own": "all nodes caught up", "operations": "every kind of operation succeeded again"}
+    texts = {"own": "all nodes caught up", "operations": "every kind of operation succeeded again"}
     without = f", of which {and_listed(recovery.logless)} without a log" if recovery.logless else ""
-    done = what.get(recovery.rule, f"all nodes at {_index(recovery, recovery.target)}{without}")
+    done = texts.get(recovery.rule, f"all nodes at {_index(recovery, recovery.target)}{without}")
     reached = f"{done}, {recovery.seconds:.1f} s after {_EVENTS[recovery.event]}"
     return reached if recovery.event != "load" else f"no fault was injected; {reached.replace(' again', '')}"
 
@@ -181,13 +181,13 @@ def time_text(heal: Recovery, load: Recovery, limit: float) -> str:
     """Say how long a complete recovery took."""
     assert heal.seconds is not None
     assert load.seconds is not None
-    seen, late = reached_text(heal), max(heal.took, load.took)
+    text, late = reached_text(heal), max(heal.took, load.took)
     if load.seconds > max(heal.seconds, limit):
         at = f"at {_index(load, load.target)} " if load.rule == "indexes" else ""
-        seen += f", {'but' if late > limit + SLACK_S else 'and'} {at}only {load.seconds:.1f} s after the load"
+        text += f", {'but' if late > limit + SLACK_S else 'and'} {at}only {load.seconds:.1f} s after the load"
     if limit < late <= limit + SLACK_S:
-        seen += f", which counts as within {limit:g} s: probes report up to {SLACK_S:g} s late"
-    return seen
+        text += f", which counts as within {limit:g} s: probes report up to {SLACK_S:g} s late"
+    return text
 
 
 def refusals_text(refused: Iterable[tuple[str, str, str]]) -> str:
@@ -213,24 +213,24 @@ def cause_text(cause: HarnessCause, limit: float) -> str:
             return f"the harness was awake for only {cause.seconds:.1f} s of the {limit:g} s"
 
 
-def lost_text(lost: Mapping[str, ShortLeader | BeyondLog], whole: Iterable[str], seen: str) -> str:
+def lost_text(lost: Mapping[str, ShortLeader | BeyondLog], whole: Iterable[str], observed: str) -> str:
     """Name the nodes that lost committed entries, then what was ``seen``, then the nodes with ``whole`` logs."""
     texts = [
         short_leader_text(moment) if isinstance(moment, ShortLeader) else beyond_text(moment)
         for moment in lost.values()
     ]
     held = f" with whole logs: {names}" if (names := and_listed(whole)) else ""
-    return "; ".join([*texts, seen]) + held
+    return "; ".join([*texts, observed]) + held
 
 
 def wants_text(wants: Iterable[Want]) -> str:
     """Return text such as "reads and changes by n3's own clients"; kinds go by their names."""
     by_node: dict[str | None, list[str]] = {}
-    for what, node in wants:
-        by_node.setdefault(node, []).append(what)
+    for kind, node in wants:
+        by_node.setdefault(node, []).append(kind)
     sides: dict[str, list[str]] = {}
     for node, whats in by_node.items():
         sides.setdefault(and_listed(whats), []).append(node or "")
     return "; ".join(
-        f"{what} by {and_listed(nodes)}'s own clients" if nodes != [""] else what for what, nodes in sides.items()
+        f"{kind} by {and_listed(nodes)}'s own clients" if nodes != [""] else kind for kind, nodes in sides.items()
     )

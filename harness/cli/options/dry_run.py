@@ -63,26 +63,26 @@ def _steps(plan: Plan) -> list[Step]:
 def origins_of(ctx: click.Context) -> dict[str, str]:
     """Map each parameter whose value is not the default to the source of its value."""
     planned = ctx.meta.get("planned", ())
-    found = {}
+    origins = {}
     for param in ctx.command.get_params(ctx):
         name = str(param.name)
         match ctx.get_parameter_source(name):
             case ParameterSource.COMMANDLINE:
-                found[name] = "command line"
+                origins[name] = "command line"
             case ParameterSource.ENVIRONMENT:
-                found[name] = f"{ctx.auto_envvar_prefix}_{name.upper()}"
+                origins[name] = f"{ctx.auto_envvar_prefix}_{name.upper()}"
             case ParameterSource.DEFAULT_MAP:
-                found[name] = "--plan" if name in planned else "harness.toml"
+                origins[name] = "--plan" if name in planned else "harness.toml"
             case _:
                 pass
-    return found
+    return origins
 
 
 def _word(value: Any) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, dict):
-        return ",".join(f"{name}={_word(one)}" for name, one in value.items())
+        return ",".join(f"{name}={_word(part)}" for name, part in value.items())
     return ",".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
 
 

@@ -41,7 +41,7 @@ class SystemCommand(click.Command):
                 ctx.meta["system"] = DEFAULT
         rest = super().parse_args(ctx, args)
         if not ctx.resilient_parsing:
-            _check_given(ctx, [str(one.name) for one in self.get_params(ctx) if not str(one.name).startswith("_")])
+            _check_given(ctx, [str(p.name) for p in self.get_params(ctx) if not str(p.name).startswith("_")])
         return rest
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
@@ -64,8 +64,8 @@ class SystemCommand(click.Command):
             formatter.write_dl([row for param in shown if (row := param.get_help_record(ctx)) is not None])
 
 
-def _show_all(ctx: click.Context, _: click.Parameter, asked: object) -> None:
-    if asked and not ctx.resilient_parsing:
+def _show_all(ctx: click.Context, _: click.Parameter, wanted: object) -> None:
+    if wanted and not ctx.resilient_parsing:
         ctx.meta["help_all"] = True
         click.echo(ctx.get_help())
         ctx.exit()
@@ -95,7 +95,7 @@ def _check_given(ctx: click.Context, known: Sequence[str]) -> None:
         word for word in os.environ if word.startswith(prefix) and word.removeprefix(prefix).lower() not in known
     ]
     if ctx.auto_envvar_prefix and unknown:
-        others = {option.name for one in usable_systems()[0] for option in one.options}
+        others = {option.name for other in usable_systems()[0] for option in other.options}
         for word in unknown:
             if (name := word.removeprefix(prefix).lower()) not in others:
                 raise UsageError(f"{word}: there is no option {name.replace('_', '-')}; {hint(name, known)}")
@@ -103,10 +103,10 @@ def _check_given(ctx: click.Context, known: Sequence[str]) -> None:
 
 def _without_environment(param: click.Parameter) -> click.Parameter:
     """Return a copy of a plan file's option that the environment cannot override; only the command line can."""
-    found = copy(param)
-    if isinstance(found, click.Option):
-        found.allow_from_autoenv = False
-    return found
+    copied = copy(param)
+    if isinstance(copied, click.Option):
+        copied.allow_from_autoenv = False
+    return copied
 
 
 class _Choice(click.Choice[str]):
@@ -126,7 +126,7 @@ def system_params(system: System) -> list[click.Parameter]:
     """Return the options of a system: its workloads, versions and planted bugs, and the options it declares."""
     workloads = [workload.name for workload in system.workloads]
     planted_bugs = [bug.name for bug in system.planted_bugs]
-    found: list[click.Parameter] = [
+    params: list[click.Parameter] = [
         click.Option(["--workload"], type=click.Choice(workloads), default=workloads[0], help="What clients do."),
         *(_param(option) for option in system.options if is_free(option.name)),
         click.Option(
@@ -141,7 +141,7 @@ def system_params(system: System) -> list[click.Parameter]:
         [VERSION_OPTION, "version"], type=click.Choice(versions), default=None,
         help=f"Same as --system {DEFAULT}@VERSION.", hidden=not is_default,
     )  # fmt: skip
-    return [found[0], version, *found[1:]]
+    return [params[0], version, *params[1:]]
 
 
 def _param(option: Option) -> click.Option:
@@ -157,14 +157,14 @@ def _param(option: Option) -> click.Option:
 def given_options(name: str, words: Iterable[str]) -> dict[str, OptionValue]:
     """Parse ``-o name=value`` options, converting each value to its option's type.  Raises UsageError."""
     options = {option.name: option for option in find_system(name).options}
-    found: dict[str, OptionValue] = {}
+    values: dict[str, OptionValue] = {}
     for word in words:
         key, sign, text = word.partition("=")
         if not sign or key not in options:
             known = ", ".join(options) or "none"
             raise UsageError(f"-o {word}: expected NAME=VALUE, with one of these options of {name}: {known}")
-        found[key] = _value(options[key], text, word)
-    return found
+        values[key] = _value(options[key], text, word)
+    return values
 
 
 def refuse_twice(ctx: click.Context, given: Mapping[str, OptionValue], options: Mapping[str, Any]) -> None:

@@ -43,14 +43,14 @@ class Figures(FiguresType):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> dict[str, float]:
         if isinstance(value, dict):
             return value
-        found: dict[str, float] = {}
+        figures: dict[str, float] = {}
         for part in filter(None, (part.strip() for part in value.split(","))):
             name, _, number = part.partition("=")
             try:
-                found[name.strip()] = float(number)
+                figures[name.strip()] = float(number)
             except ValueError:
                 self.fail(f"{part!r} must have the form name=number", param, ctx)
-        return found
+        return figures
 
 
 FIGURES: Final = Figures()
@@ -88,19 +88,19 @@ def defaults_of(content: Mapping[str, Any], where: str) -> dict[str, Any]:
         values = to_builtins(convert(spelled, plan_file(), lambda option: written.get(option, option)))
     except ValueError as error:
         raise UsageError(f"{where}: {error}") from None
-    found = {field_of(option): value for option, value in values.items()}
-    found |= {name: str(own.pop(name)) for name in _CHOSEN if name in own}
-    if isinstance(turns := found.get("nemesis"), list):
-        found["nemesis"] = ",".join(turns)
-    if isinstance(settings := found.get("spark_conf"), dict):
-        found["spark_conf"] = [f"{name}={value}" for name, value in settings.items()]
-    if found.get("system", DEFAULT) != DEFAULT and "version" in found:
-        found["system"] = f"{split_version(found['system'])[0]}@{found.pop('version')}"
-    options = {**found.pop("options", {}), **own}
-    found |= {name: value for name, value in options.items() if is_free(name)}
+    defaults = {field_of(option): value for option, value in values.items()}
+    defaults |= {name: str(own.pop(name)) for name in _CHOSEN if name in own}
+    if isinstance(turns := defaults.get("nemesis"), list):
+        defaults["nemesis"] = ",".join(turns)
+    if isinstance(settings := defaults.get("spark_conf"), dict):
+        defaults["spark_conf"] = [f"{name}={value}" for name, value in settings.items()]
+    if defaults.get("system", DEFAULT) != DEFAULT and "version" in defaults:
+        defaults["system"] = f"{split_version(defaults['system'])[0]}@{defaults.pop('version')}"
+    options = {**defaults.pop("options", {}), **own}
+    defaults |= {name: value for name, value in options.items() if is_free(name)}
     if taken := [f"{name}={str(value).lower()}" for name, value in options.items() if not is_free(name)]:
-        found["option"] = taken
-    return found
+        defaults["option"] = taken
+    return defaults
 
 
 #: Fields whose possible values depend on the system.

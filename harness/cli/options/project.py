@@ -72,9 +72,9 @@ def _defaults(ctx: click.Context, command: click.Command, table: Any, place: str
         raise UsageError(f"{PROJECT_FILE}: {place} must be a table, with the options of that command")
     if isinstance(command, click.Group):
         own = {name: command.get_command(ctx, name) for name in table}
-        if unknown := [name for name, found in own.items() if found is None]:
+        if unknown := [name for name, child in own.items() if child is None]:
             raise UsageError(f"{where} there is no {unknown[0]!r}; {hint(unknown[0], command.list_commands(ctx))}")
-        return {name: _defaults(ctx, one, table[name], f"{place}.{name}") for name, one in own.items() if one}
+        return {name: _defaults(ctx, child, table[name], f"{place}.{name}") for name, child in own.items() if child}
     if place != "run":
         return _of_params(ctx, command, table, where)
     from harness.cli.options.plan_file import defaults_of  # here, because no other verb pays for what it imports
@@ -87,7 +87,7 @@ def _defaults(ctx: click.Context, command: click.Command, table: Any, place: str
 def _of_params(ctx: click.Context, command: click.Command, table: Mapping[str, Any], where: str) -> dict[str, Any]:
     """Return the values of a table by parameter, checked against the type of each option."""
     params = {name: param for param in command.params for name in _names(param)}
-    found: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     for name, value in table.items():
         if name not in params:
             raise UsageError(f"{where} there is no option {name!r}; {hint(name, params)}")
@@ -97,8 +97,8 @@ def _of_params(ctx: click.Context, command: click.Command, table: Mapping[str, A
         except click.BadParameter as error:
             raise UsageError(f"{where} {name}: {error.message.rstrip('.')}") from None
         assert param.name is not None
-        found[param.name] = value
-    return found
+        values[param.name] = value
+    return values
 
 
 def _names(param: click.Parameter) -> list[str]:

@@ -105,9 +105,9 @@ def leader_complete(probes: Sequence[Probe], damages: Damages) -> Check:
         if not leading:
             return undecided("leader-complete")
         leaders = {(node, term) for node, term, time in leading if cut_at is None or time < cut_at}
-        seen = leaders_followed_text(len(leaders), cut_at)
-        skipped = () if leaders else (Skipped(check="leader-complete", why=seen),)
-        return node_check("leader-complete", "valid", seen, *skipped)
+        summary = leaders_followed_text(len(leaders), cut_at)
+        skipped = () if leaders else (Skipped(check="leader-complete", why=summary),)
+        return node_check("leader-complete", "valid", summary, *skipped)
     first = {leader.node: leader for leader in reversed(short)}
     listed = sorted({*short[:MOMENTS], *first.values()}, key=lambda leader: (leader.time, leader.node))
     entries = entry_fate(probes, (leader.committed for leader in short), short[0].time)

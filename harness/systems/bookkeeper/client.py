@@ -124,11 +124,11 @@ class Client:
         first, handle = invocation.value, await self._follow(invocation.key)
         try:
             lac = (await self._ask("readLAC", handle=handle))["lac"]
-            found = await self._entries(handle, first, min(lac, first + CHUNK - 1))
+            answer = await self._entries(handle, first, min(lac, first + CHUNK - 1))
         except (NoAnswerError, CodeError):
             self._reader = None
             raise
-        value = {"lac": lac, "first": first, "entries": found[0]}
+        value = {"lac": lac, "first": first, "entries": answer[0]}
         return LAW.outcome("answered", invocation, self.home, value=value)
 
     async def _follow(self, key: _Key) -> int:
@@ -167,8 +167,8 @@ class Client:
         entries: list[Any] = []
         size = 0
         for begin in range(first, last + 1, CHUNK):
-            asked = {"first": begin, "last": min(last, begin + CHUNK - 1), "each": each}
-            value = await self._ask("read", handle=handle, **asked)
+            request = {"first": begin, "last": min(last, begin + CHUNK - 1), "each": each}
+            value = await self._ask("read", handle=handle, **request)
             entries += value["entries"]
             size += value["bytes"]
         return entries, size

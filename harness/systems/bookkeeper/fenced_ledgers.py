@@ -112,56 +112,56 @@ class LedgerHistory:
     wholes: list[Operation] = field(default_factory=list)
 
     def of(self, f: str) -> Iterator[Operation]:
-        return (one for one in self.operations if one.f == f)
+        return (operation for operation in self.operations if operation.f == f)
 
     @property
     def number(self) -> int | None:
         """The system's number for the ledger, which the nodes' logs use."""
-        number = next((one.result for one in self.of("create") if one.outcome == "ok"), None)
+        number = next((operation.result for operation in self.of("create") if operation.outcome == "ok"), None)
         return number if isinstance(number, int) else None
 
-    def broken(self, kind: str, sentence: str, *said: tuple[Operation, str]) -> Counterexample:
+    def broken(self, kind: str, sentence: str, *notes: tuple[Operation, str]) -> Counterexample:
         logged = f" (ledger {self.number} in the logs)" if self.number is not None else ""
-        return Counterexample.of_promise(kind, f"ledger {self.key}{logged}: {sentence}", *said)
+        return Counterexample.of_promise(kind, f"ledger {self.key}{logged}: {sentence}", *notes)
 
 
 def check_fenced_ledgers(operations: Iterable[Operation], size_of: Callable[[int], int]) -> LedgerReport:
     """Judge each ledger by its operations; ``size_of`` returns the size of a payload in bytes."""
     by_key: defaultdict[_Key, list[Operation]] = defaultdict(list)
-    for one in operations:
-        by_key[one.key].append(one)
-    found: list[Counterexample] = []
+    for operation in operations:
+        by_key[operation.key].append(operation)
+    violations: list[Counterexample] = []
     unread: list[_Key] = []
     logged: dict[str, list[str]] = {}
     shown: dict[str, list[int]] = {}
     counts = dict.fromkeys(("ledgers", "acknowledged", "doubted", "kept", "ends"), 0)
     for key, mine in by_key.items():
-        ledger = LedgerHistory(key, sorted(mine, key=lambda one: one.invoke_index), size_of)
-        if all(one.outcome != "ok" for one in ledger.of("create")):
+        ledger = LedgerHistory(key, sorted(mine, key=lambda operation: operation.invoke_index), size_of)
+        if all(create.outcome != "ok" for create in ledger.of("create")):
             continue  # its id is not known
         broken = _first_of_each_kind(_judge(ledger))
         for example in broken if ledger.number is not None else ():
             logged.setdefault(example.kind, []).append(str(ledger.number))
             if example.kind in CONFIRMED:
                 shown.setdefault(example.kind, []).append(_shown(example))
-        found += broken
+        violations += broken
         if not ledger.wholes:
             unread.append(key)
         _count(ledger, counts)
-    found.sort(key=lambda one: (list(KINDS).index(one.kind), one.operations[0].invoke_index))
-    return LedgerReport(tuple(found), tuple(unread), counts, logged, shown)
+    violations.sort(key=lambda violation: (list(KINDS).index(violation.kind), violation.operations[0].invoke_index))
+    return LedgerReport(tuple(violations), tuple(unread), counts, logged, shown)
 
 
-def _first_of_each_kind(found: Iterable[Counterexample]) -> list[Counterexample]:
+def _first_of_each_kind(examples: Iterable[Counterexample]) -> list[Counterexample]:
     first: dict[str, Counterexample] = {}
-    for one in found:
-        first.setdefault(one.kind, one)
+    for example in examples:
+        first.setdefault(example.kind, example)
     return list(first.values())
 
 
 def _count(ledger: LedgerHistory, counts: dict[str, int]) -> None:
     kept = set(ledger.wholes[0].result["entries"]) if ledger.wholes else set()
-    doubted = [payload for one in ledger.of("window") for payload in _in_doubt(one)]
+    doubted = [payload for window in ledger.of("window") for payload in _in_doubt(window)]
     counts["ledgers"] += 1
     counts["acknowledged"] += len(ledger.acknowledged)
     counts["doubted"] += len(doubted)
@@ -171,18 +171,18 @@ def _count(ledger: LedgerHistory, counts: dict[str, int]) -> None:
 
 def _judge(ledger: LedgerHistory) -> Iterator[Counterexample]:
     yield from _acknowledgements(ledger)
-    for one in ledger.operations:
-        if one.outcome == "ok" and one.f in ("recover", "close", "read") and one.result is not None:
-            ledger.ends.append((one.result["last"], one))
-            if one.result.get("closed") is not None:
-                ledger.ends.append((one.result["closed"], one))
-        if one.outcome == "ok" and one.f == "read":
-            if one.result is None:
+    for operation in ledger.operations:
+        if operation.outcome == "ok" and operation.f in ("recover", "close", "read") and operation.result is not None:
+            ledger.ends.append((operation.result["last"], operation))
+            if operation.result.get("closed") is not None:
+                ledger.ends.append((operation.result["closed"], operation))
+        if operation.outcome == "ok" and operation.f == "read":
+            if operation.result is None:
                 created = ((made, "creates the ledger") for made in ledger.of("create") if made.outcome == "ok")
-                text = f"it was created, but {_who(one)} could not find it"
-                yield ledger.broken("ledger-gone", text, *created, (one, "finds no such ledger"))
+                text = f"it was created, but {_who(operation)} could not find it"
+                yield ledger.broken("ledger-gone", text, *created, (operation, "finds no such ledger"))
             else:
-                ledger.wholes.append(one)
+                ledger.wholes.append(operation)
     # Only the first violation of each kind is shown.  Sort by answer, so that it is the first contradictory answer.
     ledger.ends.sort(key=lambda end: end[1].end_index)
     ledger.wholes.sort(key=lambda op: op.end_index)
@@ -198,19 +198,19 @@ def _judge(ledger: LedgerHistory) -> Iterator[Counterexample]:
 def _acknowledgements(ledger: LedgerHistory) -> Iterator[Counterexample]:
     """Check that ids of acknowledged adds are unique and grow."""
     highest = (-1, -1, ledger.operations[0])
-    for one in ledger.of("window"):
-        for payload, id_ in _acknowledged(one):
+    for window in ledger.of("window"):
+        for payload, id_ in _acknowledged(window):
             if id_ < highest[0]:
                 text = f"{payload} was added after {highest[1]}, and acknowledged with id {id_} below {highest[0]}"
                 yield ledger.broken(
-                    "order", text, (highest[2], _acked(highest[1], highest[0])), (one, _acked(payload, id_))
+                    "order", text, (highest[2], _acked(highest[1], highest[0])), (window, _acked(payload, id_))
                 )
             else:
-                highest = (id_, payload, one)
-            other, before = ledger.acknowledged.setdefault(id_, (payload, one))
+                highest = (id_, payload, window)
+            other, before = ledger.acknowledged.setdefault(id_, (payload, window))
             if other != payload:
-                text = f"{other} ({_who(before)}) and {payload} ({_who(one)}) were both acknowledged with id {id_}"
-                yield ledger.broken("duplicate", text, (before, _acked(other, id_)), (one, _acked(payload, id_)))
+                text = f"{other} ({_who(before)}) and {payload} ({_who(window)}) were both acknowledged with id {id_}"
+                yield ledger.broken("duplicate", text, (before, _acked(other, id_)), (window, _acked(payload, id_)))
 
 
 def _ends(ledger: LedgerHistory) -> Iterator[Counterexample]:
@@ -218,26 +218,26 @@ def _ends(ledger: LedgerHistory) -> Iterator[Counterexample]:
     if not ledger.ends:
         return
     first, earliest = min(ledger.ends, key=lambda end: end[1].end_index)
-    for last, one in ledger.ends:
+    for last, op in ledger.ends:
         if last != first:
-            text = f"{_who(earliest)} got the answer that it ends at {first}, but {_who(one)} that it ends at {last}"
-            yield ledger.broken("ends-differ", text, (earliest, _ends_at(first)), (one, _ends_at(last)))
+            text = f"{_who(earliest)} got the answer that it ends at {first}, but {_who(op)} that it ends at {last}"
+            yield ledger.broken("ends-differ", text, (earliest, _ends_at(first)), (op, _ends_at(last)))
             break
     shortest = _Shortest(ledger.ends)
-    for id_, (payload, one) in ledger.acknowledged.items():
-        acknowledged = f"{payload} was acknowledged with id {id_} ({_who(one)})"
+    for id_, (payload, op) in ledger.acknowledged.items():
+        acknowledged = f"{payload} was acknowledged with id {id_} ({_who(op)})"
         if (end := shortest.answered_first(id_)) is None:
             continue
-        added, ended = (one, _acked(payload, id_)), (end[1], _ends_at(end[0]))
-        if _before(one, end[1]):
+        added, ended = (op, _acked(payload, id_)), (end[1], _ends_at(end[0]))
+        if _before(op, end[1]):
             yield ledger.broken("lost-add", f"{acknowledged}, and then {_ended(end)}", added, ended)
         else:
-            then = "and then" if _before(end[1], one) else "and"
+            then = "and then" if _before(end[1], op) else "and"
             yield ledger.broken("acknowledged-beyond-end", f"{_ended(end)}, {then} {acknowledged}", ended, added)
-    for one in ledger.of("tail"):
-        if one.outcome == "ok" and (end := shortest.answered_first(one.result["lac"])) is not None:
-            text = f"{_who(one)} saw {one.result['lac']} as confirmed, and {_ended(end)}"
-            confirmed = (one, f"LastAddConfirmed {one.result['lac']}")
+    for op in ledger.of("tail"):
+        if op.outcome == "ok" and (end := shortest.answered_first(op.result["lac"])) is not None:
+            text = f"{_who(op)} saw {op.result['lac']} as confirmed, and {_ended(end)}"
+            confirmed = (op, f"LastAddConfirmed {op.result['lac']}")
             yield ledger.broken("confirmed-beyond-end", text, confirmed, (end[1], _ends_at(end[0])))
 
 
@@ -263,7 +263,7 @@ def _ended(end: _End) -> str:
 
 def _contents(ledger: LedgerHistory) -> Iterator[Counterexample]:
     """Check the whole ledger as each reader saw it after recovery."""
-    windows = {payload: one for one in ledger.of("window") for payload in _payloads(one)}
+    windows = {payload: window for window in ledger.of("window") for payload in _payloads(window)}
     for whole in ledger.wholes:
         entries = whole.result["entries"]
         yield from _against_acknowledged(ledger, whole)
@@ -280,27 +280,27 @@ def _sequence(ledger: LedgerHistory, whole: Operation, windows: dict[int, Operat
     highest = -1
     highest_of: dict[int, int] = {}
     for id_, payload in enumerate(whole.result["entries"]):
-        found = f"{_who(whole)} read {payload} with id {id_}"
+        reading = f"{_who(whole)} read {payload} with id {id_}"
         if payload is None:
             if id_ not in ledger.acknowledged:
                 text = f"{_who(whole)} found no entry {id_}, and the ledger ends at {whole.result['last']}"
                 yield ledger.broken("hole", text, (whole, _lacks(whole, id_)))
         elif payload in place:
             twice = f"reads {payload} with ids {place[payload]} and {id_}"
-            yield ledger.broken("duplicate", f"{found}, and with id {place[payload]}", (whole, twice))
+            yield ledger.broken("duplicate", f"{reading}, and with id {place[payload]}", (whole, twice))
         elif (window := windows.get(payload)) is None:
             place[payload] = id_
-            yield ledger.broken("never-added", f"{found}, which was never added", (whole, _reads(payload, id_)))
+            yield ledger.broken("never-added", f"{reading}, which was never added", (whole, _reads(payload, id_)))
         else:
             place[payload] = id_
             if window.outcome == "fail":
-                text = f"{found}, whose add certainly failed ({_who(window)})"
+                text = f"{reading}, whose add certainly failed ({_who(window)})"
                 failed = (window, f"the add of {payload} fails")
                 yield ledger.broken("failed-add-found", text, failed, (whole, _reads(payload, id_)))
             among = highest_of.get(window.invoke_index, -1)
             if payload < among or (payload < highest and _before(window, windows[highest])):
                 later = among if payload < among else highest
-                text = f"{found}, after {later} that was added later"
+                text = f"{reading}, after {later} that was added later"
                 added = [(window, f"adds {payload}"), (windows[later], f"adds {later}")]
                 yield ledger.broken("order", text, *added, (whole, f"reads {payload} behind {later}"))
             highest, highest_of[window.invoke_index] = max(highest, payload), max(among, payload)
@@ -308,44 +308,44 @@ def _sequence(ledger: LedgerHistory, whole: Operation, windows: dict[int, Operat
 
 def _against_acknowledged(ledger: LedgerHistory, whole: Operation) -> Iterator[Counterexample]:
     entries = whole.result["entries"]
-    for id_, (payload, one) in ledger.acknowledged.items():
+    for id_, (payload, op) in ledger.acknowledged.items():
         if id_ >= len(entries):
             continue  # beyond the end
         if entries[id_] is None:
-            text = f"{payload} was acknowledged with id {id_} ({_who(one)}), but {_who(whole)} finds it on no replica"
-            yield ledger.broken("unreadable-entry", text, (one, _acked(payload, id_)), (whole, _lacks(whole, id_)))
+            text = f"{payload} was acknowledged with id {id_} ({_who(op)}), but {_who(whole)} finds it on no replica"
+            yield ledger.broken("unreadable-entry", text, (op, _acked(payload, id_)), (whole, _lacks(whole, id_)))
         elif entries[id_] != payload:
-            text = f"{payload} was acknowledged with id {id_} ({_who(one)}), where {_who(whole)} read {entries[id_]}"
+            text = f"{payload} was acknowledged with id {id_} ({_who(op)}), where {_who(whole)} read {entries[id_]}"
             other = (whole, _reads(entries[id_], id_))
-            yield ledger.broken("other-payload", text, (one, _acked(payload, id_)), other)
+            yield ledger.broken("other-payload", text, (op, _acked(payload, id_)), other)
 
 
 def _tails(ledger: LedgerHistory) -> Iterator[Counterexample]:
     """Check that reads without recovery always agree with reads of the whole ledger."""
-    seen: dict[int, tuple[int, Operation]] = {}
-    for one in ledger.of("tail"):
-        if one.outcome != "ok":
+    by_id: dict[int, tuple[int, Operation]] = {}
+    for op in ledger.of("tail"):
+        if op.outcome != "ok":
             continue
-        for id_, payload in enumerate(one.result["entries"], one.result["first"]):
-            if (earlier := seen.setdefault(id_, (payload, one)))[0] != payload:
-                text = f"{_who(earlier[1])} read {earlier[0]} with id {id_}, and {_who(one)} read {payload}"
+        for id_, payload in enumerate(op.result["entries"], op.result["first"]):
+            if (earlier := by_id.setdefault(id_, (payload, op)))[0] != payload:
+                text = f"{_who(earlier[1])} read {earlier[0]} with id {id_}, and {_who(op)} read {payload}"
                 before = (earlier[1], _reads(earlier[0], id_))
-                yield ledger.broken("other-payload", text, before, (one, _reads(payload, id_)))
+                yield ledger.broken("other-payload", text, before, (op, _reads(payload, id_)))
             known = ledger.acknowledged.get(id_)
             if known is not None and known[0] != payload:
-                text = f"{known[0]} was acknowledged with id {id_} ({_who(known[1])}), where {_who(one)} read {payload}"
+                text = f"{known[0]} was acknowledged with id {id_} ({_who(known[1])}), where {_who(op)} read {payload}"
                 added = (known[1], _acked(known[0], id_))
-                yield ledger.broken("other-payload", text, added, (one, _reads(payload, id_)))
+                yield ledger.broken("other-payload", text, added, (op, _reads(payload, id_)))
     for whole in ledger.wholes:
         entries = whole.result["entries"]
-        for id_, (payload, one) in seen.items():
+        for id_, (payload, op) in by_id.items():
             now = entries[id_] if id_ < len(entries) else None
             if now is None:
-                text = f"{_who(one)} read {payload} with id {id_}, confirmed; {_who(whole)} finds no such entry"
-                yield ledger.broken("read-then-gone", text, (one, _reads(payload, id_)), (whole, _lacks(whole, id_)))
+                text = f"{_who(op)} read {payload} with id {id_}, confirmed; {_who(whole)} finds no such entry"
+                yield ledger.broken("read-then-gone", text, (op, _reads(payload, id_)), (whole, _lacks(whole, id_)))
             elif now != payload:
-                text = f"{_who(one)} read {payload} with id {id_}, and {_who(whole)} read {now}"
-                yield ledger.broken("other-payload", text, (one, _reads(payload, id_)), (whole, _reads(now, id_)))
+                text = f"{_who(op)} read {payload} with id {id_}, and {_who(whole)} read {now}"
+                yield ledger.broken("other-payload", text, (op, _reads(payload, id_)), (whole, _reads(now, id_)))
 
 
 def _lengths(ledger: LedgerHistory) -> Iterator[Counterexample]:
@@ -371,7 +371,7 @@ def _lengths(ledger: LedgerHistory) -> Iterator[Counterexample]:
 def _lengths_beyond(ledger: LedgerHistory, whole: Operation) -> Iterator[int]:
     """Yield the lengths that the ledger would have with one, two and more of the adds after its last entry."""
     last = max(whole.result["entries"], default=-1)
-    added = (payload for one in ledger.of("window") if one.outcome != "fail" for payload in _payloads(one))
+    added = (payload for window in ledger.of("window") if window.outcome != "fail" for payload in _payloads(window))
     return accumulate((ledger.size_of(payload) for payload in added if payload > last), initial=whole.result["bytes"])
 
 
@@ -395,27 +395,27 @@ def _in_doubt(window: Operation) -> Sequence[int]:
     return [] if window.outcome == "fail" else _payloads(window)
 
 
-def _before(one: Operation, other: Operation) -> bool:
-    return one.outcome != "info" and one.end_index < other.invoke_index
+def _before(operation: Operation, other: Operation) -> bool:
+    return operation.outcome != "info" and operation.end_index < other.invoke_index
 
 
 def _shown(example: Counterexample) -> int:
     """Return the entry that a reader saw as confirmed and that is not in the ledger."""
-    by_function = {one.f: one.result for one in example.operations}
+    by_function = {operation.f: operation.result for operation in example.operations}
     tail = by_function["tail"]
     if example.kind == "confirmed-beyond-end":
         return int(tail["lac"])
     entries = by_function["read"]["entries"]
-    seen = range(tail["first"], tail["first"] + len(tail["entries"]))
-    return next(id_ for id_ in seen if id_ >= len(entries) or entries[id_] is None)
+    ids = range(tail["first"], tail["first"] + len(tail["entries"]))
+    return next(id_ for id_ in ids if id_ >= len(entries) or entries[id_] is None)
 
 
-def _who(one: Operation) -> str:
+def _who(operation: Operation) -> str:
     """Describe an operation: ``the recovery of process 9 on n5 (3.162-3.401 s)``."""
     noun = {"window": "the window", "recover": "the recovery", "close": "the close", "tail": "the reader",
-            "read": "the last read", "create": "the create"}.get(one.f, one.f)  # fmt: skip
-    until = "" if one.returned is None else f"-{one.returned / 1e9:.3f}"
-    return f"{noun} of {who(one)} ({one.invoked / 1e9:.3f}{until} s)"
+            "read": "the last read", "create": "the create"}.get(operation.f, operation.f)  # fmt: skip
+    until = "" if operation.returned is None else f"-{operation.returned / 1e9:.3f}"
+    return f"{noun} of {who(operation)} ({operation.invoked / 1e9:.3f}{until} s)"
 
 
 # -- an operation's part in a violation, in a few words ---------------------------------------------------------------

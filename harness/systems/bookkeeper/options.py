@@ -66,8 +66,8 @@ def bookies(setup: Setup) -> tuple[Machine, ...]:
     Raises UsageError unless there is a bookie more than an ensemble needs: otherwise the first dead bookie would end
     every add.
     """
-    found, ensemble = setup.nodes[1:], quorum(setup).ensemble
-    if len(found) <= ensemble:
-        asked = f"-o quorum={setup.options['quorum']} needs {ensemble + 1} bookies besides the metadata server"
-        raise UsageError(f"{asked}: use --nodes {ensemble + 2}, or another quorum")
-    return found
+    machines, ensemble = setup.nodes[1:], quorum(setup).ensemble
+    if len(machines) <= ensemble:
+        need = f"-o quorum={setup.options['quorum']} needs {ensemble + 1} bookies besides the metadata server"
+        raise UsageError(f"{need}: use --nodes {ensemble + 2}, or another quorum")
+    return machines

@@ -43,6 +43,6 @@ def case_of_window(value: Mapping[str, Any]) -> tuple[str, str | None]:
     """Return the law's case for the gateway's answer to a window of adds, and a summary of its errors or None."""
     codes = {int(code): number for code, number in value["codes"].items()}
     text = ", ".join(f"{number} of {len(value['ids'])}: {name_of(code)}" for code, number in codes.items()) or None
-    if any(one is not None for one in value["ids"]):
+    if any(id_ is not None for id_ in value["ids"]):
         return "answered", text
     return "sealed" if value["sealed"] and set(codes) == {LEDGER_CLOSED} else "error", text

@@ -89,7 +89,7 @@ def ledgers_keep_their_promises(evidence: Evidence) -> Check:
     """Check every ledger; see ``fenced_ledgers``."""
     report = check_fenced_ledgers(evidence.operations, size_of)
     counts = report.counts
-    seen = (
+    summary = (
         f"{counted(counts['ledgers'], 'ledger')} with {counted(counts['ends'], 'answer')} of their ends, "
         f"{counted(counts['acknowledged'], 'add')} acknowledged, "
         f"{counts['doubted']} in doubt, of which {counts['kept']} {'was' if counts['kept'] == 1 else 'were'} kept"
@@ -98,20 +98,20 @@ def ledgers_keep_their_promises(evidence: Evidence) -> Check:
     ledgers = Ledgers(verdict=report.verdict, counts=counts, unread=unread)
     if report.violations:
         first = report.violations[0]
-        struck, further = len({one.key for one in report.violations}), len(report.violations) - 1
+        struck, further = len({violation.key for violation in report.violations}), len(report.violations) - 1
         all_of_them = f"in {counted(struck, 'ledger')}; one of each kind per ledger is counted"
         more = f" (and {further} more, {all_of_them})" if further else ""
-        seen = f"{first.sentence}{more}; {seen}"
-        words = {**WORDS, **{one.kind: KINDS[one.kind] for one in report.violations}}
+        summary = f"{first.sentence}{more}; {summary}"
+        words = {**WORDS, **{violation.kind: KINDS[violation.kind] for violation in report.violations}}
         wrong = contradictions("ledgers", report.violations, (Kind(name, "data lost") for name in LOST))
         logged = (
             structs.replace(
-                one, logged=tuple(report.logged.get(one.kind, ())), shown=tuple(report.shown.get(one.kind, ()))
+                clash, logged=tuple(report.logged.get(clash.kind, ())), shown=tuple(report.shown.get(clash.kind, ()))
             )
-            for one in wrong
+            for clash in wrong
         )
         findings = (structs.replace(ledgers, verdict="valid"), *logged)
-        return Check("ledgers", "check", "invalid", _ASKED, seen, findings, report.violations, words)
+        return Check("ledgers", "check", "invalid", _ASKED, summary, findings, report.violations, words)
     if unread:
-        seen += f"; not read at the end: {', '.join(unread)}"
-    return Check("ledgers", "check", report.verdict, _ASKED, seen, (ledgers,), words=WORDS)
+        summary += f"; not read at the end: {', '.join(unread)}"
+    return Check("ledgers", "check", report.verdict, _ASKED, summary, (ledgers,), words=WORDS)

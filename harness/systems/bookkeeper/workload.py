@@ -95,17 +95,23 @@ class LedgerScript(Struct, frozen=True):
         if self.open is False or (idle and self._over()):
             return EXHAUSTED, self
         for worker in ctx.free:
-            if (found := self._of(ctx.workers.index(worker), ctx.time)) is not None:
-                operation, after = found
+            if (step := self._of(ctx.workers.index(worker), ctx.time)) is not None:
+                operation, after = step
                 return operation.by(worker, ctx.time), after
-        due = [moment for one in self.recoverers if (moment := self._moment(one)) is not None and moment > ctx.time]
+        due = [
+            moment
+            for recoverer in self.recoverers
+            if (moment := self._moment(recoverer)) is not None and moment > ctx.time
+        ]
         return (Pending(min(due)) if due else PENDING), self
 
     def _over(self) -> bool:
         return bool(self.open) and not (self.windows or self.closes or self.recoverers or self.reads)
 
-    def _moment(self, one: Recoverer) -> int | None:
-        return one.due if one.due is not None else None if self.began is None else self.began + one.after
+    def _moment(self, recoverer: Recoverer) -> int | None:
+        return (
+            recoverer.due if recoverer.due is not None else None if self.began is None else self.began + recoverer.after
+        )
 
     def _of(self, place: int, now: int) -> tuple[Invocation, LedgerScript] | None:
         """Return the next operation of the worker at this place, or None if it has none now."""
@@ -113,11 +119,11 @@ class LedgerScript(Struct, frozen=True):
             if place != self.writer or self.asked:
                 return None
             return Invocation("create", self.key), replace(self, asked=True)
-        for one in self.recoverers:
-            if one.place == place and (moment := self._moment(one)) is not None and moment <= now:
-                left = tuple(other for other in self.recoverers if other is not one)
+        for recoverer in self.recoverers:
+            if recoverer.place == place and (moment := self._moment(recoverer)) is not None and moment <= now:
+                left = tuple(other for other in self.recoverers if other is not recoverer)
                 return Invocation("recover", self.key), replace(
-                    self, recoverers=(*left, Recoverer(place, one.after, one.tries - 1, 2**63))
+                    self, recoverers=(*left, Recoverer(place, recoverer.after, recoverer.tries - 1, 2**63))
                 )
         if place == self.writer and self.windows:
             size, *rest = self.windows
@@ -150,11 +156,11 @@ class LedgerScript(Struct, frozen=True):
 
     def _recovered(self, ctx: GeneratorContext, place: int, *, ok: bool) -> LedgerScript:
         left = []
-        for one in self.recoverers:
-            if one.place != place:
-                left.append(one)
-            elif not ok and one.tries > 0:
-                left.append(Recoverer(place, one.after, one.tries, ctx.time + round(AGAIN_S * 1e9)))
+        for recoverer in self.recoverers:
+            if recoverer.place != place:
+                left.append(recoverer)
+            elif not ok and recoverer.tries > 0:
+                left.append(Recoverer(place, recoverer.after, recoverer.tries, ctx.time + round(AGAIN_S * 1e9)))
         return replace(self, recoverers=tuple(left))
 
 
@@ -200,5 +206,7 @@ def _silenced(rng: random.Random, script: LedgerScript) -> LedgerScript:
         script,
         windows=script.windows[:1],
         closes=False,
-        recoverers=tuple(Recoverer(one.place, one.after + round(SILENT_S * 1e9)) for one in script.recoverers),
+        recoverers=tuple(
+            Recoverer(recoverer.place, recoverer.after + round(SILENT_S * 1e9)) for recoverer in script.recoverers
+        ),
     )

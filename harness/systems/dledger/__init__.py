@@ -69,7 +69,7 @@ SYSTEM: Final = System(
             checks=("linearizable", "elements"),
             kinds=("lost-append", "lost-element", "lost-write"),
         ),
-        *(replace(one, source=f"{README}; {one.source}") for one in RAFT_PROMISES),
+        *(replace(promise, source=f"{README}; {promise.source}") for promise in RAFT_PROMISES),
     ),
     may_refuse=frozenset({"data", "index", "snapshot", "term"}),
 )

@@ -53,8 +53,8 @@ def _kind(invocation: Invocation) -> str:
 
 def balances_left(answer: Answer) -> list[list[int]] | None:
     """Return the balances that a transfer left, or None if the answer does not contain them."""
-    found = _pairs(answer)
-    return None if found is UNSEEN else found
+    balances = _pairs(answer)
+    return None if balances is UNSEEN else balances
 
 
 def _register(answer: Answer) -> Any:

@@ -121,11 +121,11 @@ def _lock(invocation: Invocation, answer: dict[str, Any], node: str, *, applied:
 
 
 def _refused_cas(invocation: Invocation, answer: dict[str, Any], node: str) -> Reply:
-    seen = answer.get("value", UNSEEN)
-    if seen is not None and type(seen) is not int:
+    current = answer.get("value", UNSEEN)
+    if current is not None and type(current) is not int:
         return _reply("cas-refused-unseen", invocation, node, CAS_MISMATCH)
     old, new = invocation.value
-    return _reply("cas-refused", invocation, node, None, value=[old, new, seen])
+    return _reply("cas-refused", invocation, node, None, value=[old, new, current])
 
 
 def _reply(

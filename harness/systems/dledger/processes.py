@@ -72,9 +72,9 @@ class ServerJar(LocalFiles):
     def fetch(self, into: Path, say: Say) -> None:
         """Copy the jar. Raises ArtifactError if its libraries differ."""
         (path,) = self.paths
-        if (found := digest_of_libraries(path)) != self.libraries:
+        if (digest := digest_of_libraries(path)) != self.libraries:
             raise ArtifactError(
-                f"{path}: its libraries have the digest {found}, not {self.libraries}: this release was not tested "
+                f"{path}: its libraries have the digest {digest}, not {self.libraries}: this release was not tested "
                 f"with them; check the repository and Maven's settings"
             )
         LocalFiles.fetch(self, into, say)
@@ -100,8 +100,8 @@ def artifacts(setup: Setup) -> tuple[ServerJar, ...]:
 def _jar(version: str) -> ServerJar:
     """Return the server's jar on this machine."""
     name = f"dledger-register-{version}.jar"
-    found = [path for directory in JAR_DIRECTORIES if (path := directory / name).is_file()]
-    path = found[0] if found else JAR_DIRECTORIES[-1] / name
+    paths = [path for directory in JAR_DIRECTORIES if (path := directory / name).is_file()]
+    path = paths[0] if paths else JAR_DIRECTORIES[-1] / name
     missing = "was not built; run scripts/bootstrap, or install a wheel that holds it"
     return ServerJar("register", (path,), missing, LIBRARIES[version])
 

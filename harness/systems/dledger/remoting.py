@@ -24,10 +24,10 @@ def ask(address: Address, code: int, body: dict[str, Any]) -> dict[str, Any]:
     Raises OSError if none comes (also for a timeout), ValueError if it is malformed.
     """
     answer = remoting.ask(address, code, body)
-    found = answer.json()
-    if not isinstance(found, dict):
+    content = answer.json()
+    if not isinstance(content, dict):
         raise ValueError(f"code {answer.code}: {answer.remark}")
-    return found
+    return content
 
 
 def metadata(address: Address, node: str) -> dict[str, Any]:

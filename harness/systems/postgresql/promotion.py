@@ -43,18 +43,18 @@ def promote(setup: Setup, dead: str) -> str:
 async def _promote(nodes: list[Machine], words: str) -> str:
     async with AsyncExitStack() as stack:
         standbys = [await stack.enter_async_context(_Standby(node)) for node in nodes]
-        leading = [one for one in standbys if not await one.ask("SELECT pg_is_in_recovery()")]
+        leading = [standby for standby in standbys if not await standby.ask("SELECT pg_is_in_recovery()")]
         if not leading:
-            for one in standbys:
-                await one.receive_from("")
-            for one in standbys:
-                await one.await_stopped()
-            ends = [await one.ask(_END) for one in standbys]
+            for standby in standbys:
+                await standby.receive_from("")
+            for standby in standbys:
+                await standby.await_stopped()
+            ends = [await standby.ask(_END) for standby in standbys]
             leading = [standbys[ends.index(max(ends))]]
             if not await leading[0].ask(f"SELECT pg_promote(true, {_PROMOTE_S})", _PROMOTE_S):
                 raise StartError({leading[0].name: f"it was promoted but did not lead within {_PROMOTE_S} s"})
-        for one in standbys:
-            await one.receive_from(words)
+        for standby in standbys:
+            await standby.receive_from(words)
         return leading[0].name
 
 

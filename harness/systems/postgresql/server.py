@@ -55,7 +55,7 @@ def settings(node: Machine, setup: Setup) -> dict[str, str]:
     Commits wait for standbys by name: a ``*`` would also let a running ``pg_basebackup`` acknowledge them.
     """
     wait_for = int(setup.options["synchronous_standbys"])
-    names = ", ".join(f'"{one.name}"' for one in servers(setup))
+    names = ", ".join(f'"{server.name}"' for server in servers(setup))
     # Before it recovers, the server syncs its thousand files one by one, which took up to 7 s on a busy disk.  From 14
     # on it can sync the file system instead, which is the node's own.
     once = {"recovery_init_sync_method": "syncfs"} if int(setup.version.partition(".")[0]) >= 14 else {}

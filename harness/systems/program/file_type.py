@@ -229,9 +229,9 @@ class SystemFile(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     index_unit: Annotated[str, Meta(description="what an index counts, such as bytes; by default, entries")] = ""
 
 
-def store_files(found: SystemFile) -> dict[FileClass, tuple[str, ...]]:
+def store_files(file: SystemFile) -> dict[FileClass, tuple[str, ...]]:
     """Return the patterns of the files in its store by class; by default all files are data."""
-    return found.faults.store_files or {"data": ("**",)}
+    return file.faults.store_files or {"data": ("**",)}
 
 
 #: The placeholders in a role's command, besides the options.
@@ -245,53 +245,53 @@ OF_A_PEER: Final = ("node", "index", "address")
 def read_system_file(path: Path) -> SystemFile:
     """Read the file of a system.  Raises UsageError that names the file, the place in it, and what is wrong."""
     try:
-        found = convert(read_toml(path), SystemFile)
-        _check(found)
+        file = convert(read_toml(path), SystemFile)
+        _check(file)
     except OSError as error:
         raise UsageError(f"--system {path}: cannot be read: {error.strerror or error}") from None
     except ValueError as error:
         raise UsageError(f"--system {path}: {error}") from None
-    return found
+    return file
 
 
-def _check(found: SystemFile) -> None:
-    options = set(found.options)
+def _check(file: SystemFile) -> None:
+    options = set(file.options)
     if taken := options & set(OF_A_NODE):
         raise ValueError(f"options.{min(taken)} has the name of a placeholder: choose another")
-    for number, role in enumerate(found.roles):
+    for number, role in enumerate(file.roles):
         _check_role(f"roles[{number}]", role, {*OF_A_NODE, *options})
-    if found.roles[0].task:
+    if file.roles[0].task:
         raise ValueError("roles[0] is a task: list the serving role first")
-    names = [role.name for role in found.roles]
+    names = [role.name for role in file.roles]
     if twice := {name for name in names if names.count(name) > 1}:
         raise ValueError(f"more than one of the roles has the name {min(twice)}: give each its own")
-    _check_faults(found, names)
-    own = OF_A_PEER if found.client.processes == "worker" else ()
-    _check_command("client.command", found.client.command, {*OF_A_CLIENT, *own, *options})
-    if found.probe is not None:
-        _check_command("probe.command", found.probe.command, {*OF_A_CLIENT, *OF_A_PEER, *options})
-    _check_files(found.files)
+    _check_faults(file, names)
+    own = OF_A_PEER if file.client.processes == "worker" else ()
+    _check_command("client.command", file.client.command, {*OF_A_CLIENT, *own, *options})
+    if file.probe is not None:
+        _check_command("probe.command", file.probe.command, {*OF_A_CLIENT, *OF_A_PEER, *options})
+    _check_files(file.files)
     with _at("log_words"):
-        LogWords(**asdict(found.log_words))
-    if undeclared := set(found.may_refuse) - set(store_files(found)):
+        LogWords(**asdict(file.log_words))
+    if undeclared := set(file.may_refuse) - set(store_files(file)):
         raise ValueError(
             f"may_refuse: faults.store_files lists no files of the class {min(undeclared)!r}: add them there"
         )
 
 
-def _check_faults(found: SystemFile, roles: list[str]) -> None:
-    if unknown := set(found.faults.members) - set(roles):
+def _check_faults(file: SystemFile, roles: list[str]) -> None:
+    if unknown := set(file.faults.members) - set(roles):
         raise ValueError(f"faults.members: there is no role {min(unknown)!r}; {hint(min(unknown), roles)}")
-    if (role := found.faults.role) is not None and role not in roles:
+    if (role := file.faults.role) is not None and role not in roles:
         raise ValueError(f"faults.role: there is no role {role!r}; {hint(role, roles)}")
-    if found.roles[0].port is None and not (found.faults.peer_ports and found.faults.client_port):
+    if file.roles[0].port is None and not (file.faults.peer_ports and file.faults.client_port):
         raise ValueError(
             "roles[0].port is missing: without it, or faults.peer_ports and client_port, links cannot be cut"
         )
-    if found.faults.clock and found.probe is None:
+    if file.faults.clock and file.probe is None:
         raise ValueError("faults.clock: only a probe that reports clock_ms can show that a clock is wrong: add probe")
-    named = {"faults.refused": [*found.faults.refused]}
-    named |= {f"alarms[{number}].wanted_by": [*alarm.wanted_by] for number, alarm in enumerate(found.alarms)}
+    named = {"faults.refused": [*file.faults.refused]}
+    named |= {f"alarms[{number}].wanted_by": [*alarm.wanted_by] for number, alarm in enumerate(file.alarms)}
     if any(named.values()):
         from nemesis.faults.registry import FAULTS  # here, because no other file pays for what it imports
 

@@ -31,8 +31,8 @@ _ENVIRONMENT = (("PYTHONUNBUFFERED", "1"),)
 
 def system_of(path: Path) -> System:
     """Return the system in a file.  Raises UsageError that names the file, the place in it, and what is wrong."""
-    found = read_system_file(path)
-    return _FromFile(found, found.name or path.stem, path.resolve().parent).system()
+    file = read_system_file(path)
+    return _FromFile(file, file.name or path.stem, path.resolve().parent).system()
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +48,8 @@ class _FromFile:
             title=file.title,
             summary=file.summary,
             versions=file.versions,
-            options=tuple(Option(name=name, **asdict(one)) for name, one in file.options.items()),
-            planted_bugs=tuple(PlantedBug(name=name, **asdict(one)) for name, one in file.planted_bugs.items()),
+            options=tuple(Option(name=name, **asdict(option)) for name, option in file.options.items()),
+            planted_bugs=tuple(PlantedBug(name=name, **asdict(bug)) for name, bug in file.planted_bugs.items()),
             refuse=self.refuse,
             roles=self.roles,
             artifacts=self.artifacts,
@@ -58,9 +58,9 @@ class _FromFile:
             law=LAW,
             workloads=tuple(WORKLOADS[name] for name in file.workloads),
             prober=self.prober if file.probe is not None else None,
-            promises=tuple(one if isinstance(one, str) else Promise(**asdict(one)) for one in file.promises),
+            promises=tuple(claim if isinstance(claim, str) else Promise(**asdict(claim)) for claim in file.promises),
             every_node_serves=file.every_node_serves,
-            alarms=tuple(Alarm(**asdict(one)) for one in file.alarms),
+            alarms=tuple(Alarm(**asdict(alarm)) for alarm in file.alarms),
             log_words=LogWords(**asdict(file.log_words)),
             may_refuse=frozenset(file.may_refuse),
             epoch_bits=file.epoch_bits,

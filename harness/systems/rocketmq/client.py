@@ -87,7 +87,7 @@ class Client:
             if not onward or len(tried) == HOPS or time.monotonic() >= deadline:
                 return outcome
             named = await self._leader_by(node, deadline)
-            others = [one for one in (named, *self._connections) if one is not None and one not in tried]
+            others = [other for other in (named, *self._connections) if other is not None and other not in tried]
             if not others:
                 return outcome
             node = others[0]
@@ -164,7 +164,7 @@ class Prober:
 
     def __init__(self, node: Machine, setup: Setup) -> None:
         self._connection = Connection((node.address, PORT))
-        self._nodes = {f"{one.address}:{PORT}": one.name for one in setup.nodes}
+        self._nodes = {f"{machine.address}:{PORT}": machine.name for machine in setup.nodes}
 
     async def ask(self, timeout: float) -> Mapping[str, Any]:
         answer = await self._connection.ask(METADATA, timeout=timeout)

@@ -69,20 +69,20 @@ def configuration(setup: Setup, name: str) -> str:
         "scanInactiveMasterInterval": NEVER_MS,
     }
     if options["mode"] == "jraft":
-        raft = [f"{one.address}:{RAFT_PORT}" for one in setup.nodes]
+        raft = [f"{peer.address}:{RAFT_PORT}" for peer in setup.nodes]
         lines |= {
             "controllerType": "jRaft",
             "jRaftGroupId": "harness",
             "jRaftServerId": f"{node.address}:{RAFT_PORT}",
             "jRaftInitConf": ",".join(raft),
-            "jRaftControllerRPCAddr": ",".join(f"{one.address}:{PORT}" for one in setup.nodes),
+            "jRaftControllerRPCAddr": ",".join(f"{peer.address}:{PORT}" for peer in setup.nodes),
             "jRaftSnapshotIntervalSecs": options["snapshot_interval"],
             "jRaftElectionTimeoutMs": options["election_timeout"],
         }
     else:
         lines |= {
             "controllerDLegerGroup": "harness",
-            "controllerDLegerPeers": ";".join(f"{one.name}-{one.address}:{PORT}" for one in setup.nodes),
+            "controllerDLegerPeers": ";".join(f"{peer.name}-{peer.address}:{PORT}" for peer in setup.nodes),
             "controllerDLegerSelfId": name,
         }
         if setup.version != "5.1.4":
@@ -129,7 +129,7 @@ def _serves(address: Address, setup: Setup) -> bool:
         if ask(address, METADATA).ext.get("isLeader") != "true":
             return False
         applications = [broker.application() for broker in brokers_of(setup)]
-        return all(ask(address, APPLY_BROKER_ID, ext=one, timeout=6.0).code == OK for one in applications)
+        return all(ask(address, APPLY_BROKER_ID, ext=ext, timeout=6.0).code == OK for ext in applications)
     except (OSError, ValueError):
         return False
 

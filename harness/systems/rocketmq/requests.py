@@ -94,12 +94,12 @@ def state_in(answer: Answer) -> list[Any]:
     body = answer.body.decode()
     members = re.search(r'"syncStateSet":\[([0-9,]*)\]', body)
     epoch = re.search(r'"syncStateSetEpoch":(\d+)', body)
-    found = epoch[1] if epoch else answer.ext.get("syncStateSetEpoch")
-    if members is None or found is None:
+    set_epoch = epoch[1] if epoch else answer.ext.get("syncStateSetEpoch")
+    if members is None or set_epoch is None:
         raise ValueError(f"an answer without a set or its epoch: {body[:200]}")
-    numbers = sorted(int(one) for one in members[1].split(",") if one)
+    numbers = sorted(int(number) for number in members[1].split(",") if number)
     master, master_epoch = (answer.ext.get(name) for name in ("masterBrokerId", "masterEpoch"))
-    return [_number(master), _number(master_epoch), numbers, int(found)]
+    return [_number(master), _number(master_epoch), numbers, int(set_epoch)]
 
 
 def _number(text: str | None) -> int | None:

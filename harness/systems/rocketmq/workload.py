@@ -71,8 +71,8 @@ class Racing(Struct, frozen=True):
             operation = doubtful
         else:
             operation, stream = self._fresh(worker, stream)
-        asked = {**self.asked, worker: operation}
-        return operation.by(worker, ctx.time), Racing(self.names, stream, self.peeks, self.known, asked, again)
+        pending = {**self.asked, worker: operation}
+        return operation.by(worker, ctx.time), Racing(self.names, stream, self.peeks, self.known, pending, again)
 
     def _fresh(self, worker: int, stream: Stream) -> tuple[Invocation, Stream]:
         name, stream = stream.choose(self.names)
@@ -87,8 +87,8 @@ class Racing(Struct, frozen=True):
 
     def update(self, ctx: GeneratorContext, event: Event) -> Generator:
         worker = ctx.worker_of(event)
-        known, again, asked = dict(self.known), dict(self.again), dict(self.asked)
-        operation = asked.pop(worker, None)
+        known, again, pending = dict(self.known), dict(self.again), dict(self.asked)
+        operation = pending.pop(worker, None)
         if operation is None:
             return self
         before = known.pop((worker, operation.key), None)
@@ -96,7 +96,7 @@ class Racing(Struct, frozen=True):
             known[worker, operation.key] = state
         elif event.type == "info":
             again[worker] = operation
-        return Racing(self.names, self.stream, self.peeks, known, asked, again)
+        return Racing(self.names, self.stream, self.peeks, known, pending, again)
 
 
 def _change(name: str, state: Sequence[Any], stream: Stream, *, elects: bool) -> tuple[Invocation, Stream]:
@@ -109,9 +109,9 @@ def _change(name: str, state: Sequence[Any], stream: Stream, *, elects: bool) ->
     if elects and able:
         broker, stream = stream.choose(able)
         return Invocation("elect", name, broker), stream
-    broker, stream = stream.choose(tuple([one for one in IDS if one != master]))
-    asked = sorted(set(members) ^ {broker})
-    return Invocation("alter", name, [master, master_epoch, epoch, asked]), stream
+    broker, stream = stream.choose(tuple([other for other in IDS if other != master]))
+    proposed = sorted(set(members) ^ {broker})
+    return Invocation("alter", name, [master, master_epoch, epoch, proposed]), stream
 
 
 def _state_after(operation: Invocation, answer: Any) -> Sequence[Any] | None:
@@ -132,7 +132,7 @@ def epochs_check(evidence: Evidence) -> Check:
     sets: defaultdict[Any, list[Operation]] = defaultdict(list)
     for operation in evidence.operations:
         sets[operation.key].append(operation)
-    wrong = [one for name, mine in sets.items() for one in wrong_epochs(str(name), mine)]
+    wrong = [example for name, mine in sets.items() for example in wrong_epochs(str(name), mine)]
     acked = sum(op.outcome == "ok" for op in evidence.operations)
     verdict: Verdict = "invalid" if wrong else "valid" if acked else "unknown"
     words = {**WORDS, KIND: MEANS} if wrong else WORDS
@@ -144,12 +144,12 @@ def wrong_epochs(name: str, operations: Iterable[Operation]) -> list[Counterexam
     """Return each impossible answer about one set, with what it contradicts."""
     operations = sorted(operations, key=lambda op: op.invoke_index)
     answered = [(op, state) for op in operations if (state := shown(op)) is not None]
-    found = [one for rule in (_masters, _granted_twice, _two_states, _backwards) for one in rule(answered)]
-    found += _too_many(operations, answered)
+    cases = [case for rule in (_masters, _granted_twice, _two_states, _backwards) for case in rule(answered)]
+    cases += _too_many(operations, answered)
     # An epoch that is already wrong, for example too low, says nothing about the epochs after it.
-    wrong = {said[-1][0].invoke_index for _, said in found}
-    found += [one for one in _skipped(operations, answered) if wrong.isdisjoint(op.invoke_index for op, _ in one[1])]
-    return [Counterexample.of_promise(KIND, f"{name}: {text}", *said) for text, said in found]
+    wrong = {notes[-1][0].invoke_index for _, notes in cases}
+    cases += [case for case in _skipped(operations, answered) if wrong.isdisjoint(op.invoke_index for op, _ in case[1])]
+    return [Counterexample.of_promise(KIND, f"{name}: {text}", *notes) for text, notes in cases]
 
 
 def shown(op: Operation) -> State | None:
@@ -177,24 +177,24 @@ def _masters(answered: _Shown) -> list[Wrong]:
 
 def _granted_twice(answered: _Shown) -> list[Wrong]:
     granted: dict[int, Operation] = {}
-    found: list[Wrong] = []
+    cases: list[Wrong] = []
     for op, (*_, epoch) in answered:
         if _changed(op) and (first := granted.setdefault(epoch, op)) is not op:
-            found.append(granted_twice(epoch, first, op))
-    return found
+            cases.append(granted_twice(epoch, first, op))
+    return cases
 
 
 def _two_states(answered: _Shown) -> list[Wrong]:
     """Find epochs with different states in their answers, ignoring registers without the master."""
     first: dict[int, tuple[Operation, State]] = {}
-    found: list[Wrong] = []
+    cases: list[Wrong] = []
     for op, state in answered:
         if op.f == "register" and state[0] is None:
             continue
         before, other = first.setdefault(state[3], (op, state))
         if other != state:
-            found.append(two_states((before, other), (op, state)))
-    return found
+            cases.append(two_states((before, other), (op, state)))
+    return cases
 
 
 def _backwards(answered: _Shown) -> list[Wrong]:
@@ -203,7 +203,7 @@ def _backwards(answered: _Shown) -> list[Wrong]:
     place, top, top_master = 0, 0, 0
     newest: list[Operation] = []
     newest_master: list[Operation] = []
-    found: list[Wrong] = []
+    cases: list[Wrong] = []
     for op, (_, master_epoch, _, epoch) in answered:
         while place < len(ends) and ends[place][0].end_index < op.invoke_index:
             one, (_, its_master_epoch, _, its_epoch) = ends[place]
@@ -215,10 +215,10 @@ def _backwards(answered: _Shown) -> list[Wrong]:
         if op.f == "peek":
             continue
         if epoch < top + _changed(op):
-            found.append(older(op, epoch, top, newest))
+            cases.append(older(op, epoch, top, newest))
         if master_epoch is not None and master_epoch < top_master:
-            found.append(older_master(op, master_epoch, top_master, newest_master))
-    return found
+            cases.append(older_master(op, master_epoch, top_master, newest_master))
+    return cases
 
 
 def _too_many(operations: Sequence[Operation], answered: _Shown) -> list[Wrong]:
@@ -226,17 +226,17 @@ def _too_many(operations: Sequence[Operation], answered: _Shown) -> list[Wrong]:
 
     Each alter or elect raises the epoch by at most one, and those without an answer may have done so.
     """
-    asked = [op.invoke_index for op in operations if op.f in ("alter", "elect") and op.outcome != "fail"
+    calls = [op.invoke_index for op in operations if op.f in ("alter", "elect") and op.outcome != "fail"
              and not (op.outcome == "ok" and not _changed(op))]  # fmt: skip
-    ends = sorted(answered, key=lambda one: one[0].end_index)
+    ends = sorted(answered, key=lambda pair: pair[0].end_index)
     place = 0
-    found: list[Wrong] = []
+    cases: list[Wrong] = []
     for op, (*_, epoch) in ends:
-        while place < len(asked) and asked[place] < op.end_index:
+        while place < len(calls) and calls[place] < op.end_index:
             place += 1
         if epoch > place:
-            found.append(too_high(op, epoch, place))
-    return found
+            cases.append(too_high(op, epoch, place))
+    return cases
 
 
 def _skipped(operations: Sequence[Operation], answered: _Shown) -> list[Wrong]:
@@ -252,10 +252,10 @@ def _skipped(operations: Sequence[Operation], answered: _Shown) -> list[Wrong]:
         if op.f == "alter" and op.outcome != "fail":
             expected.setdefault((op.value[0], op.value[1], op.value[2]), op.invoke_index)
     first: defaultdict[tuple[Any, Any], dict[int, Operation]] = defaultdict(dict)
-    for op, (master, master_epoch, _, epoch) in sorted(answered, key=lambda one: one[0].end_index):
+    for op, (master, master_epoch, _, epoch) in sorted(answered, key=lambda pair: pair[0].end_index):
         if master is not None:
             first[master, master_epoch].setdefault(epoch, op)
-    found: list[Wrong] = []
+    cases: list[Wrong] = []
     for led, epochs in first.items():
         for before, epoch in pairwise(sorted(epochs)):
             op = epochs[epoch]
@@ -263,8 +263,8 @@ def _skipped(operations: Sequence[Operation], answered: _Shown) -> list[Wrong]:
             while since < epoch and expected.get((*led, since), until) < until:
                 since += 1
             if since < epoch:
-                found.append(unexplained((epochs[before], before), (op, epoch), since))
-    return found
+                cases.append(unexplained((epochs[before], before), (op, epoch), since))
+    return cases
 
 
 CONTROLLER: Final = Workload(

@@ -66,7 +66,7 @@ def roles(setup: Setup) -> list[Role]:
 
 
 def _controller(setup: Setup, node: Machine, files: MavenJars) -> Role:
-    peers = ";".join(f"{one.name}-{one.address}:{CONTROLLER_PORT}" for one in controllers(setup))
+    peers = ";".join(f"{peer.name}-{peer.address}:{CONTROLLER_PORT}" for peer in controllers(setup))
     lines = {
         "controllerStorePath": f"{node.home}/{CONTROLLER_STORE}",
         "mappedFileSize": 16 << 20,
@@ -89,7 +89,7 @@ def _controller(setup: Setup, node: Machine, files: MavenJars) -> Role:
 def _lines(setup: Setup) -> dict[str, object]:
     return {
         "enableControllerMode": "true",
-        "controllerAddr": ";".join(f"{one.address}:{CONTROLLER_PORT}" for one in controllers(setup)),
+        "controllerAddr": ";".join(f"{controller.address}:{CONTROLLER_PORT}" for controller in controllers(setup)),
         "namesrvAddr": f"{setup.nodes[0].address}:{NAMES_PORT}",
         "registerNameServerPeriod": 10_000,  # the lowest possible value
         "haListenPort": HA_PORT,

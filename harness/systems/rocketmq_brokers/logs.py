@@ -81,8 +81,8 @@ def _compared(evidence: Evidence, ends_of: Callable[[Mapping[str, Probe]], Mappi
         if (place := differs_at(read[first], read[node])) is not None
     ]
     if findings:
-        seen = logs_seen("; ".join(logs_differ(one, limit) for one in findings), missing)
-        return Check(NAME, "check", "invalid", REQUIRED[NAME], seen, tuple(findings), words=LOG_KINDS)
+        summary = logs_seen("; ".join(logs_differ(one, limit) for one in findings), missing)
+        return Check(NAME, "check", "invalid", REQUIRED[NAME], summary, tuple(findings), words=LOG_KINDS)
     return Check(NAME, "check", "valid", REQUIRED[NAME], logs_seen(same_logs(limit, list(read)), missing))
 
 
@@ -105,8 +105,8 @@ def log_in(path: Path, limit: int) -> bytes | None:
     return bytes(whole) if len(whole) >= limit else None
 
 
-def differs_at(one: bytes, other: bytes) -> int | None:
+def differs_at(first: bytes, other: bytes) -> int | None:
     """Return the first position at which two byte strings of equal length differ."""
-    if one == other:
+    if first == other:
         return None
-    return next(place for place, (mine, its) in enumerate(zip(one, other, strict=True)) if mine != its)
+    return next(place for place, (mine, its) in enumerate(zip(first, other, strict=True)) if mine != its)

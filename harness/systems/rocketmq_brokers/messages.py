@@ -112,7 +112,7 @@ def messages_in(stored: bytes) -> tuple[tuple[int, int, int | str], ...]:
 
     The layout is that of ``MessageDecoder`` and ``MessageExtEncoder``.
     """
-    found, place = [], 0
+    messages, place = [], 0
     try:
         while place < len(stored):
             (size,) = struct.unpack_from(">I", stored, place)
@@ -124,8 +124,8 @@ def messages_in(stored: bytes) -> tuple[tuple[int, int, int | str], ...]:
             (length,) = struct.unpack_from(">I", stored, begin)
             if size < 1 or place + size > len(stored) or begin + 4 + length > place + size:
                 raise ValueError(f"a message of {size} bytes at {place} of {len(stored)}")
-            found.append((offset, position, payload_in(stored[begin + 4 : begin + 4 + length])))
+            messages.append((offset, position, payload_in(stored[begin + 4 : begin + 4 + length])))
             place += size
     except struct.error as error:
         raise ValueError(f"a message that ends too early, at {place} of {len(stored)}: {error}") from None
-    return tuple(found)
+    return tuple(messages)

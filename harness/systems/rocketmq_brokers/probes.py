@@ -84,9 +84,9 @@ class HaProber:
     """
 
     def __init__(self, node: Machine, setup: Setup) -> None:
-        self._names = {one.address: one.name for one in setup.nodes}
+        self._names = {machine.address: machine.name for machine in setup.nodes}
         self._broker = Connection((node.address, PORT))
-        here = any(one.name == node.name for one in controllers(setup))
+        here = any(controller.name == node.name for controller in controllers(setup))
         self._controller = Connection((node.address, CONTROLLER_PORT)) if here else None
 
     async def ask(self, timeout: float) -> Mapping[str, Any]:
@@ -119,7 +119,7 @@ def of_ha(status: Answer, epochs: Answer, runtime: Answer, names: Mapping[str, s
     stated, known = status.json(), epochs.json()
     if not isinstance(stated, dict) or not isinstance(known, dict) or type(stated.get("master")) is not bool:
         raise ValueError(f"codes {status.code}, {epochs.code}: {status.remark} {epochs.remark}")
-    starts = sorted((int(one["epoch"]), int(one["startOffset"])) for one in known.get("epochList") or ())
+    starts = sorted((int(entry["epoch"]), int(entry["startOffset"])) for entry in known.get("epochList") or ())
     end, behind, booted = _positions(runtime)
     figures = {
         "role": "leader" if stated["master"] else "follower",
@@ -133,8 +133,8 @@ def of_ha(status: Answer, epochs: Answer, runtime: Answer, names: Mapping[str, s
     if not stated["master"]:
         return figures
     slaves = {
-        names.get(str(one.get("addr")).rpartition(":")[0]): int(one["slaveAckOffset"])
-        for one in stated.get("haConnectionInfo") or ()
+        names.get(str(slave.get("addr")).rpartition(":")[0]): int(slave["slaveAckOffset"])
+        for slave in stated.get("haConnectionInfo") or ()
     }
     acknowledged = {f"{ACKNOWLEDGED}{name}": end for name, end in slaves.items() if name is not None}
     return {**figures, IN_SYNC: int(stated.get("inSyncSlaveNums", 0)), **acknowledged}
@@ -150,7 +150,7 @@ def of_controller(answer: Answer, names: Mapping[str, str]) -> dict[str, Any]:
     node = names.get(answer.ext.get("masterAddress", "").rpartition(":")[0])
     if (told := _ADDRESSES.search(answer.body)) is not None:
         addresses = re.findall(r'"([^"]*):\d+"', told[1].decode())
-        members = sorted(names.get(one, one) for one in addresses)
+        members = sorted(names.get(address, address) for address in addresses)
         master, master_epoch, epoch = node, int(answer.ext.get("masterEpoch", "")), int(told[2])
     else:
         master, master_epoch, members, epoch = state_in(answer)

@@ -49,8 +49,8 @@ BOOTED: Final = "booted"
 def queues_check(evidence: Evidence) -> Check:
     """Check that every queue is one log, and that the replicas have what they must have."""
     queues: defaultdict[Any, list[Operation]] = defaultdict(list)
-    for one in sorted(evidence.operations, key=lambda one: one.invoke_index):
-        queues[one.key].append(one)
+    for operation in sorted(evidence.operations, key=lambda operation: operation.invoke_index):
+        queues[operation.key].append(operation)
     lives = Lives(evidence.probes)
     examples: list[Counterexample] = []
     lost = 0
@@ -67,20 +67,22 @@ def queues_check(evidence: Evidence) -> Check:
             unknown.append(words.unread(key, unread))
         lost += len(queue.lost())
         examples += [*queue.recorded(judged), *_first_of_each_kind(queue.comparisons(lives))]
-    acknowledged = sum(one.f == "send" and one.outcome == "ok" for one in evidence.operations)
+    acknowledged = sum(operation.f == "send" and operation.outcome == "ok" for operation in evidence.operations)
     verdicts += [] if acknowledged else ["unknown"]
-    examples.sort(key=lambda one: (one.kind != LOST, one.completed_at))
-    seen = words.queues_seen(lost, examples, unknown, _counts(queues))
+    examples.sort(key=lambda example: (example.kind != LOST, example.completed_at))
+    summary = words.queues_seen(lost, examples, unknown, _counts(queues))
     verdict = "invalid" if examples else worst(verdicts)
-    explained = words.WORDS | {one.kind: QUEUE_KINDS[one.kind] for one in examples if one.kind in QUEUE_KINDS}
-    found = contradictions("queues", examples, _SEVERITIES)
-    return Check("queues", "check", verdict, words.REQUIRED["queues"], seen, found, tuple(examples), explained)
+    explained = words.WORDS | {
+        example.kind: QUEUE_KINDS[example.kind] for example in examples if example.kind in QUEUE_KINDS
+    }
+    findings = contradictions("queues", examples, _SEVERITIES)
+    return Check("queues", "check", verdict, words.REQUIRED["queues"], summary, findings, tuple(examples), explained)
 
 
-def _first_of_each_kind(found: Iterable[Counterexample]) -> list[Counterexample]:
+def _first_of_each_kind(examples: Iterable[Counterexample]) -> list[Counterexample]:
     first: dict[str, Counterexample] = {}
-    for one in found:
-        first.setdefault(one.kind, one)
+    for example in examples:
+        first.setdefault(example.kind, example)
     return list(first.values())
 
 
@@ -103,19 +105,19 @@ class Queue:
     def __init__(self, key: str, operations: Sequence[Operation], evidence: Evidence) -> None:
         self.key = key
         self.operations = operations
-        self.reads = [one for one in operations if one.f != "send" and one.outcome == "ok"]
-        self.last = {str(one.node): one for one in self.reads if one.f == "read" and one.node in evidence.nodes}
+        self.reads = [op for op in operations if op.f != "send" and op.outcome == "ok"]
+        self.last = {str(read.node): read for read in self.reads if read.f == "read" and read.node in evidence.nodes}
         self.seen = self._seen()
         self._evidence = evidence
         #: The distance between two events in the log's history, which leaves room for the gets made from one operation.
-        self._apart = 2 + max((len(one.result["payloads"]) for one in self.reads), default=0)
+        self._apart = 2 + max((len(read.result["payloads"]) for read in self.reads), default=0)
 
     def _seen(self) -> list[ShownMessage]:
         first: dict[tuple[int, Any], ShownMessage] = {}
-        for one in sorted(self.operations, key=lambda one: one.end_index):
-            for place, payload in _shown(one):
-                first.setdefault((place, payload), ShownMessage(place, payload, one))
-        return sorted(first.values(), key=lambda one: one.place)
+        for operation in sorted(self.operations, key=lambda operation: operation.end_index):
+            for place, payload in _shown(operation):
+                first.setdefault((place, payload), ShownMessage(place, payload, operation))
+        return sorted(first.values(), key=lambda got: got.place)
 
     # -- the model of a log ------------------------------------------------------------------------------------------
 
@@ -124,27 +126,27 @@ class Queue:
 
         For a message that was read often, only the get that was answered first is used.
         """
-        for one in self.operations:
-            if one.f == "send":
-                yield self._moved(one, 0, f="append")
+        for operation in self.operations:
+            if operation.f == "send":
+                yield self._moved(operation, 0, f="append")
         number: defaultdict[int, int] = defaultdict(int)
         for got in self.seen:
             if got.by.f != "send":
                 number[got.by.invoke_index] += 1
                 yield self._moved(got.by, number[got.by.invoke_index], f="get", value=got.place, result=got.payload)
 
-    def _moved(self, one: Operation, number: int, **changed: Any) -> Operation:
+    def _moved(self, op: Operation, number: int, **changed: Any) -> Operation:
         """Give an operation its own place in the log's history, keeping the order of all operations."""
-        returned = None if one.return_index is None else one.return_index * self._apart + number
-        return replace(one, invoke_index=one.invoke_index * self._apart + number, return_index=returned, **changed)
+        returned = None if op.return_index is None else op.return_index * self._apart + number
+        return replace(op, invoke_index=op.invoke_index * self._apart + number, return_index=returned, **changed)
 
     def recorded(self, judged: KeyVerdict) -> Iterator[Counterexample]:
         """Yield the counterexamples of the log's history in terms of the recorded operations."""
-        by_index = {one.invoke_index: one for one in self.operations}
+        by_index = {op.invoke_index: op for op in self.operations}
         for example in judged.counterexamples:
             suspect = example.completing
-            ordered = sorted(example.operations, key=lambda one: one is suspect)
-            parts = [(by_index[one.invoke_index // self._apart], words.says(one)) for one in ordered]
+            ordered = sorted(example.operations, key=lambda op: op is suspect)
+            parts = [(by_index[op.invoke_index // self._apart], words.says(op)) for op in ordered]
             yield Counterexample.of_promise(example.kind, example.sentence, *parts)
 
     # -- comparisons -------------------------------------------------------------------------------------------------
@@ -183,26 +185,26 @@ class Queue:
         # A read ends at a hole, and does not show what comes after it.
         behind = [range(len(read.result["payloads"]), end(read)) for read in self.last.values()]
         return [
-            one for one in self.seen
-            if one.payload not in held and one.by.ended < settled and not any(one.place in places for places in behind)
+            got for got in self.seen
+            if got.payload not in held and got.by.ended < settled and not any(got.place in places for places in behind)
         ]  # fmt: skip
 
     def _lost(self) -> Iterator[Counterexample]:
         lost = self.lost()
-        for one in lost[:1]:
+        for got in lost[:1]:
             read = max(self.last.values(), key=lambda read: read.end_index)
             yield self._broken(
-                LOST, words.lost(one, len(lost)), (one.by, words.shows(one)), (read, words.lacks(one.payload))
+                LOST, words.lost(got, len(lost)), (got.by, words.shows(got)), (read, words.lacks(got.payload))
             )
 
     def _missing(self) -> Iterator[Counterexample]:
         furthest = max((end(read) for read in self.last.values()), default=0)
         for read in self.last.values():
             settled = self._settled(read)
-            for one in self.seen:
-                if end(read) <= one.place < furthest and one.by.ended < settled:
-                    text = words.missing(one, read, furthest)
-                    yield self._broken("missing-on-replica", text, (one.by, words.shows(one)), (read, words.ends(read)))
+            for got in self.seen:
+                if end(read) <= got.place < furthest and got.by.ended < settled:
+                    text = words.missing(got, read, furthest)
+                    yield self._broken("missing-on-replica", text, (got.by, words.shows(got)), (read, words.ends(read)))
                     break
 
     def _holes(self) -> Iterator[Counterexample]:
@@ -212,27 +214,27 @@ class Queue:
                 yield self._broken("hole", text, (read, part))
 
     def _misplaced(self) -> Iterator[Counterexample]:
-        for one in self.reads:
-            for place, offset in one.result.get("own", ())[:1]:
-                payload = one.result["payloads"][place - one.result["first"]]
-                text, part = words.misplaced(one, payload, place, offset)
-                yield self._broken("misplaced", text, (one, part))
+        for read in self.reads:
+            for place, offset in read.result.get("own", ())[:1]:
+                payload = read.result["payloads"][place - read.result["first"]]
+                text, part = words.misplaced(read, payload, place, offset)
+                yield self._broken("misplaced", text, (read, part))
 
     def _went_back(self, lives: Lives) -> Iterator[Counterexample]:
         furthest: dict[str, Operation] = {}
-        by_end = sorted(self.reads, key=lambda one: one.end_index)
+        by_end = sorted(self.reads, key=lambda read: read.end_index)
         ended = 0
-        for one in self.reads:
-            while by_end[ended].end_index < one.invoke_index:
+        for read in self.reads:
+            while by_end[ended].end_index < read.invoke_index:
                 before, ended = by_end[ended], ended + 1
                 node = str(before.node)
                 # Compare only within one process: the end that an earlier process named does not count.
                 if (known := furthest.get(node)) is None or end(before) >= end(known) or not lives.one(known, before):
                     furthest[node] = before
-            earlier = furthest.get(str(one.node))
-            if earlier is not None and end(one) < end(earlier) and lives.one(earlier, one):
-                text = words.went_back(earlier, one)
-                yield self._broken("end-went-back", text, (earlier, words.ends(earlier)), (one, words.ends(one)))
+            earlier = furthest.get(str(read.node))
+            if earlier is not None and end(read) < end(earlier) and lives.one(earlier, read):
+                text = words.went_back(earlier, read)
+                yield self._broken("end-went-back", text, (earlier, words.ends(earlier)), (read, words.ends(read)))
 
 
 class Lives:
@@ -254,9 +256,9 @@ class Lives:
         return before >= 0 and after < len(times) and begun[before] == begun[after]
 
 
-def _shown(one: Operation) -> Iterator[tuple[int, Any]]:
-    if one.outcome != "ok":
+def _shown(op: Operation) -> Iterator[tuple[int, Any]]:
+    if op.outcome != "ok":
         return iter(())
-    if one.f == "send":
-        return iter([(one.result, one.value)])
-    return enumerate(one.result["payloads"], one.result["first"])
+    if op.f == "send":
+        return iter([(op.result, op.value)])
+    return enumerate(op.result["payloads"], op.result["first"])

@@ -54,32 +54,32 @@ _FRESH: Final = 1_000_000_000
 
 def replication(evidence: Evidence) -> Check:
     """Check epochs, sync state sets, and that acknowledged messages are on every broker of the set."""
-    probes = sorted((one for one in evidence.probes if one.answered and END in one.own), key=lambda one: one.time)
+    probes = sorted((p for p in evidence.probes if p.answered and END in p.own), key=lambda p: p.time)
     wrong = [*moved(probes), *two_states(probes), *outside(probes), *lacking(evidence, probes)]
-    starts = {start for one in probes for start in str(one.own.get(STARTS, "")).split()}
-    sets = {one.own[SET_EPOCH] for one in probes if SET_EPOCH in one.own}
-    seen = replication_seen(wrong, len(starts), len(sets), *disagreement(probes))
+    starts = {start for case in probes for start in str(case.own.get(STARTS, "")).split()}
+    sets = {probe.own[SET_EPOCH] for probe in probes if SET_EPOCH in probe.own}
+    parts = replication_seen(wrong, len(starts), len(sets), *disagreement(probes))
     verdict: Verdict = "invalid" if wrong else "valid" if starts and sets else "unknown"
-    words = {one.kind: REPLICATION_KINDS[one.kind] for one in wrong}
-    return Check(NAME, "check", verdict, REQUIRED[NAME], seen, tuple(wrong), words=words)
+    words = {probe.kind: REPLICATION_KINDS[probe.kind] for probe in wrong}
+    return Check(NAME, "check", verdict, REQUIRED[NAME], parts, tuple(wrong), words=words)
 
 
 def moved(probes: Sequence[Probe]) -> Iterator[Finding]:
     """Yield each epoch that was reported with two starts, with the first two reports that differ."""
     first: dict[str, tuple[str, str]] = {}
     told: set[str] = set()
-    for one in probes:
-        for text in str(one.own.get(STARTS, "")).split():
+    for probe in probes:
+        for text in str(probe.own.get(STARTS, "")).split():
             epoch, _, start = text.partition(":")
-            known, node = first.setdefault(epoch, (start, one.node))
+            known, node = first.setdefault(epoch, (start, probe.node))
             if start != known and epoch not in told:
                 told.add(epoch)
-                nodes = tuple(dict.fromkeys([node, one.node]))
-                yield EpochMoved(nodes=nodes, since=one.time, epoch=epoch, starts=(known, start))
+                nodes = tuple(dict.fromkeys([node, probe.node]))
+                yield EpochMoved(nodes=nodes, since=probe.time, epoch=epoch, starts=(known, start))
 
 
 def _states(probes: Sequence[Probe]) -> list[Probe]:
-    return [one for one in probes if SET in one.own]
+    return [probe for probe in probes if SET in probe.own]
 
 
 def _repeated(probes: Sequence[Probe]) -> Iterator[Probe]:
@@ -88,11 +88,11 @@ def _repeated(probes: Sequence[Probe]) -> Iterator[Probe]:
     A controller reads set, master and epochs one after another, so a single report may mix two states.
     """
     before: dict[str, Probe] = {}
-    for one in probes:
-        known = before.get(one.node)
-        if known is not None and SET in known.own and SET in one.own and _state(known) == _state(one):
-            yield one
-        before[one.node] = one
+    for probe in probes:
+        known = before.get(probe.node)
+        if known is not None and SET in known.own and SET in probe.own and _state(known) == _state(probe):
+            yield probe
+        before[probe.node] = probe
 
 
 def two_states(probes: Sequence[Probe]) -> Iterator[Finding]:
@@ -101,14 +101,15 @@ def two_states(probes: Sequence[Probe]) -> Iterator[Finding]:
     Without a master, a controller keeps the epoch of the last one.
     """
     first: dict[tuple[str, object], tuple[object, str]] = {}
-    for one in _repeated(probes):
-        for what, epoch in ((SET, SET_EPOCH), (MASTER, MASTER_EPOCH)):
-            if (shown := one.own.get(what)) is None or epoch not in one.own:
+    for probe in _repeated(probes):
+        for figure, epoch in ((SET, SET_EPOCH), (MASTER, MASTER_EPOCH)):
+            if (shown := probe.own.get(figure)) is None or epoch not in probe.own:
                 continue
-            known, node = first.setdefault((what, one.own[epoch]), (shown, one.node))
+            known, node = first.setdefault((figure, probe.own[epoch]), (shown, probe.node))
             if shown != known:
                 yield TwoStates(
-                    nodes=(one.node,), since=one.time, figure=what, of=f"{epoch} {one.own[epoch]}", first_node=node,
+                    nodes=(probe.node,), since=probe.time, figure=figure, of=f"{epoch} {probe.own[epoch]}",
+                    first_node=node,
                     states=(str(known), str(shown)),
                 )  # fmt: skip
                 return
@@ -116,10 +117,10 @@ def two_states(probes: Sequence[Probe]) -> Iterator[Finding]:
 
 def outside(probes: Sequence[Probe]) -> Iterator[Finding]:
     """Yield the first repeated report of a master that is not in its set."""
-    for one in _repeated(probes):
-        if one.own.get(MASTER) is not None and str(one.own[MASTER]) not in str(one.own[SET]).split():
+    for probe in _repeated(probes):
+        if probe.own.get(MASTER) is not None and str(probe.own[MASTER]) not in str(probe.own[SET]).split():
             yield MasterOutside(
-                nodes=(one.node,), since=one.time, master=str(one.own[MASTER]), members=str(one.own[SET])
+                nodes=(probe.node,), since=probe.time, master=str(probe.own[MASTER]), members=str(probe.own[SET])
             )
             return
 
@@ -133,8 +134,8 @@ def lacking(evidence: Evidence, probes: Sequence[Probe]) -> Iterator[Finding]:
     if not evidence.setup.options["all_ack"] or evidence.setup.options["controllers"] != "one":
         return
     positions = _positions(evidence.operations)
-    node_of = {one.node: one.node for one in probes}
-    node_of |= {str(one.own[NUMBER]): one.node for one in probes if one.own.get(NUMBER)}
+    node_of = {probe.node: probe.node for probe in probes}
+    node_of |= {str(probe.own[NUMBER]): probe.node for probe in probes if probe.own.get(NUMBER)}
     states = _states(probes)
     for (members, _, master, _, led), same in groupby(states, key=_state):
         reports = list(same)
@@ -142,46 +143,46 @@ def lacking(evidence: Evidence, probes: Sequence[Probe]) -> Iterator[Finding]:
             continue
         begin, end = reports[0].time, reports[-2].time
         sends = sorted(
-            (one.ended, positions[one.key, one.value], one.invoked) for one in evidence.operations
-            if one.f == "send" and one.outcome == "ok" and one.node == led
-            and one.invoked >= begin and one.ended <= end and (one.key, one.value) in positions
+            (op.ended, positions[op.key, op.value], op.invoked) for op in evidence.operations
+            if op.f == "send" and op.outcome == "ok" and op.node == led
+            and op.invoked >= begin and op.ended <= end and (op.key, op.value) in positions
         )  # fmt: skip
         for number in str(members).split():
             if number != str(master) and (node := node_of.get(number)) is not None:
-                mine = [one for one in probes if one.node == node and begin <= one.time <= end]
-                for _, lived in groupby(mine, key=lambda one: one.own[BOOTED]):
+                mine = [probe for probe in probes if probe.node == node and begin <= probe.time <= end]
+                for _, lived in groupby(mine, key=lambda probe: probe.own[BOOTED]):
                     yield from _lacks(node, list(lived), sends)
 
 
 def _lacks(node: str, lived: Sequence[Probe], sends: Sequence[tuple[int, int, int]]) -> Iterator[Finding]:
-    mine = [one for one in sends if lived and one[2] >= lived[0].time]
+    mine = [send for send in sends if lived and send[2] >= lived[0].time]
     times = [ended for ended, _, _ in mine]
     furthest = list(accumulate((place for _, place, _ in mine), max))
-    for before, one in pairwise(lived):
+    for before, probe in pairwise(lived):
         acknowledged = bisect_right(times, before.time)
-        if acknowledged and furthest[acknowledged - 1] >= _number(one, END):
-            place, end = furthest[acknowledged - 1], _number(one, END)
-            yield MemberLacks(nodes=(node,), since=one.time, place=place, end=end)
+        if acknowledged and furthest[acknowledged - 1] >= _number(probe, END):
+            place, end = furthest[acknowledged - 1], _number(probe, END)
+            yield MemberLacks(nodes=(node,), since=probe.time, place=place, end=end)
             return
 
 
-def _number(one: Probe, name: str) -> int:
-    return int(one.own[name])
+def _number(probe: Probe, name: str) -> int:
+    return int(probe.own[name])
 
 
-def _state(one: Probe) -> tuple[object, ...]:
-    own = one.own
+def _state(probe: Probe) -> tuple[object, ...]:
+    own = probe.own
     return own[SET], own[SET_EPOCH], own.get(MASTER), own.get(MASTER_EPOCH), own.get(MASTER_NODE)
 
 
 def _positions(operations: Sequence[Operation]) -> dict[tuple[object, object], int]:
     """Return the position in the commit log of each message that was read at the end."""
-    found: dict[tuple[object, object], int] = {}
-    for one in operations:
-        if one.f == "read" and one.outcome == "ok":
-            places = zip(one.result["payloads"], one.result.get("positions", ()), strict=False)
-            found.update(((one.key, payload), place) for payload, place in places)
-    return found
+    positions: dict[tuple[object, object], int] = {}
+    for operation in operations:
+        if operation.f == "read" and operation.outcome == "ok":
+            places = zip(operation.result["payloads"], operation.result.get("positions", ()), strict=False)
+            positions.update(((operation.key, payload), place) for payload, place in places)
+    return positions
 
 
 def disagreement(probes: Sequence[Probe]) -> tuple[int, int]:
@@ -193,18 +194,18 @@ def disagreement(probes: Sequence[Probe]) -> tuple[int, int]:
     controller: Probe | None = None
     total = longest = current = 0
     last = 0
-    for one in probes:
-        if _differ(master, controller, one.time):
-            current += one.time - last
-            total += one.time - last
+    for probe in probes:
+        if _differ(master, controller, probe.time):
+            current += probe.time - last
+            total += probe.time - last
             longest = max(longest, current)
         else:
             current = 0
-        last = one.time
-        if IN_SYNC in one.own and (master is None or _number(one, EPOCH) >= _number(master, EPOCH)):
-            master = one
-        if SET in one.own and (controller is None or _number(one, SET_EPOCH) >= _number(controller, SET_EPOCH)):
-            controller = one
+        last = probe.time
+        if IN_SYNC in probe.own and (master is None or _number(probe, EPOCH) >= _number(master, EPOCH)):
+            master = probe
+        if SET in probe.own and (controller is None or _number(probe, SET_EPOCH) >= _number(controller, SET_EPOCH)):
+            controller = probe
     return total, longest
 
 

@@ -25,32 +25,32 @@ def acknowledged(evidence: Evidence) -> Check:
     A list whose last read failed, or began before an append to it was acknowledged, does not count as read.
     """
     primary = primary_of(evidence.setup)
-    tried = [one for one in evidence.operations if one.f == TXN]
-    done = [one for one in tried if one.outcome == "ok"]
-    finals = [one for one in tried if one.phase == "final" and one.node == primary]
-    newest = {key: one for one in finals for f, key, _ in one.value if f in READ_STEPS}
+    tried = [txn for txn in evidence.operations if txn.f == TXN]
+    done = [txn for txn in tried if txn.outcome == "ok"]
+    finals = [txn for txn in tried if txn.phase == "final" and txn.node == primary]
+    newest = {key: txn for txn in finals for f, key, _ in txn.value if f in READ_STEPS}
     last: dict[Any, tuple[Operation, list[Any]]] = {}
-    for one in finals:
-        if one.outcome == "ok":
-            last.update({key: (one, items or []) for f, key, items in one.result if f in READ_STEPS})
-    appends = [(one, key, value) for one in done for f, key, value in one.result if f not in READ_STEPS]
+    for txn in finals:
+        if txn.outcome == "ok":
+            last.update({key: (txn, items or []) for f, key, items in txn.result if f in READ_STEPS})
+    appends = [(txn, key, value) for txn in done for f, key, value in txn.result if f not in READ_STEPS]
     examples, unread = [], set()
-    for one, key, value in appends:
-        read, items = last.get(key, (one, []))
-        if one.ended >= read.invoked:
+    for txn, key, value in appends:
+        read, items = last.get(key, (txn, []))
+        if txn.ended >= read.invoked:
             unread.add(key)
             continue
         if read is not newest[key]:
             unread.add(key)
         if value not in items:
-            examples.append(_example(one, read, key, value, items))
+            examples.append(_example(txn, read, key, value, items))
     lists = {key for _, key, _ in appends}
     verdict: Verdict = "invalid" if examples else "valid" if lists and not unread else "unknown"
-    seen = f"{len(lists - unread)} of {counted(len(lists), 'list')} read, "
-    seen += f"{counted(len(examples), 'acknowledged append')} lost"
+    summary = f"{len(lists - unread)} of {counted(len(lists), 'list')} read, "
+    summary += f"{counted(len(examples), 'acknowledged append')} lost"
     examples.sort(key=lambda example: example.completed_at)
-    found = contradictions("acknowledged", examples, (_LOST,))
-    return Check("acknowledged", "check", verdict, _ASKED, seen, found, tuple(examples[:MAX_COUNTEREXAMPLES]))
+    findings = contradictions("acknowledged", examples, (_LOST,))
+    return Check("acknowledged", "check", verdict, _ASKED, summary, findings, tuple(examples[:MAX_COUNTEREXAMPLES]))
 
 
 def _example(append: Operation, read: Operation, key: Any, value: Any, items: list[Any]) -> Counterexample:

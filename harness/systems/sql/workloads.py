@@ -58,4 +58,4 @@ WORKLOADS: Final = (
     BANK, REGISTER, CAS_REGISTER, SET, COUNTER,
 )  # fmt: skip
 #: The workloads that are judged by a level; all others need reads of the latest state.
-TRANSACTIONS: Final = tuple(one.name for one in WORKLOADS if one.level is not None)
+TRANSACTIONS: Final = tuple(workload.name for workload in WORKLOADS if workload.level is not None)

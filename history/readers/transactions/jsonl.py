@@ -71,14 +71,14 @@ def read_transactions(
             raise NotColumnarError("the events do not pair")
         types = np.where(ended >= 0, kind[ended], 3)
         outcome = np.array([INFO, OK, FAIL, INFO], np.int8)[types]
-        said = np.where(outcome == OK, ended, begun)
-        count, step, key, value, length, elements = _joined(pool.map(scan_steps, np.array_split(said, pieces)))
+        sources = np.where(outcome == OK, ended, begun)
+        count, step, key, value, length, elements = _joined(pool.map(scan_steps, np.array_split(sources, pieces)))
     first = np.append(0, np.cumsum(count))
     keys, places = jsonl_kernel.number(key)
-    found = _File(data, path, start, begin, begun, ended)
+    file = _File(data, path, start, begin, begun, ended)
     return header, TransactionColumns(
         holds, process[begun], begun, np.where(outcome == INFO, NEVER, ended), outcome, first, step, keys, value,
-        np.cumsum(length, dtype=np.int64) - length, length, elements, _Keys(found, first, places), (), found.operation,
+        np.cumsum(length, dtype=np.int64) - length, length, elements, _Keys(file, first, places), (), file.operation,
         lambda row: line_of_event(int(begun[row])),
     ), bool(data[-1] != 10)  # fmt: skip
 

@@ -106,7 +106,7 @@ def _field(data, place, end, which, row, names):  # type: ignore[no-untyped-def]
 @compiled_part
 def _line(data, start, end, row, names):  # type: ignore[no-untyped-def]
     """Parse one event into the row; return whether it is plain."""
-    seen = 0
+    present = 0
     while end > start and (data[end - 1] == 32 or data[end - 1] == 13):
         end -= 1
     if end - start < 2 or data[start] != 123 or data[end - 1] != 125:
@@ -121,9 +121,9 @@ def _line(data, start, end, row, names):  # type: ignore[no-untyped-def]
             return False
         place = blanks(data, place + 1, end)
         if 0 <= which <= F_KEY:
-            if seen >> which & 1:
+            if present >> which & 1:
                 return False
-            seen |= 1 << which
+            present |= 1 << which
             place = _field(data, place, end, which, row, names)
         else:
             place = _value_end(data, place, end)
@@ -133,7 +133,7 @@ def _line(data, start, end, row, names):  # type: ignore[no-untyped-def]
         more = data[place] == 44
         if more:
             place = blanks(data, place + 1, end)
-    if place != end - 1 or seen & _NEEDED != _NEEDED:
+    if place != end - 1 or present & _NEEDED != _NEEDED:
         return False
     if row[PROCESS_NAME] == NEMESIS_NAME:
         row[TYPE] = OTHER
