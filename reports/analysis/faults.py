@@ -66,7 +66,7 @@ class FaultWindow:
     #: Seconds for which ``rate_during`` was measured, if that is a small part of the fault.
     measured_s: float | None = None
 
-    #: The same figures for each kind of operation alone.
+    #: The same figures for each kind of operation in the load alone.
     kinds: Mapping[str, Mapping[str, float | None]] = field(default_factory=dict)
 
     #: Kinds of operation that clients began after the heal.
@@ -209,7 +209,13 @@ def fault_windows(run: LoadedRun, timelines: Sequence[NodeTimeline]) -> list[Fau
     """Return the faults in the order in which they were started."""
     clock = AwakeClock.recorded(run.state)
     oks = clock.times(run.operations.applied_at())
-    kinds = {kind: clock.times(run.operations.applied_at(code)) for code, kind in enumerate(run.operations.f.names)}
+    # A kind that is only requested at the end would seem to have been away until then.
+    in_load = run.operations.f.count(run.operations.in_main)
+    kinds = {
+        kind: clock.times(run.operations.applied_at(code))
+        for code, kind in enumerate(run.operations.f.names)
+        if kind in in_load
+    }
     load = load_in(run.operations, run.receipts).awake(clock)
     awake = clock.receipts(run.receipts)
     around = surroundings(awake, load)

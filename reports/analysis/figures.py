@@ -178,11 +178,15 @@ def errors_of(operations: Operations, limit: int = MAX_ERRORS) -> list[tuple[str
 
 
 def _range(shape: str, texts: list[str]) -> str:
-    """Merge messages that differ only in one duration into one message with the shortest and the longest duration."""
+    """Merge messages that differ only in one duration into one message with the shortest and the longest duration.
+
+    If these are equal once rounded, the message has one.
+    """
     durations = sorted((match.group() for text in texts for match in _DURATION.finditer(text)), key=float)
     if len(texts) == 1 or shape.count("#") != 1 or not durations:
         return texts[0]
-    return shape.replace("#", f"{_brief(durations[0])} – {_brief(durations[-1])}")
+    ends = dict.fromkeys((_brief(durations[0]), _brief(durations[-1])))
+    return shape.replace("#", " – ".join(ends))
 
 
 def _brief(duration: str) -> str:

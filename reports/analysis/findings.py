@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -188,18 +189,24 @@ def violation_count(run: LoadedRun) -> int:
 
 
 def violating_keys(run: LoadedRun) -> list[tuple[str, list[str], int, bool]]:
-    """Return (key, kinds of its anomalies, number of violations, whether it may have more), most violations first."""
-    rows = []
+    """Return (key, kinds of its anomalies, number of violations, whether it may have more), most violations first.
+
+    A key's violations are those that all checks found.
+    """
+    kinds: dict[str, set[str]] = {}
+    numbers, more = Counter[str](), set[str]()
     for key in run.results.get("keys", ()):
         if key.get("violations"):
-            kinds = sorted({str(entry.get("kind")) for entry in key.get("kinds") or ()})
-            rows.append((str(key.get("key")), kinds, int(key["violations"]), bool(key.get("more"))))
-    promises: dict[str, list[str]] = {}
+            name = str(key.get("key"))
+            kinds.setdefault(name, set()).update(str(entry.get("kind")) for entry in key.get("kinds") or ())
+            numbers[name] += int(key["violations"])
+            more |= {name} if key.get("more") else set()
     for example in counterexamples_of(run.results):
         if example.check not in LINEARIZABLE:
-            promises.setdefault(str(example.key), []).append(str(example.record.get("kind")))
-    rows += [(key, sorted(set(kinds)), len(kinds), False) for key, kinds in promises.items()]
-    return sorted(rows, key=lambda row: -row[2])
+            name = str(example.key)
+            kinds.setdefault(name, set()).add(str(example.record.get("kind")))
+            numbers[name] += 1
+    return [(name, sorted(kinds[name]), number, name in more) for name, number in numbers.most_common()]
 
 
 def examples_of(run: LoadedRun) -> list[Shown]:

@@ -18,12 +18,16 @@ from reports.analysis.node_timeline import SILENT, NodeTimeline
 
 @dataclass(frozen=True, slots=True)
 class LogFall:
-    """The log of a ``node`` ended at ``log_end`` by ``at`` (s), below an entry that it still had at ``held`` (s)."""
+    """The log of a ``node`` ended at ``log_end`` by ``at`` (s), below an entry that it still had at ``held`` (s).
+
+    At ``held`` it ended at ``reached``.
+    """
 
     at: float
     node: str
     log_end: int
     held: float
+    reached: int
 
 
 def lost_for_good(timelines: Sequence[NodeTimeline], index: int, until: float) -> list[LogFall]:
@@ -38,7 +42,10 @@ def lost_for_good(timelines: Sequence[NodeTimeline], index: int, until: float) -
         times, ends = timeline.time[answered], timeline.log_end[answered]
         held = np.flatnonzero(ends >= index)
         if len(held) and (after := int(held[-1]) + 1) < len(times):
-            falls.append(LogFall(float(times[after]), timeline.node, int(ends[after]), float(times[held[-1]])))
+            last = after - 1
+            falls.append(
+                LogFall(float(times[after]), timeline.node, int(ends[after]), float(times[last]), int(ends[last]))
+            )
     return sorted(falls, key=lambda fall: (fall.at, fall.node))
 
 

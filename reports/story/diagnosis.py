@@ -55,7 +55,7 @@ from reports.story.headline import headline_of
 from reports.story.lost_elements import alarm_before, history_of, lost_elements
 from reports.story.no_recovery import no_recovery
 from reports.story.other_reads import compare_other_reads
-from reports.story.where_next import Charts, dating_evidence, leads_without, lost_evidence, next_step
+from reports.story.where_next import Charts, dating_evidence, leads_without, lost_evidence, next_step, seen_leading
 from reports.style.format import number
 
 
@@ -269,14 +269,22 @@ def _deleted(drawn: Drawn, shortened: Sequence[tuple[str, ShortLogs]]) -> Break:
     if lost is not None:
         lowest, last, gone = lost
         loss = lost_for_good(drawn.timelines, lowest, gone)
+        # The first logs to lose them may have been shorter then than the longest of all when no log held them.
+        whole = left = f"{write(lowest)}–{write(last)}"
         if loss:
-            at, nodes = loss[0].at, sorted({fall.node for fall in loss if _at_once(fall.at * 1e9, loss[0].at * 1e9)})
+            once = [fall for fall in loss if _at_once(fall.at * 1e9, loss[0].at * 1e9)]
+            at, nodes = loss[0].at, sorted({fall.node for fall in once})
+            left = _left_all(drawn, once, last)
             shown = [own for own, moment in moments if _shows(moment, loss[0])]
             place = next((own for own, about in shortened if about.check == "committed-kept" and own in shown), place)
-        text = f"committed entries {write(lowest)}–{write(last)} left {_logs_of(nodes)} by {at:.1f} s"
+        text = f"committed entries {left} left {_logs_of(nodes)} by {at:.1f} s"
         every = f"every log by {(loss[-1].at if loss else gone):.1f} s"
-        clauses = [_since(drawn, at), Clause((f", {every}",), f"They left {every}")]
-        detail = _course(drawn, loss, gone)
+        these = "" if left == whole else f"{whole} "
+        clauses = [
+            _since(drawn, at),
+            Clause((f", {these}{every}",), f"{f'Entries {whole}' if these else 'They'} left {every}"),
+        ]
+        detail = _course(drawn, loss, gone, whole)
         if first.time / 1e9 < at:
             detail += f" A log had lost committed entries before, first on {first.node} by "
             detail += f"{when(first.time / 1e9, drawn.windows)}, seen on {on}."
@@ -284,9 +292,9 @@ def _deleted(drawn: Drawn, shortened: Sequence[tuple[str, ShortLogs]]) -> Break:
     else:
         detail = f"{_still_held(entries, drawn)}." if entries else ""
         if (pair := leads_without(drawn, moments, short)) is not None:
-            since = when(pair[1].time / 1e9, drawn.windows)
+            seen = seen_leading(drawn, pair[1])[0]
             led = f"{pair[1].node} led without some of them at"
-            clauses.append(Clause((f"; {led} {pair[1].time / 1e9:.1f} s",), f"{led} {since}, and at the end"))
+            clauses.append(Clause((f"; {led} {seen:.1f} s",), f"{led} {when(seen, drawn.windows)}, and at the end"))
     clauses[1:1] = _led(drawn, at)
     lost_on = tuple(sorted(entries.short)) if entries is not None and severity == "missing on nodes" else ()
     section = next(about.check for own, about in shortened if own == place)
@@ -350,13 +358,19 @@ def _shows(moment: NodeMoment, fall: LogFall) -> bool:
     return moment.node == fall.node and moment.time / 1e9 == fall.at
 
 
-def _course(drawn: Drawn, loss: Sequence[LogFall], gone: float) -> str:
-    """Say when the other logs lost the entries, and who led when the first of them did."""
+def _left_all(drawn: Drawn, falls: Sequence[LogFall], last: int) -> str:
+    """Return the range of the entries up to ``last`` that left each of these logs in its fall."""
+    lowest, last = max(fall.log_end for fall in falls) + 1, min(last, *(fall.reached for fall in falls))
+    return f"{drawn.run.index(lowest)}–{drawn.run.index(last)}"
+
+
+def _course(drawn: Drawn, loss: Sequence[LogFall], gone: float, whole: str) -> str:
+    """Say when the other logs lost the ``whole`` range of entries, and who led when the first of them did."""
     if not loss:
         return f"By {gone:.1f} s no log held them."
-    first, *others = loss
-    parts = [f"{fall.node} by {fall.at:.1f} s" for fall in others]
-    text = f"The other logs lost them later: {', '.join(parts)}." if parts else "No other log had held them."
+    first = loss[0]
+    parts = [f"{fall.node} by {fall.at:.1f} s" for fall in loss if not _at_once(fall.at * 1e9, first.at * 1e9)]
+    text = f"The other logs lost {whole} later: {', '.join(parts)}." if parts else f"No other log had held {whole}."
     if (led := leading_since(drawn.timelines, first.at)) is not None:
         node, since = led
         text += f" {node} was the leader by then: it was first seen to lead at {when(since, drawn.windows)}."

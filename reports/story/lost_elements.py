@@ -45,19 +45,22 @@ def lost_elements(drawn: Drawn, losses: Sequence[Loss]) -> Lost:
     onset = first.seen_ns / 1e9
     whole = {name: sum(loss.lost for loss, of in zip(ordered, names, strict=True) if of == name) for name in names}
     elements = "element" if whole[names[0]] == 1 else "elements"
-    text = f"{names[0]} lacks {number(whole[names[0]])} acknowledged {elements}, seen from {onset:.1f} s"
+    some, dated = _dated([loss for loss, name in zip(ordered, names, strict=True) if name == names[0]])
+    text = f"{names[0]} lacks {number(whole[names[0]])} acknowledged {elements}, {some}seen {dated}"
     since = since_fault(onset, drawn.windows)
     others_lack, more = [], []
     for place, loss in enumerate(others, 1):
-        dated = f"from {loss.seen_ns / 1e9:.1f} s"
-        if names[place] in names[:place]:
-            of = number(whole[names[place]])
-            sentence = f"{number(loss.lost)} of the {of} that {names[place]} lacks were seen {dated} on"
-            more.append(Clause((f"; {sentence}",), sentence))
-            continue
         name, many = names[place], number(whole[names[place]])
-        forms = (f", {name} {many}, {dated}", f", {name} {many}")
-        others_lack.append(Clause(forms, f"{name} lacks {many}, seen {dated} on"))
+        if name in names[:place]:
+            # The node's first loss, and when the last was seen, stand beside its total.
+            if name in names[place + 1 :]:
+                at = loss.seen_ns / 1e9
+                sentence = f"{number(loss.lost)} of the {many} that {name} lacks were seen from {at:.1f} s on"
+                more.append(Clause((f"; {sentence}",), sentence))
+            continue
+        some, dated = _dated([loss for loss, of in zip(ordered, names, strict=True) if of == name])
+        forms = (f", {name} {many}, {some}{dated}", f", {name} {many}")
+        others_lack.append(Clause(forms, f"{name} lacks {many}, {some}seen {dated}{'' if some else ' on'}"))
     alone = f"{names[0]} first lacked some in a read{since[0]}" if since[0] else ""
     read = Clause((f"; {alone}",), alone) if others and alone else Clause(since, alone, dates=True)
     down = drawn.run.notes.attempt_list("missing elements", lambda: _while_down(drawn, losses, ordered))
@@ -66,6 +69,15 @@ def lost_elements(drawn: Drawn, losses: Sequence[Loss]) -> Lost:
     lost_on = tuple(sorted(set(names))) if held == total else ()
     clauses = (*others_lack, *down, *more, read) if down else (*others_lack, read, *more)
     return Lost(text, clauses, _held(total, held), onset, lost_on, names[0])
+
+
+def _dated(losses: Sequence[Loss]) -> tuple[str, str]:
+    """Say how many of a node's missing elements were seen from when on, and by when all; how many is empty if all."""
+    first, last = losses[0], losses[-1]
+    since = f"from {first.seen_ns / 1e9:.1f} s"
+    if first is last:
+        return "", since
+    return f"{number(first.lost)} ", f"{since}, all by {last.seen_ns / 1e9:.1f} s"
 
 
 def _while_down(drawn: Drawn, losses: Sequence[Loss], ordered: Sequence[Loss]) -> list[Clause]:
@@ -77,13 +89,15 @@ def _while_down(drawn: Drawn, losses: Sequence[Loss], ordered: Sequence[Loss]) -
         if under is None:
             return []
         faults |= {window.name: window.fault for window in under[-1:]} or {"": ""}
+    nodes = {loss.node for loss in ordered}
     if "" in faults:
-        return [Clause((f"; added while {'it' if len(ordered) == 1 else 'they'} answered no probe",))]
-    names = list(dict.fromkeys(faults.values()))
-    kept = next(iter(faults)) if len(faults) == 1 else and_listed(names)
-    return [
-        Clause((f"; added while {kept} kept {'it' if len({lost.node for lost in ordered}) == 1 else 'them'} down",))
-    ]
+        text = f"added while {'it' if len(nodes) == 1 else 'they'} answered no probe"
+    else:
+        names = list(dict.fromkeys(faults.values()))
+        kept = next(iter(faults)) if len(faults) == 1 else and_listed(names)
+        text = f"added while {kept} kept {'it' if len(nodes) == 1 else 'them'} down"
+    # Below, nothing else says when a node with several losses was down.
+    return [Clause((f"; {text}",), f"All were {text}" if len(nodes) < len(ordered) else "")]
 
 
 def _acknowledged(operations: Operations, losses: Sequence[Loss], loss: Loss) -> Ints:

@@ -33,7 +33,11 @@ def undecided(run: LoadedRun) -> Undecided | None:
     if states is not None and states.bare:
         absent = and_listed(_never(states, fault) for fault in states.bare)
         why = "The requirement that every fault takes effect was not met"
-        step = f"Read in the list of faults why {and_listed(states.bare)} had no effect, then run it with another seed"
+        skipped = [fault for fault in states.bare if set(states.states.get(fault, {})) == {"skipped"}]
+        felt = [fault for fault in states.bare if fault not in skipped]
+        ones = [(skipped, "not started"), (felt, "without effect")]
+        whys = (f"{and_listed(names)} {'was' if len(names) == 1 else 'were'} {how}" for names, how in ones if names)
+        step = f"Read in the list of faults why {and_listed(whys)}, then run it with another seed"
         return Undecided(f"{why}: {absent}.", step, "faults")
     text = one_line(observation, 420).rstrip(".")
     return Undecided(

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple, TypeAlias
 
+import numpy as np
+
 from history import node_logs
 from history.records.check_records import check_records
 from history.records.finding import BeyondLog, Fall, NodeMoment, Severity, ShortLeader, ShortLogs, first_of
@@ -13,7 +15,7 @@ from reports.analysis.findings import Drawn, around
 from reports.analysis.invariant_violations import ROOM_S
 from reports.analysis.lagging_nodes import BEFORE_S, RECOVERY_S
 from reports.analysis.log_falls import LogFall
-from reports.analysis.node_timeline import have_indexes, have_roles, leader_at
+from reports.analysis.node_timeline import SILENT, have_indexes, have_roles, leader_at
 from reports.story.breaks import Break, Clue
 from reports.story.repeated_lines import repeated_text
 from reports.story.replicas_behind import reason_of
@@ -52,16 +54,31 @@ def lost_evidence(drawn: Drawn, place: str, fall: LogFall) -> Clue:
     return Clue(place, f"Look at {fall.node}, whose log {ended} by {fall.at:.1f} s, {held}", fall.node, fall.at)
 
 
-def last_leadership(moments: Sequence[Dated]) -> Dated | None:
+def last_leadership(moments: Sequence[Dated]) -> tuple[str, ShortLeader] | None:
     """Return the first moment of the last leadership that lacked committed entries; None if there was none."""
-    began: dict[tuple[str, int], Dated] = {}
+    began: dict[tuple[str, int], tuple[str, ShortLeader]] = {}
     for place, moment in moments:
         if isinstance(moment, ShortLeader):
             began.setdefault((moment.node, moment.term), (place, moment))
     return list(began.values())[-1] if began else None
 
 
-def leads_without(drawn: Drawn, moments: Sequence[Dated], short: Mapping[str, int]) -> Dated | None:
+def seen_leading(drawn: Drawn, moment: ShortLeader) -> tuple[float, int]:
+    """Return when a leader without committed entries was first seen (s), and where its log ended.
+
+    The check needs two successive answers of the leader and dates what they prove by the second.
+    """
+    timeline = next((timeline for timeline in drawn.timelines if timeline.node == moment.node), None)
+    at, end = moment.time / 1e9, moment.log_end
+    if timeline is None:
+        return at, end
+    before = np.flatnonzero((timeline.time < at) & (timeline.role != SILENT) & (timeline.log_end >= 0))
+    if len(before) and (first := int(timeline.log_end[before[-1]])) < moment.committed:
+        return float(timeline.time[before[-1]]), first
+    return at, end
+
+
+def leads_without(drawn: Drawn, moments: Sequence[Dated], short: Mapping[str, int]) -> tuple[str, ShortLeader] | None:
     """Return the last leadership that lacked committed entries, if that node leads at the end and still lacks some."""
     last = last_leadership(moments)
     leads = leader_at(drawn.timelines, drawn.run.end / 1e9)
@@ -79,6 +96,8 @@ def _short_log(drawn: Drawn, place: str, moment: NodeMoment) -> Clue:
     else:
         assert isinstance(moment, Fall | ShortLeader)
         end, committed = moment.log_end, moment.committed
+    if isinstance(moment, ShortLeader):
+        at, end = seen_leading(drawn, moment)
     ended = f"ended at {write(end)}" if end >= 0 else "was empty"
     though = f"though {write(committed)} had been committed"
     if isinstance(moment, ShortLeader):

@@ -241,4 +241,13 @@ def test_a_headline_gives_the_total_that_a_node_lacks_and_then_what_was_seen_whe
     assert f"lacks {total} acknowledged elements" in once.headline
     assert "of them" not in once.headline
     assert f"lacks {total} acknowledged elements" in twice.headline
-    assert f"{total - first} of the {total} that" in twice.whole
+    at = loss["seen_ns"] / S
+    assert f"{first} seen from {at:.1f} s, all by {at + 1:.1f} s" in twice.headline
+    assert f", seen from {at:.1f} s" in once.headline
+    elements["losses"].append({**elements["losses"][1], "seen_ns": loss["seen_ns"] + int(2 * S)})
+    elements["losses"][1] |= {"lost": 11, "elsewhere": 11}
+    elements["losses"][2] |= {"lost": total - 31, "elsewhere": total - 31}
+    (root / "results.json").write_text(json.dumps(results))
+    (thrice,) = [one for one in breaks(root) if one.lost_on]
+    assert f"{first} seen from {at:.1f} s, all by {at + 2:.1f} s" in thrice.headline
+    assert f"11 of the {total} that n1 lacks were seen from {at + 1:.1f} s on" in thrice.whole

@@ -178,10 +178,11 @@ def test_data_that_no_log_holds_is_lost_since_the_last_one_held_it(runs: dict[st
         node: min(probe["time"] for probe in raw.of(node) if probe["time"] > last) for node, last in held.items()
     }
     first = min(without, key=lambda node: without[node])
+    ends_at = {probe["time"]: probe["log_end"] for probe in raw.of(first)}
+    left = f"{ends_at[without[first]] + 1:,}–{min(highest, ends_at[held[first]]):,}"
     lost = diagnosis(tmp_path).breaks[0]
-    assert lost.whole.startswith(
-        f"committed entries {lowest:,}–{highest:,} left {first}'s log by {without[first] / S:.1f} s"
-    )
+    assert lost.whole.startswith(f"committed entries {left} left {first}'s log by {without[first] / S:.1f} s")
+    assert f", {lowest:,}–{highest:,} every log by " in lost.whole or left == f"{lowest:,}–{highest:,}"
     assert (lost.onset, lost.nodes) == (without[first] / S, (first,))
     for node in sorted(raw.nodes):
         assert node == first or f"{node} by {without[node] / S:.1f} s" in lost.detail
@@ -398,7 +399,7 @@ def test_page_and_terminal_begin_with_it_and_show_its_sections_in_its_order(runs
     text = " ".join(reports.render_run(files).split())
     assert text.startswith("INVALID missing on nodes: committed entries left the logs of n1, n2 and n3 by 8.3 s")
     next_step = " ".join(text.partition(" Next: ")[2].split())
-    assert next_step.startswith("Look in the charts at n5, which led at 28.7 s with a log that ended at 301, though ")
+    assert next_step.startswith("Look in the charts at n5, which led at 28.5 s with a log that ended at 291, though ")
     assert page.count("The run's directory no longer has the nodes' logs, which were read when it was judged.") == 1
     assert "logged nothing" not in page
 
@@ -410,9 +411,10 @@ def test_the_next_step_is_the_leader_that_lacks_entries_to_the_end(runs: dict[st
     led = [probe for probe in raw.of("n5") if probe["role"] == "leader" and probe["term"] == moment["term"]]
     assert led[-1]["time"] / S > raw.end - 3
     assert led[-1]["log_end"] < moment["committed"] == max(probe["committed"] for probe in raw.answers)
+    assert led[0]["time"] < moment["time"] == led[1]["time"], "the check needs a second answer to prove it"
     assert found.step == (
-        f"Look in the charts at n5, which led at {moment['time'] / S:.1f} s with a log that ended at "
-        f"{moment['log_end']}, though {moment['committed']:,} had been committed"
+        f"Look in the charts at n5, which led at {led[0]['time'] / S:.1f} s with a log that ended at "
+        f"{led[0]['log_end']}, though {moment['committed']:,} had been committed"
     )
     assert found.charts is not None
     assert found.charts.start < moment["time"] / S < found.charts.end
@@ -509,7 +511,7 @@ def test_entries_are_lost_since_the_first_log_that_never_held_them_again() -> No
     probes = [*log("n1", 9, 2, 9, 9, 5, 9, 9), *log("n2", 9, 9, 3, 9, 4, 4, 4), *log("n3", 9, 9, 9, 9, 9, 6, 6)]
     probes += log("n5", 4, 4, 4, 4, 4, 4, 4)
     found = timelines_of(sorted(probes, key=lambda one: one.time), ["n1", "n2", "n3", "n4", "n5"])
-    assert lost_for_good(found, 7, 5.5) == [LogFall(5.0, "n1", 5, 4.0), LogFall(5.0, "n2", 4, 4.0)]
-    assert lost_for_good(found, 7, 7.0) == [LogFall(5.0, "n2", 4, 4.0), LogFall(6.0, "n3", 6, 5.0)]
+    assert lost_for_good(found, 7, 5.5) == [LogFall(5.0, "n1", 5, 4.0, 9), LogFall(5.0, "n2", 4, 4.0, 9)]
+    assert lost_for_good(found, 7, 7.0) == [LogFall(5.0, "n2", 4, 4.0, 9), LogFall(6.0, "n3", 6, 5.0, 9)]
     assert lost_for_good(found, 99, 7.0) == []
     assert leading_since(found, 7.0) is None

@@ -16,6 +16,7 @@ import reports
 from history import UNAPPLIED, Event, Operation, Receipt, RunFiles, receipts_of
 from history.columns.operations import from_operations
 from history.metrics.recovery import CALM_S
+from history.records.events import Phase
 from reports.analysis import faults, topology
 from reports.analysis.faults import late_of
 from reports.load.run import commands_of, read_run
@@ -61,6 +62,24 @@ def test_figures_are_of_operations_that_were_applied_whatever_a_table_says() -> 
     assert faults.fault_windows(run, [])[0].rate_before == window.rate_before  # type: ignore[arg-type]
     run.operations = from_operations([])
     assert faults.fault_windows(run, [])[0].rate_before == 99.0  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(("phase", "kinds"), [("main", {"read", "write"}), ("final", {"read"})])
+def test_a_kind_that_is_requested_only_at_the_end_has_no_figures(phase: Phase, kinds: set[str]) -> None:
+    """Else it would seem not to have come back before the end."""
+    reads = [ok(0.1 * n) for n in range(1, 150)]
+    others = [replace(ok(20 + 0.1 * n, process=1), f="write", phase=phase) for n in range(20)]
+    receipt = Receipt(3, "bridge", "installed", 5 * S, stood=5 * S, heal_started=8 * S, healed=8 * S, witness={"a": 1})
+    run = SimpleNamespace(
+        operations=from_operations([*reads, *others]),
+        receipts=[receipt],
+        end=25 * S,
+        fault_rows={},
+        state={},
+        nodes=NODES,
+    )
+    (window,) = faults.fault_windows(run, [])  # type: ignore[arg-type]
+    assert set(window.kinds) == kinds
 
 
 @pytest.mark.parametrize(

@@ -78,6 +78,15 @@ def test_errors_that_differ_in_a_duration_are_one() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("longest", "merged"), [("4.00001 s", "no answer within 4 s"), ("5 s", "no answer within 4 – 5 s")]
+)
+def test_a_range_whose_ends_read_the_same_is_one_duration(longest: str, merged: str) -> None:
+    texts = ["no answer within 4 s", f"no answer within {longest}"]
+    rows = [replace(ok(n, outcome="info"), error=text) for n, text in enumerate(texts, 1)]
+    assert figures.errors_of(from_operations(rows)) == [("info", merged, 2)]
+
+
 def test_retired_processes_share_a_lane() -> None:
     rows = [
         ok(1, process=0),

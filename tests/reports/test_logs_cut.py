@@ -78,10 +78,16 @@ def test_logs_that_end_before_what_was_committed_are_lost_data_everywhere(tmp_pa
         late = probe["time"] > end - 3 * S and "log_end" in probe
         return {**probe, "log_end": min(probe["log_end"], 300)} if late else probe
 
-    first, row, banner, shown = reported(judged(tmp_path / "gone", cut))
+    root = judged(tmp_path / "gone", cut)
+    first, row, banner, shown = reported(root)
     assert first.severity == "data lost"
-    assert first.whole.startswith("committed entries 301–2,716 left ")
-    assert re.search(r", every log by \d+\.\d s\.$", first.whole)
+    probes = [json.loads(line) for line in (root / "probes.jsonl").read_text().splitlines()[1:]]
+    held = [one["log_end"] for one in probes if one["node"] == "n4" and one["time"] <= end - 3 * S and "role" in one][
+        -1
+    ]
+    assert held < 2716
+    assert first.whole.startswith(f"committed entries 301–{held:,} left n4's log ")
+    assert re.search(r", 301–2,716 every log by \d+\.\d s\.$", first.whole)
     assert row.finding.startswith("data lost: ")
     assert shown.startswith("INVALID\ndata lost: committed entries")
     for text in (first.whole, banner, shown):
@@ -109,11 +115,11 @@ def test_entries_that_no_log_held_at_some_moment_are_lost_though_logs_grew_again
     assert (first.severity, row.severity) == ("data lost", "data lost")
     found = re.fullmatch(
         r"committed entries ([\d,]+)–([\d,]+) left the logs of ([n\d, and]+) by ([\d.]+) s, .*"
-        r", every log by ([\d.]+) s\.",
+        r", ([\d,]+)–\2 every log by ([\d.]+) s\.",
         first.whole,
     )
     assert found is not None
-    low, high, moment = (float(found[place].replace(",", "")) for place in (1, 2, 4))
+    left, high, moment, low = (float(found[place].replace(",", "")) for place in (1, 2, 4, 5))
     probes = [json.loads(line) for line in (root / "probes.jsonl").read_text().splitlines()[1:]]
     answers = [one for one in probes if "role" in one]
     assert high in {one["committed"] for one in answers}
@@ -130,8 +136,10 @@ def test_entries_that_no_log_held_at_some_moment_are_lost_though_logs_grew_again
     assert set(re.findall(r"n\d", found[3])) == {
         node for node, at in falls.items() if round(at / S, 1) == round(falls[first_node] / S, 1)
     }
-    assert float(found[5]) == pytest.approx(max(falls.values()) / S, abs=0.06)
+    assert float(found[6]) == pytest.approx(max(falls.values()) / S, abs=0.06)
     assert moment == pytest.approx(falls[first_node] / S, abs=0.06)
+    ends = [one["log_end"] for one in answers if one["time"] == falls[one["node"]] and one["node"] in found[3]]
+    assert (left, len(ends)) == (max(ends) + 1, 3), "what all three had lost then, not what no log holds later"
     assert "At the end logs are as long again, but with other entries." in first.detail
     assert f"Next: Look in the charts at {first_node}, whose log " in " ".join(shown.split())
     assert "reaches as far again" not in banner

@@ -41,11 +41,24 @@ def test_a_fault_that_never_took_effect_opens_the_page_in_a_sentence(fresh: Make
     found = undecided(read_run(files))
     assert found is not None
     assert "kill-leader was skipped 2 times (n5 is under another fault)" in found.sentence
+    assert "why kill-leader was not started, " in found.step
     assert "pause-leader" not in found.sentence
     assert (found.sentence[0].isupper(), found.sentence[-1], found.place) == (True, ".", "faults")
     reports.write_report(files)
     head = files.report.read_text().partition('id="verdict"')[2].partition("</section>")[0]
     assert f'<strong>Next:</strong> <a href="#faults">{found.step}</a>.' in head
+
+
+def test_a_fault_that_was_started_and_not_felt_is_not_called_skipped(fresh: Maker) -> None:
+    files = fresh("valid")
+    _faults_gate(files, ["kill-leader", "pause-leader"])
+    results = json.loads(files.results.read_text())
+    results["checks"][-1]["findings"][0]["states"]["pause-leader"] = {"skipped": 1, "unfelt": 3}
+    files.results.write_text(json.dumps(results))
+    found = undecided(read_run(files))
+    assert found is not None
+    assert "pause-leader was skipped 1 time, not felt 3 times" in found.sentence
+    assert "kill-leader was not started and pause-leader was without effect, " in found.step
 
 
 def test_any_other_undecided_check_is_named_with_what_it_saw(fresh: Maker) -> None:
