@@ -18,12 +18,20 @@ from msgspec import Struct
 from history.records.verdicts import Counterexample, KindCount, Verdict, count_kinds
 
 Severity: TypeAlias = Literal[
-    "data lost", "missing on nodes", "log truncated", "inconsistent", "no commits", "replica behind", "alarm"
+    "data lost",
+    "missing on nodes",
+    "log truncated",
+    "inconsistent",
+    "no commits",
+    "not served",
+    "replica behind",
+    "alarm",
 ]
 #: Worst first.  Data that some nodes lack and others have is "missing on nodes", not lost.  A log counts as "truncated"
 #: if committed entries disappeared from it but in the end every log reaches as far again.
 SEVERITIES: Final[tuple[Severity, ...]] = (
-    "data lost", "missing on nodes", "log truncated", "inconsistent", "no commits", "replica behind", "alarm",
+    "data lost", "missing on nodes", "log truncated", "inconsistent", "no commits", "not served", "replica behind",
+    "alarm",
 )  # fmt: skip
 
 
@@ -162,10 +170,12 @@ class Comeback(Finding, frozen=True, kw_only=True):
     def graded(self) -> Comeback:
         """This finding with the severity that follows from it.
 
-        If only clients can tell, nothing is known about replicas that served nobody.
+        If only clients can tell, nothing is known about replicas that served nobody.  If no node is behind, what is
+        broken is service: of some objects, some kinds of operation, or a node's own clients.
         """
         stopped = self.is_outage or (self.by_clients and not self.behind) or "changes" in self.unserved
-        return msgspec.structs.replace(self, severity="no commits" if stopped else "replica behind")
+        short: Severity = "replica behind" if self.behind else "not served"
+        return msgspec.structs.replace(self, severity="no commits" if stopped else short)
 
 
 Fate: TypeAlias = Literal["lost", "missing", "held"]

@@ -26,8 +26,8 @@ theme?root.dataset.theme=theme:delete root.dataset.theme,theme=null,root.classLi
 theme?root.dataset.theme==="dark":matchMedia("(prefers-color-scheme: dark)").matches;root.dataset.theme=dark?"light":"dark",redraw()}),matchMedia("(prefers-colo\
 r-scheme: dark)").addEventListener("change",redraw)}var Site={rows:[],shown:[],sort:"started",down:!0,picked:[],base:"",limit:300},COLUMNS=["started","verdict","finding","nemesis","version","seed","operations","r\
 ate","gap_s","recovery_s","sentence"],NUMERIC={operations:0,rate:1,gap_s:2,recovery_s:2},CLASSES={seed:"num",sentence:"what",version:"mono",started:"nowrap"},FILTERS=[
-"verdict","group","fault","version","workload","test"],SEVERITIES=["data lost","missing on nodes","log truncated","inconsistent","no commits","replica behind","\
-alarm"];function byId(id){return document.getElementById(id)}function nameOr(row,name){return row[name]||(name==="nemesis"?"no fault":"–")}function valuesOf(row,name){
+"verdict","group","fault","version","workload","test"],SEVERITIES=["data lost","missing on nodes","log truncated","inconsistent","no commits","not served","repl\
+ica behind","alarm"];function byId(id){return document.getElementById(id)}function nameOr(row,name){return row[name]||(name==="nemesis"?"no fault":"–")}function valuesOf(row,name){
 return name==="fault"?row.fault.length?row.fault:["no fault"]:name==="group"&&row.lost&&row.group!=="data lost"?[row.group,"data lost"]:[nameOr(row,name)]}function rankOf(group){
 let place=SEVERITIES.indexOf(group);return place<0?SEVERITIES.length:place}function shownValue(row,name){return name==="recovery_s"&&row.never?"never":name in NUMERIC?
 figure(row[name],NUMERIC[name]):String(row[name]??"")||"–"}function sortValue(row,name){return name==="recovery_s"&&row.never?1/0:name==="finding"?row.finding?

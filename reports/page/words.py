@@ -21,6 +21,8 @@ HEADLINES: Final[Mapping[Severity, str]] = {
     "inconsistent": "answers, or what nodes reported about themselves, contradict each other",
     "no commits": "nothing was committed in the last 10 s of the record or longer, not even after the last heal; this "
     "may have begun under a fault. If nodes report no commits: no client was served in time after the heal",
+    "not served": "after the last heal, something that clients requested, such as one kind of operation or one object, "
+    "did not succeed in the time that the check recovery allows, although no node was behind",
     "replica behind": "after the last heal, a node did not apply what the cluster had committed in the time that the "
     "check recovery allows",
     "alarm": "a line in a node's log, or a figure that it reported, that is a violation by itself",

@@ -1,7 +1,7 @@
 """The page's first sentences: what broke, worst first, when it began, under or after which fault, and what followed.
 
 Everything comes from the records: checks, probes, operations, faults.  The order is that of severity: data lost,
-contradictory answers, no more commits, a replica behind, an alarm in a log.
+contradictory answers, no more commits, clients not served, a replica behind, an alarm in a log.
 """
 
 from __future__ import annotations

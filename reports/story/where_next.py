@@ -147,7 +147,7 @@ def next_step(drawn: Drawn, worst: Break) -> FirstLook:
         return FirstLook(
             here(f"Read line {number(line.number)} of {line.node}'s {line.file}, in {section}"), line.seconds
         )
-    if worst.severity in ("no commits", "replica behind"):
+    if worst.severity in ("no commits", "not served", "replica behind"):
         repeated = drawn.run.notes.attempt("repeated lines", lambda: repeated_text(drawn, worst.nodes), None)
         if repeated is not None:
             return FirstLook(here(f"Read the line that {repeated[0]}"), repeated[1])

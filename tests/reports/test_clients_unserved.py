@@ -112,3 +112,23 @@ def test_a_kind_that_was_never_served_again_is_dated_by_its_last_answer(tmp_path
     said = "no write succeeded after the heal" if again else f"No write succeeded after {at / 1e9:.1f} s, "
     assert f": {said}" in head_of(files)
     assert ("read did" in head_of(files)) != again
+
+
+@pytest.mark.parametrize(
+    ("behind", "severity"), [((), "not served"), (("n1",), "replica behind"), (("n1", "n3"), "replica behind")]
+)
+def test_one_object_that_refuses_changes_is_about_service_if_no_replica_is_behind(
+    behind: tuple[str, ...], severity: str, tmp_path: Path
+) -> None:
+    files = RunFiles(recorded_run("replica-behind", tmp_path))
+    comeback = Comeback(
+        healed_ns=HEALED,
+        unserved=("changes on counter-0",),
+        behind=behind,
+        last_commit_ns=58 * 10**9,
+        end_ns=59 * 10**9,
+    )
+    write_recovery(files, "no changes on counter-0 succeeded after the heal", comeback)
+    assert [one.severity for one in violations_of(json.loads(files.results.read_text()))] == [severity]
+    assert f"INVALID {severity}: " in head_of(files)
+    assert reports.write_report(files).warnings == []

@@ -33,6 +33,7 @@ const SEVERITIES = [
   "log truncated",
   "inconsistent",
   "no commits",
+  "not served",
   "replica behind",
   "alarm",
 ];
