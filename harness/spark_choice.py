@@ -31,7 +31,7 @@ class SparkChoice:
 
 
 def choose(sizes: Collection[int], spark: bool | None = None) -> SparkChoice:
-    """Decide for histories of these sizes (in bytes); ``asked`` overrides the decision unless it is None."""
+    """Decide for histories of these sizes (in bytes); ``spark`` overrides the decision unless it is None."""
     if spark is not None:
         return SparkChoice(spark=spark, why="as requested")
     runs, large, limit = len(sizes), sum(size > LARGE_BYTES for size in sizes), f"{LARGE_BYTES >> 20} MiB"

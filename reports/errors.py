@@ -31,7 +31,7 @@ class Notes:
             self.warnings.append(sentence)
 
     def attempt(self, part: str, make: Callable[[], T], otherwise: T) -> T:
-        """Return ``make()``; if it fails, add a warning that names ``what`` and return ``otherwise``."""
+        """Return ``make()``; if it fails, add a warning that names ``part`` and return ``otherwise``."""
         try:
             return make()
         except Exception as error:  # noqa: BLE001 (a part that cannot be drawn must not cost the page or the verdict)

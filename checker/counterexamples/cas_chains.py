@@ -77,7 +77,7 @@ def chain_core(calls: Sequence[Call], model: Model, limits: Limits) -> list[Call
 
 
 def _nearest(calls: Sequence[Call], suspects: list[Call], contradict: Contradict) -> list[Call]:
-    """Return the last few calls before the contradiction was complete, or ``found`` if those do not contradict."""
+    """Return the last few calls before the contradiction was complete, or ``suspects`` if those do not contradict."""
     last = max(call.ret for call in suspects)
     until = sorted((call for call in calls if call.ret <= last), key=lambda call: (call.ret, call.invoke))
     near = (until[-size:] for size in _SIZES)

@@ -127,7 +127,7 @@ def _conflicts(
 def stale(zones: Zones) -> tuple[IntArray, IntArray]:
     """Return every value that was current on both sides of another one, and the first such other value.
 
-    ``found`` pairs each inner value with one outer value, so a stale value whose stretch lies within that of another
+    ``zones`` pairs each inner value with one outer value, so a stale value whose stretch lies within that of another
     stale value need not be among them.  Without the answers that returned a value after its other one had been seen, no
     pairs are left.  O(n log n).
     """

@@ -354,7 +354,7 @@ def _add(automaton, later, keep, after, column):  # type: ignore[no-untyped-def]
 
 @step
 def _compare(automaton, later, place, other):  # type: ignore[no-untyped-def]
-    """Return whether the configuration at ``place`` is as good as ``found``, and the other way round."""
+    """Return whether the configuration at ``place`` is as good as ``other``, and the other way round."""
     held = later.rows[place]
     if held.value != other.value:
         return False, False

@@ -280,9 +280,9 @@ def realtime_versions(
 ) -> Any:  # fmt: skip
     """Make edges from each version to the writers of versions that were first seen later: (from, to, nodes).
 
-    ``earlier`` are versions by key (from ``start`` on) and by when they were ``seen``.  ``later`` are versions that
-    must come after everything seen before ``wanted``.  A chain of helpers collects all versions up to a given one.  A
-    version does not come after itself, so beyond its own place only the next few versions get edges.
+    ``earlier`` are versions by key (from ``start`` on) and by when they were first seen (``seen_at``).  ``later`` are
+    versions that must come after everything seen before ``wanted``.  A chain of helpers collects all versions up to a
+    given one.  A version does not come after itself, so beyond its own place only the next few versions get edges.
     """
     size = earlier.size
     source, target = np.empty(2 * size + 5 * later.size, np.int32), np.empty(2 * size + 5 * later.size, np.int32)

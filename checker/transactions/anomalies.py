@@ -134,7 +134,7 @@ class Steps:
         return outcomes
 
     def committed(self, read_steps: Ints) -> NDArray[np.bool_]:
-        """Return which transactions committed: they are ok, or in doubt and a read has ``seen`` one of their steps."""
+        """Return which transactions committed: they are ok, or in doubt and ``read_steps`` has one of their steps."""
         committed: NDArray[np.bool_] = self.columns.outcome == OK
         known = self.owner[read_steps[read_steps >= 0]]
         committed[known[self.columns.outcome[known] == INFO]] = True

@@ -102,7 +102,7 @@ class Defect(Struct, frozen=True, forbid_unknown_fields=True):
     def explains(
         self, violation: Violation, run: Recording, receipts: Sequence[Mapping[str, Any]], kinds: Collection[str]
     ) -> bool:
-        """Return whether the violation bears this defect's marks, in a run with violations of the kinds ``found``.
+        """Return whether the violation bears this defect's marks, in a run with violations of these ``kinds``.
 
         Raises OSError if an existing log cannot be read, or FormatError if the run's records cannot be read.
         """
@@ -312,7 +312,7 @@ def unexplained(
 ) -> list[Violation]:
     """Return the violations without the marks of any known defect.
 
-    ``found`` holds the kinds of all violations of the run.  Each node that a violation names needs its own marks, which
+    ``kinds`` holds the kinds of all violations of the run.  Each node that a violation names needs its own marks, which
     explain nothing about another node.
     """
     recording, strange = Recording.of(run), list[Violation]()

@@ -201,8 +201,8 @@ class _Piece(TextScan):
     def repeat_values(self, requests: dict[int, Any]) -> None:
         """Take missing values of ``:info`` and ``:fail`` events from their invocations, like ``parse_jepsen_log``.
 
-        ``asked`` maps each process to the value of its last invocation before this piece.  It is updated for the next
-        piece.
+        ``requests`` maps each process to the value of its last invocation before this piece, and is updated for the
+        next piece.
         """
         k, rows = self.kernel, self.rows
         empty = self.plain & (rows[:, k.SHAPE] == k.NULL)

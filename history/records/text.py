@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 
 def counted(number: int, noun: str, several: str = "") -> str:
-    """Format a count, such as ``1 operation`` or ``2 operations``; ``several`` is an irregular plural of ``what``."""
+    """Format a count, such as ``1 operation`` or ``2 operations``; ``several`` is an irregular plural of ``noun``."""
     return f"{number} {noun}" if number == 1 else f"{number} {several or noun + 's'}"
 
 

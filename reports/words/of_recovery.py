@@ -214,7 +214,7 @@ def cause_text(cause: HarnessCause, limit: float) -> str:
 
 
 def lost_text(lost: Mapping[str, ShortLeader | BeyondLog], whole: Iterable[str], observed: str) -> str:
-    """Name the nodes that lost committed entries, then what was ``seen``, then the nodes with ``whole`` logs."""
+    """Name the nodes that lost committed entries, then what was ``observed``, then the nodes with ``whole`` logs."""
     texts = [
         short_leader_text(moment) if isinstance(moment, ShortLeader) else beyond_text(moment)
         for moment in lost.values()
