@@ -6,7 +6,7 @@ Pure functions: no files, no threads, and no clock but one that is passed in.
     >>> from checker import check
     >>> report = check([
     ...     Event(0, 10, "invoke", 0, "write", 7), Event(1, 20, "ok", 0, "write", 7),
-    ...     Event(2, 30, "invoke", 1, "read"), Event(3, 40, "ok", 1, "read", None),
+    ...     Event(2, 30, "invoke", 1, "read", None), Event(3, 40, "ok", 1, "read", None),
     ... ])
     >>> report.verdict, report.keys[0].counterexamples[0].kind
     ('invalid', 'lost-write')

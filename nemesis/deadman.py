@@ -48,7 +48,7 @@ rm -f "$0.lifted"
 setsid sh -c "$watch" "$0" "$@" >/dev/null 2>&1 </dev/null &
 echo $! >"$0.pid" """
 
-_KEEP: Final = f"""[ -e "$0" ] && {_WATCHED} || {{ echo "the watch is gone" >&2; exit 1; }}
+_KEEP: Final = f"""[ -e "$0" ] && {_WATCHED} || {{ echo "its timer is gone" >&2; exit 1; }}
 {_RENEW}"""
 
 _DISARM: Final = """rm -f "$0" "$0.new" "$0.pid" """

@@ -186,7 +186,7 @@ def test_a_lease_that_is_renewed_does_not_run_out_and_nothing_of_it_stays(world,
         deadline = time.monotonic() + 120
         while not timer.lost and time.monotonic() < deadline:
             time.sleep(0.05)
-        assert timer.lost == {"n2": "n2: it is gone"}
+        assert timer.lost == {"n2": "n2: its timer is gone"}
     for node, pid in watchers.items():
         world.sh(node, f"for i in $(seq 2000); do [ -e /proc/{pid.strip()} ] || exit 0; sleep 0.02; done; exit 1")
     assert state(world) == fresh

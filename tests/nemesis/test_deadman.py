@@ -60,7 +60,7 @@ def test_a_timer_that_went_off_after_it_was_last_renewed_is_lost_as_well(tmp_pat
     with timer(Here(), tmp_path, lease_s=1.0, renew_s=600.0) as armed:
         assert seen(tmp_path / "swept")
         assert not armed.lost
-    assert armed.lost == {"n1": "n1: it is gone"}
+    assert armed.lost == {"n1": "n1: its timer is gone"}
 
 
 def test_a_node_that_cannot_be_reached_is_not_lost_yet_and_lifts_its_faults(tmp_path: Path) -> None:
@@ -73,7 +73,7 @@ def test_a_node_that_cannot_be_reached_is_not_lost_yet_and_lifts_its_faults(tmp_
         deadline = time.monotonic() + 60.0
         while not armed.lost and time.monotonic() < deadline:
             time.sleep(0.05)
-        assert armed.lost == {"n1": "n1: it is gone"}
+        assert armed.lost == {"n1": "n1: its timer is gone"}
 
 
 @pytest.mark.slow

@@ -79,11 +79,11 @@ def test_a_recorded_run_says_how_many_acknowledgements_fell_into_its_outage(tmp_
     files = RunFiles(recorded_run("entries-lost", tmp_path))
     raw, drawn = Raw(files.root), prepare(read_run(files))
     said = re.fullmatch(
-        r"No operation .* applied for ([\d.]+) s, from ([\d.]+) s, .*, to ([\d.]+) s, .*: (\d+) were acknowledged .*",
+        r".* no operation .* applied for ([\d.]+) s until ([\d.]+) s: .* at ([\d.]+) s, .* (\d+) were acknowledged .*",
         outages_text(drawn),
     )
     assert said is not None
-    length, start, stop = map(float, said.groups()[:3])
+    length, stop, start = map(float, said.groups()[:3])
     assert not [at for at in raw.served() if start + 0.1 < at < stop - 0.1]
     assert length == pytest.approx(stop - start, abs=0.11)
     empty = [one for one in raw.events if one["type"] == "ok" and one.get("error") == UNAPPLIED]

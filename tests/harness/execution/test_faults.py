@@ -361,8 +361,8 @@ def test_faults_on_machines_of_others_stand_under_a_dead_mans_timer(monkeypatch:
 
 
 def test_a_timer_that_went_off_is_our_failure(monkeypatch: pytest.MonkeyPatch) -> None:
-    runner, _ = leased(replace(PLAN, cluster="inventory:x.toml"), {"n1": "n1: it is gone"}, monkeypatch)
-    with pytest.raises(HarnessError, match="may have lifted faults: n1: it is gone"):
+    runner, _ = leased(replace(PLAN, cluster="inventory:x.toml"), {"n1": "n1: its timer is gone"}, monkeypatch)
+    with pytest.raises(HarnessError, match="may have lifted faults: n1: its timer is gone"):
         runner.run(threading.Event())
 
 

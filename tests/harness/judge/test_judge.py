@@ -333,7 +333,7 @@ def alarms(follows: str) -> list[tuple[str, str]]:
 def test_an_alarm_of_the_system_makes_the_run_invalid(alarm: tuple[str, str]) -> None:
     results = judged(replace(good(), log_hits={**good().log_hits, "n2": {alarm[0]: 3}}))
     check = check_named("node-logs", results)
-    assert (results.verdict, check.seen) == ("invalid", f"3 times {alarm[0]!r} on n2 ({alarm[1]})")
+    assert (results.verdict, check.seen) == ("invalid", f"{alarm[0]!r} 3 times on n2 ({alarm[1]})")
 
 
 @pytest.mark.parametrize("alarm", alarms("note"), ids=lambda alarm: alarm[0])
@@ -341,7 +341,7 @@ def test_an_error_that_the_library_retries_is_reported_and_proves_nothing(alarm:
     results = judged(replace(good(), log_hits={**good().log_hits, "n2": {alarm[0]: 3}}))
     check = check_named("node-logs", results)
     assert (results.verdict, check.verdict) == ("valid", "valid")
-    assert f"3 times {alarm[0]!r} on n2 ({alarm[1]})" in check.seen
+    assert f"{alarm[0]!r} 3 times on n2 ({alarm[1]})" in check.seen
 
 
 def with_probes(*more: Probe) -> Results:
@@ -437,7 +437,7 @@ def test_one_answer_is_several_reads_and_proves_no_deletion_by_itself() -> None:
 @pytest.mark.parametrize("alarm", alarms("harness"), ids=lambda alarm: alarm[0])
 def test_an_alarm_about_our_own_setup_is_a_failure_of_the_harness(alarm: tuple[str, str]) -> None:
     results = judged(replace(good(), log_hits={**good().log_hits, "n2": {alarm[0]: 1}}))
-    assert results.harness_failure == f"once {alarm[0]!r} on n2 ({alarm[1]})"
+    assert results.harness_failure == f"{alarm[0]!r} once on n2 ({alarm[1]})"
     assert check_named("node-logs", results).verdict == "valid"
     assert results.sentence.startswith(f"the harness failed ({results.harness_failure})")
 
