@@ -27,7 +27,11 @@ LEAST_S: Final = 1.0
 
 @dataclass(slots=True)
 class _FirstRound:
-    """What keys get in the first round; ``spent`` processor time on the steps of small keys of ``taken`` operations."""
+    """What each key gets in the first round.
+
+    The steps of small keys, with ``taken`` operations in all, have ``spent`` this processor time (s).  ``found``: some
+    key was invalid.
+    """
 
     options: CheckOptions
     keys: int
@@ -36,7 +40,7 @@ class _FirstRound:
     found: bool = False
 
     def options_of(self, size: int, left: float | None) -> CheckOptions:
-        """Return the options for the next key, of so many operations, when so many seconds are left."""
+        """Return the options for the next key, which has ``size`` operations, with ``left`` seconds left."""
         deadline, memory, by_steps = self.options.deadline_s, FIRST_MEMORY, False
         if left is not None and deadline is not None:
             left = min(left, max(LEAST_S, deadline / (2 * self.keys)))

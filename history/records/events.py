@@ -277,7 +277,7 @@ def read_event(line: bytes, path: Path, number: int) -> Event:
 def _is_plain(line: bytes, event: Event) -> bool:
     """Return whether msgspec overlooked nothing in the line that the strict reader rejects.
 
-    That is a duplicate field or too deep nesting.  If a line has no backslash and no white space
+    This concerns duplicate fields and values that nest too deeply.  If a line has no backslash and no white space
     after a quote, ``":`` occurs only after field names.  So a plain line has as many ``":`` as the event has fields.
     """
     return (

@@ -39,7 +39,7 @@ def java(node: Machine, jars: MavenJars, name: str, main: str, *flags: str) -> t
 
 
 def logback(name: str) -> str:
-    """Return the path of a program's logging configuration: where 4.9 looks for it, and where 5 is told to look."""
+    """Return the path of a program's logging configuration: 4.9 looks there by itself, and 5 is told to."""
     return f"conf/logback_{name}.xml"
 
 

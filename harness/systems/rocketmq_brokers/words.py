@@ -1,4 +1,4 @@
-"""What the checks of brokers find, as data and in words."""
+"""Findings of the brokers' checks, as data and in words."""
 
 from __future__ import annotations
 
